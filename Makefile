@@ -94,7 +94,10 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'alone and not studies'
 
-test-studies: setup ## what takes minutes: whole studies, through kills; the stack killed
+test-studies: setup ## whole studies, through kills; the log pipeline, its JUnit too, if it is built
+ifneq ($(wildcard $(STAMPS)/aggregator),)
+	mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
+endif
 	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'studies and alone and not long'
 
@@ -150,16 +153,33 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
 
 # Strict: a package of which the advisories cannot be had is an error, not a clean one.
-audit: setup ## known vulnerabilities of the locked packages; exceptions: .ci/accepted-advisories
+audit: setup ## known vulnerabilities of all locked packages; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
-	  -r requirements.txt $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
+	  -r requirements.txt -r include/log_pipeline/requirements.txt \
+	  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
 
-sbom: setup ## what Python environment and jars consist of, as CycloneDX JSON, into .state/sbom
+# A pom, and the name of what is written of it.
+MAVEN_SBOM = mvn -q -B -Dstyle.color=never -f include/$(1)/pom.xml -DstateDir='$(TOOLS)/sbom/build' \
+  org.cyclonedx:cyclonedx-maven-plugin:2.9.3:makeBom -DoutputFormat=json -DoutputDirectory='$(TOOLS)/sbom' -DoutputName=$(2).cdx
+PYTHON_SBOM := $(AUDIT_TOOL) --from cyclonedx-bom==7.5.0 cyclonedx-py environment --output-reproducible --output-format JSON
+GO_SBOM := GOTOOLCHAIN=auto CGO_ENABLED=0 go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp
+
+sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX, into .state/sbom
 	@mkdir -p .state/sbom
-	$(AUDIT_TOOL) --from cyclonedx-bom==7.5.0 cyclonedx-py environment $(PYTHON) --pyproject pyproject.toml \
-	  --output-reproducible --output-format JSON --output-file .state/sbom/python.cdx.json
-	mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml -DstateDir='$(TOOLS)/kafka' \
-	  org.cyclonedx:cyclonedx-maven-plugin:2.9.3:makeBom -DoutputFormat=json -DoutputDirectory='$(TOOLS)/sbom' -DoutputName=kafka.cdx
+	$(PYTHON_SBOM) --pyproject pyproject.toml --output-file .state/sbom/python.cdx.json $(PYTHON)
+	$(call MAVEN_SBOM,kafka,kafka)
+ifneq ($(wildcard $(STAMPS)/shop),)
+	$(PYTHON_SBOM) --output-file .state/sbom/log-pipeline-python.cdx.json $(SHOP_VENV)/bin/python
+endif
+ifneq ($(wildcard $(STAMPS)/aggregator),)
+	$(call MAVEN_SBOM,log_pipeline/aggregator,log-pipeline-aggregator)
+endif
+ifneq ($(wildcard $(STAMPS)/spark-jars),)
+	$(call MAVEN_SBOM,log_pipeline/warehouse,log-pipeline-warehouse)
+endif
+ifneq ($(wildcard $(STAMPS)/filebeat),)
+	$(GO_SBOM) -output .state/sbom/log-pipeline-filebeat.cdx.json .state/log-pipeline/filebeat
+endif
 
 lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from kafka_pareto.study.cluster_names import kind_of
+from kafka_pareto.study.compare import compare_study
+from kafka_pareto.study.overriding import with_overrides
 from kafka_pareto.study.study_file import load_study
+from kafka_pareto_embedded.runs.hand_over import one_factor_command
 from tests.dags.conftest import PROJECT
 from tests.dags.test_clusters import loads
 from tests.dags.test_retune_dags import dags_of
@@ -141,8 +145,18 @@ def test_the_kind_is_the_files_own_and_tune_where_it_names_none(tmp_path: Path, 
         ("parts", ["acks", "acks"]),
         ("factor", "linger.ms; rm -rf /"),
         ("factor", "--consent"),
+        ("factor", "linger.ms\nacks"),
+        ("factor", "../up"),
+        ("factor", "2fast"),
         ("levels", "0, 5"),
         ("levels", "0;5"),
+        ("levels", "60% own; rm"),
+        ("levels", "$(id)"),
+        ("levels", "`id`"),
+        ("levels", "0|5"),
+        ("levels", "60%,../up"),
+        ("levels", "{{ ds }}"),
+        ("levels", "0,"),
         ("levels", ""),
         ("repetitions", 0),
         ("ceiling_gib", -1),
@@ -160,11 +174,34 @@ def test_nonsense_is_refused(dag: DAG, name: str, value: Any) -> None:
         ("parts", ["acks", "grid"]),
         ("parts", None),
         ("factor", "compression.type"),
+        ("factor", "close_inactive_s"),
         ("levels", "0,5,20"),
         ("levels", "none,lz4"),
         ("levels", "-1"),
+        ("levels", "60%,60% own,500/s"),
         ("repetitions", 3),
     ],
 )
 def test_what_is_meant_is_accepted(dag: DAG, name: str, value: Any) -> None:
     assert copy(dag.params.get_param(name)).resolve(value) == value
+
+
+@pytest.mark.parametrize("name", [file.stem for file in sorted(STUDIES.glob("*.yaml")) if kind_of(file) == "compare"])
+def test_each_setting_of_a_shipped_study_and_each_level_that_its_last_words_may_offer_is_accepted(
+    dag: DAG, name: str
+) -> None:
+    study = compare_study(load_study(STUDIES / f"{name}.yaml"))
+    factor, levels = (copy(dag.params.get_param(each)) for each in ("factor", "levels"))
+
+    for setting in study.settings():
+        assert factor.resolve(setting) == setting
+    for case in study.cases:  # PARTS= makes any of them the first
+        command = shlex.split(one_factor_command(with_overrides(study, cases=[case])))
+        offered = dict(word.split("=", 1) for word in command[2:])
+        assert offered["STUDY"] == name
+        assert factor.resolve(offered["FACTOR"]) == offered["FACTOR"]
+        assert levels.resolve(offered["LEVELS"]) == offered["LEVELS"]
+        for other in study.part(case).factors.values():
+            text = ",".join(map(str, other))
+            assert levels.resolve(text) == text
+        assert study.table_of(offered["FACTOR"], offered["LEVELS"].split(","))["factor"] == offered["FACTOR"]

@@ -9,6 +9,7 @@ import pytest
 from airflow.sdk import Param
 from airflow.sdk.exceptions import ParamValidationError
 
+from kafka_pareto_airflow.forms.comparison import comparison_parameters
 from kafka_pareto_airflow.forms.parameters import in_force_parameters, tune_parameters
 from kafka_pareto_embedded.airflow_api.refusals import in_words
 
@@ -73,8 +74,19 @@ def test_so_is_one_of_what_moves_the_settings_in_force(name: str, value: Any, sa
     assert in_words(refusal(in_force_parameters(), name, value), {name: value}) == said
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("factor", "a b", "FACTOR=a b: must be the name of a setting, like linger.ms or bulk_max_size"),
+        ("levels", "0, 5", "LEVELS=0, 5: must be like 0,5,20 or none,lz4 or 60%,500/s, without a space at a comma"),
+    ],
+)
+def test_so_is_one_of_a_comparison(name: str, value: Any, said: str) -> None:
+    assert in_words(refusal(comparison_parameters(["impact"]), name, value), {name: value}) == said
+
+
 def test_no_parameter_is_refused_in_a_schemas_words() -> None:
-    for parameters in (tune_parameters(), in_force_parameters()):
+    for parameters in (tune_parameters(), in_force_parameters(), comparison_parameters(["impact"])):
         for name in parameters:
             for value in ("", "\0", -1, 10**9, 1.5, True, [], [-1], [1, 1], {}, "a b", "é" * 1000):
                 try:

@@ -1,125 +1,23 @@
-"""The shop through nginx, gunicorn and its database: its endpoints, its errors, and the log lines of its requests."""
+"""The shop through nginx, gunicorn and its database: its endpoints and its errors."""
 
 from __future__ import annotations
 
-import getpass
-import json
-import os
-import shutil
-import socket
 import sqlite3
 import subprocess
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
-from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.brokers.processes import last_lines, tied
-from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, find_program
+from kafka_pareto.drivers.log_pipeline.web_parts import Shop
 from tests.processes import end_process
+from tests.system.running_web import INSTALLER, MARIADB, PYTHON, READY_S, SHOP_TESTS, Web, answered, running_web
 
-TOOLS = Path(__file__).parents[2] / ".state/log-pipeline"
-PYTHON = TOOLS / "venv/bin/python"
-NGINX = find_program("nginx")
-MARIADB, INSTALLER = find_program("mariadbd"), find_program("mariadb-install-db")
-
-pytestmark = [
-    pytest.mark.studies,
-    pytest.mark.skipif(not PYTHON.exists(), reason="the shop's environment is not there: make .state/stamps/shop"),
-    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
-]
-
-READY_S = 30
-FIELDS = ["request_id", "t0", "method", "uri", "status", "bytes", "request_s", "upstream_s", "session", "user_agent"]
-
-
-def started(argv: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
-    """Starts a server, which gets TERM when we are killed: nginx, if it was killed, would leave its workers behind."""
-    with log.open("ab") as out:
-        return subprocess.Popen(
-            tied(argv, "TERM"), cwd=log.parent, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
-        )
-
-
-def accepts(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe:
-        return probe.connect_ex(str(path)) == 0
-
-
-@dataclass
-class Web:
-    """A shop that runs, behind an nginx for each form of log lines."""
-
-    folder: Path
-    shop: Shop
-    mariadb: MariaDb | None
-    nginx: dict[str, Nginx]
-    process: dict[str, subprocess.Popen[bytes]]
-
-    @property
-    def url(self) -> str:
-        return self.nginx["multi"].url
-
-    def start(self, name: str, argv: list[str], is_ready: Callable[[], bool]) -> None:
-        log = self.folder / f"{name}.out"
-        process = self.process[name] = started(argv, self.shop.environment, log)
-        deadline = time.monotonic() + READY_S
-        while not is_ready():
-            assert process.poll() is None, f"{name} has ended: {last_lines(log)}"
-            assert time.monotonic() < deadline, f"{name} is not ready: {last_lines(log)}"
-            time.sleep(0.02)
-
-    def start_mariadb(self) -> None:
-        assert self.mariadb is not None
-        socket_of_it = self.mariadb.socket
-        self.start("mariadb", self.mariadb.argv, lambda: accepts(socket_of_it))
-
-    def start_nginx(self, form: str) -> None:
-        nginx = self.nginx[form]
-        nginx.folder.mkdir()
-        nginx.configuration_file.write_text(nginx.configuration)
-        self.start(form, nginx.argv, lambda: is_listening(nginx.port))
-
-
-@contextmanager
-def running_web(folder: Path, database: str) -> Iterator[Web]:
-    mariadb = MariaDb(folder, getpass.getuser(), str(MARIADB), str(INSTALLER)) if database == "mariadb" else None
-    shop = Shop(folder, PYTHON, mariadb.address if mariadb else f"sqlite:{folder}/shop.db")
-    nginx = {
-        form: Nginx(
-            folder=folder / form,
-            port=port,
-            log_file=folder / f"{form}.log",
-            shop_socket=shop.socket,
-            user=getpass.getuser(),
-            log_lines=form,  # type: ignore[arg-type]
-            workers=workers,
-            program=str(NGINX),
-        )
-        for form, port, workers in zip(("multi", "single"), free_ports(2), (1, 2), strict=True)
-    }
-    web = Web(folder, shop, mariadb, nginx, {})
-    try:
-        if mariadb:
-            subprocess.run(mariadb.install_argv, capture_output=True, timeout=READY_S, check=True)
-            web.start_mariadb()
-        subprocess.run(shop.create_argv(1), env=shop.environment, timeout=READY_S, check=True)
-        web.start("shop", shop.argv, lambda: accepts(shop.socket))
-        for form in nginx:
-            web.start_nginx(form)
-        yield web
-    finally:
-        for process in reversed(web.process.values()):
-            end_process(process, 10)
+pytestmark = SHOP_TESTS
 
 
 @pytest.fixture(
@@ -150,11 +48,6 @@ def logged_in(client: httpx.Client, user: str) -> httpx.Client:
     assert answer.status_code == 201
     client.headers["X-Session"] = answer.json()["session"]
     return client
-
-
-def answered(answer: httpx.Response, status: int) -> Any:
-    assert answer.status_code == status, answer.text
-    return answer.json() if answer.content else None
 
 
 def test_a_customer_signs_up_looks_around_buys_and_says_what_it_was_like(client: httpx.Client) -> None:
@@ -257,65 +150,6 @@ def test_a_cart_that_is_bought_by_two_requests_at_once_is_one_order(client: http
         assert Counter(each.status_code for each in answers) == {201: 1, 409: 3}
 
 
-def log_objects(log_file: Path, form: str) -> list[dict[str, Any]]:
-    """Returns what a log holds; each object as the form says."""
-    text = log_file.read_text(encoding="utf-8")
-    if form == "single":
-        return [json.loads(line) for line in text.splitlines()]
-    assert text.startswith("{\n  ")
-    objects = ["{\n" + rest for rest in text.split("{\n")[1:]]
-    assert all(each.endswith("\n}\n") and len(each.splitlines()) == len(FIELDS) + 2 for each in objects)
-    return [json.loads(each) for each in objects]
-
-
-@pytest.mark.parametrize("form", ["multi", "single"])
-def test_each_request_is_an_object_in_the_log_with_every_field(web: Web, form: str) -> None:
-    nginx = web.nginx[form]
-    before = time.time()
-    with httpx.Client(base_url=nginx.url, headers={"User-Agent": 'a "test"\tof nginx'}) as client:
-        client.get("/api/categories")
-        client.get("/api/nowhere?q=%22", headers={"X-Session": "some-session"})
-        client.get("/static/anything")
-        client.post("/api/sessions", content="{")
-    deadline = time.monotonic() + 1
-    while (last := log_objects(nginx.log_file, form)[-4:])[-1]["method"] != "POST":
-        assert time.monotonic() < deadline
-
-    assert [list(each) for each in last] == [FIELDS] * 4
-    assert [(each["method"], each["uri"], each["status"], each["session"]) for each in last] == [
-        ("GET", "/api/categories", 200, ""),
-        ("GET", "/api/nowhere?q=%22", 404, "some-session"),
-        ("GET", "/static/anything", 200, ""),
-        ("POST", "/api/sessions", 400, ""),
-    ]
-    assert {each["user_agent"] for each in last} == {'a "test"\tof nginx'}
-    assert len({each["request_id"] for each in last}) == 4
-    assert all(before - 0.01 <= each["t0"] <= time.time() and each["bytes"] > 0 for each in last)
-    assert [each["upstream_s"] != "" for each in last] == [True, True, False, True]
-
-
-def test_nginx_answers_and_logs_what_is_replayed_by_itself(web: Web) -> None:
-    nginx = web.nginx["single"]
-    paths = ["/wp-login.php?a=%2F", "//elsewhere.example/a", "/static/a", "/api/categories"]
-    for path in paths:
-        assert httpx.get(f"{nginx.url}{path}", headers={"X-Replayed": "1"}).status_code == 200
-    assert httpx.get(f"{nginx.url}/wp-login.php").status_code == 404
-    deadline = time.monotonic() + 1
-    while len(last := [each for each in log_objects(nginx.log_file, "single")[-5:] if each["status"] == 200]) != 4:
-        assert time.monotonic() < deadline
-
-    assert [(each["uri"], each["upstream_s"]) for each in last] == [(path, "") for path in paths]
-
-
-def test_a_request_is_in_the_log_once_it_is_answered(web: Web) -> None:
-    nginx = web.nginx["single"]
-    for number in range(20):
-        httpx.get(f"{nginx.url}/static/{number}")
-        deadline = time.monotonic() + 1  # nginx writes the line after the answer, but waits for no further one
-        while log_objects(nginx.log_file, "single")[-1]["uri"] != f"/static/{number}":
-            assert time.monotonic() < deadline
-
-
 def test_a_database_is_not_made_twice(web: Web) -> None:
     again = subprocess.run(
         web.shop.create_argv(1), env=web.shop.environment, capture_output=True, text=True, timeout=READY_S, check=False
@@ -360,30 +194,3 @@ def test_passwords_are_not_stored_as_they_are(tmp_path: Path) -> None:
 
     assert b"user-199" in (tmp_path / "shop.db").read_bytes()
     assert b"password-199" not in (tmp_path / "shop.db").read_bytes()
-
-
-def test_nginx_runs_as_a_user_too(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("the other tests run as a user already")
-    nobody = 65_534
-    folder = Path(tempfile.mkdtemp())  # pytest's are for their user alone
-    try:
-        nginx = Nginx(
-            folder, free_ports(1)[0], folder / "access.log", folder / "shop.sock", "nobody", program=str(NGINX)
-        )
-        nginx.configuration_file.write_text(nginx.configuration)
-        os.chown(folder, nobody, nobody)
-        as_nobody = ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups", "--", *nginx.argv]
-        process = started(as_nobody, {"PATH": os.environ["PATH"]}, tmp_path / "nginx.out")
-        try:
-            deadline = time.monotonic() + READY_S
-            while not is_listening(nginx.port):
-                assert time.monotonic() < deadline, last_lines(tmp_path / "nginx.out")
-                time.sleep(0.02)
-            assert answered(httpx.get(f"{nginx.url}/static"), 200) == {"static": True}
-        finally:
-            end_process(process, 10)
-        assert len(log_objects(nginx.log_file, "multi")) == 1
-        assert nginx.log_file.stat().st_uid == nobody
-    finally:
-        shutil.rmtree(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from itertools import pairwise
@@ -13,6 +14,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from docs.study_reference import PAGE, study_reference
+from kafka_pareto.drivers.systems import OwnBrokersSystem
+from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.study_file import load_study
+from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
@@ -95,3 +101,25 @@ def test_a_card_that_is_shown_is_a_real_campaigns(page: str) -> None:
 
     kept = ROOT / "benchmarks/data/campaigns/cold_burst_advice/cards.txt"
     assert card in kept.read_text(encoding="utf-8")
+
+
+def test_the_memory_that_a_shipped_study_is_said_to_need_is_what_it_does_not_begin_without() -> None:
+    page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+`) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", page, re.MULTILINE)
+    said: dict[str, str] = {}
+    for names, memory in rows:
+        studies, amounts = re.findall(r"`(\w+)`", names), re.findall(r"[\d.]+|-", memory)
+        assert len(amounts) in (1, len(studies))
+        said |= zip(studies, amounts * (1 if len(amounts) > 1 else len(studies)), strict=True)
+
+    assert said == {file.stem: memory_gib(file) for file in STUDIES.glob("*.yaml")}
+
+
+def memory_gib(file: Path) -> str:
+    """Returns the memory that a study with brokers of its own needs, rounded up; `-` for any other."""
+    study = load_study(file)
+    if study.own_brokers is None:
+        return "-"
+    with driver_of(study).system(study, Settings()) as system:
+        assert isinstance(system, OwnBrokersSystem)
+        return f"{math.ceil(system.needed_mib / 1024 * 10) / 10:.1f}"

@@ -94,6 +94,11 @@ class OwnBrokersSystem:
         self._tool_mib = tool_heap_mib + _BESIDE_TOOL_HEAP_MIB
         self._folder = folder or Path(tempfile.gettempdir())
 
+    @property
+    def needed_mib(self) -> int:
+        """Returns the memory of all brokers and the load tool, in MiB."""
+        return self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + self._tool_mib
+
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002
         """Describes this machine; the brokers are described once they run."""
         return Fingerprint(
@@ -106,13 +111,12 @@ class OwnBrokersSystem:
         Raises:
             PlanError: With both numbers and the remedy.
         """
-        needed_mib = self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + self._tool_mib
         free_mib = psutil.virtual_memory().available // _MIB
-        if free_mib < needed_mib:
+        if free_mib < self.needed_mib:
             raise PlanError(
                 f"{self._asked.brokers} brokers with {self._asked.heap_mib} MiB of heap each, and the load tool, need "
-                f"about {needed_mib:,} MiB of memory, and {free_mib:,} MiB are free; ask for fewer brokers or less "
-                "heap (testbed), or free some"
+                f"about {self.needed_mib:,} MiB of memory, and {free_mib:,} MiB are free; ask for fewer brokers or "
+                "less heap (testbed), or free some"
             )
         needed_bytes, free_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN, shutil.disk_usage(self._folder).free
         if free_bytes < needed_bytes:

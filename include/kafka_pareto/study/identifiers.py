@@ -17,6 +17,14 @@ CAMPAIGN_IDS = f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*"
 CONFIGURATION_ID = "c[0-9a-f]{10}"
 """Pattern of a configuration's id, which `study.factors.configuration_id` computes."""
 
+FACTOR_NAME = "[a-z][a-z0-9._]{0,99}"
+"""Pattern of the name of what a study can set: a property of Kafka, or a driver's own as `bulk_max_size`."""
+
+_LEVEL = "[A-Za-z0-9_.-]+(%|/s)?( [a-z]+)?"
+
+LEVELS = f"{_LEVEL}(,{_LEVEL})*"
+"""Pattern of several levels in one option: numbers and words, and a driver's loads as `500/s`, `60%` or `60% own`."""
+
 CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"
 """Pattern of the name of a cluster. It becomes part of the ids of a DAG, a pool and a queue."""
 

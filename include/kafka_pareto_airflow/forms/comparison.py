@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow.sdk import Param
 
 from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.identifiers import FACTOR_NAME, LEVELS
 from kafka_pareto_airflow.forms.common import (
     CAMPAIGN_ARGUMENTS,
     CLUSTER_ARGUMENTS,
@@ -42,16 +43,16 @@ def comparison_parameters(studies: list[str]) -> dict[str, Param]:
         "factor": Param(
             None,
             type=["null", "string"],
-            pattern="^[a-z][a-z.]{0,99}$",
+            pattern=f"^{FACTOR_NAME}$",
             title="Factor",
             description="The one factor to vary, like linger.ms, instead of the study's parts. It needs its levels.",
         ),
         "levels": Param(
             None,
             type=["null", "string"],
-            pattern="^[A-Za-z0-9_.-]+(,[A-Za-z0-9_.-]+)*$",
+            pattern=f"^{LEVELS}$",
             title="Levels",
-            description="Of that factor, like 0,5,20. The reference's level is added where it is missing.",
+            description="Of that factor, like 0,5,20 or 60%,500/s. The reference's level is added where it is missing.",
         ),
         **measuring_parameters(),
         **cluster_parameters(),

@@ -23,6 +23,8 @@ _PATTERNS = {
     "warm_start": "must be latest, or ids of campaigns like id,id",
     "bootstrap_servers": "must be like host:port,host:port",
     "client_config": "must be the name of a file, of letters, digits, '.', '-' or '_'",
+    "factor": "must be the name of a setting, like linger.ms or bulk_max_size",
+    "levels": "must be like 0,5,20 or none,lz4 or 60%,500/s, without a space at a comma",
     "configuration": "must be the id of a configuration, c and ten hexadecimal digits",
 }
 # Airflow's sentence about a parameter, then jsonschema's: what is wrong, which rule says so, and that rule's schema.

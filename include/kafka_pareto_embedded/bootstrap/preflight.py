@@ -6,6 +6,7 @@ Uses the standard library alone, and syntax that an old Python reads: it runs be
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
 import re
@@ -23,8 +24,9 @@ MIN_JAVA = 17
 JDK_PACKAGE = "default-jdk-headless"
 MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO and Filebeat ask for (GOTOOLCHAIN=auto)
 GO_REMEDY = "install Go 1.21 or newer (https://go.dev/dl)"
-SETUP_GIB = 8
-RUNNING_GIB = 4
+INSTALLED_GIB = 2.7
+QUICK_GIB = 8.1  # what the plan of the study quick, a run without STUDY=, asks of the disk
+OTHER_GIB = 4  # for any other target; each study's own plan is looked at when it begins
 TESTS_GIB = 2  # for brokers, stores and databases, in the folder for temporary files
 BROWSERS = ("chromium", "google-chrome")  # the Makefile says so too
 FETCHED_BROWSER_RUNS_ON = "x86_64"
@@ -67,18 +69,30 @@ def find_browser() -> Optional[str]:  # noqa: UP045
     return next((path for path in found if path and not path.startswith("/snap/")), None)
 
 
-def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[Problem]:
-    """Returns what the machine lacks for set-up; `tools` is where set-up installs."""
+def setup_problems(tools: Path, environment: Mapping[str, str], with_start: bool = False) -> list[Problem]:
+    """Returns what the machine lacks for set-up.
+
+    Args:
+        tools: Where set-up installs.
+        environment: Names a Java, and the study, as make hands it over.
+        with_start: True where the stack is started then, and its disk must hold what the study sends.
+    """
     found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
     if not (tools / "venv").exists():
         found.append(_venv_problem())
     if not (tools / "stamps" / "kafka").exists():
         found += [_jdk_problem(environment), _maven_problem()]
-    has_minio = shutil.which("minio") is not None or (tools / "bin" / "minio").exists()
-    if not has_minio:
+    if not _has_minio(tools):
         found.append(_go_problem())
-    found.append(_disk_problem(tools, SETUP_GIB if not has_minio else RUNNING_GIB))
+    found.append(_disk_problem(tools, needed_disk_gib(tools, environment, with_start)))
     return [problem for problem in found if problem]
+
+
+def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_start: bool) -> int:
+    """Returns how much must be free: for what is not installed yet, and for what the study quick sends if it is run."""
+    is_installed = _has_minio(tools) and (tools / "stamps" / "kafka").exists()
+    runs_quick = with_start and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
+    return math.ceil((0 if is_installed else INSTALLED_GIB) + (QUICK_GIB if runs_quick else OTHER_GIB))
 
 
 def problems_for_tests() -> list[Problem]:
@@ -170,6 +184,10 @@ def _setpriv_problem() -> Optional[Problem]:  # noqa: UP045
     return None if shutil.which("setpriv") else Problem("setpriv is missing: install util-linux", "util-linux")
 
 
+def _has_minio(tools: Path) -> bool:
+    return shutil.which("minio") is not None or (tools / "bin" / "minio").exists()
+
+
 def _go_problem() -> Optional[Problem]:  # noqa: UP045
     # No package is named: Debian 12's Go is too old.
     remedy = f"{GO_REMEDY}, or put a minio binary on the PATH"
@@ -238,7 +256,7 @@ def main() -> int:
     parser.add_argument("--tests", action="store_true", help="also look for what the tests need")
     parser.add_argument("--log-pipeline", action="store_true", help="also look for what a log pipeline's study needs")
     asked = parser.parse_args()
-    problems = setup_problems(PROJECT / ".state", os.environ)
+    problems = setup_problems(PROJECT / ".state", os.environ, with_start=asked.start)
     if asked.log_pipeline:
         problems += log_pipeline_problems(PROJECT / ".state", os.environ)
     if asked.tests:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.report.card_layout import WIDTH
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.summary import summary_sentences
@@ -80,8 +82,7 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
-    factor, levels = next(iter(study.parts[0].factors.items()))
-    one_factor = f"make run STUDY={keys.study} FACTOR={factor} LEVELS={','.join(map(str, levels))}"
+    one_factor = one_factor_command(study)
     return "\n".join(
         [
             store.get(keys.report("tables.txt")).decode().rstrip(),
@@ -93,6 +94,13 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
             f"  {'make down':<{len(one_factor)}}  stops the stack; what was measured stays",
         ]
     )
+
+
+def one_factor_command(study: Compare) -> str:
+    """Returns a command that varies the first factor of the study's first part alone, as a shell reads it."""
+    factor, levels = next(iter(study.parts[0].factors.items()))
+    said = shlex.quote(",".join(property_text(level) for level in levels))
+    return f"make run STUDY={study.name} FACTOR={factor} LEVELS={said}"
 
 
 def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:

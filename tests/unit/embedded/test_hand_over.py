@@ -10,9 +10,11 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.report.card_layout import cards_text
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.study.compare import compare_study
+from kafka_pareto.study.parts import Table
+from kafka_pareto.study.study_file import dump_study, load_study
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.runs.hand_over import hand_over
+from kafka_pareto_embedded.runs.hand_over import hand_over, one_factor_command
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.recorded import STUDIES, paper_study
@@ -52,6 +54,20 @@ def test_a_comparison_ends_with_its_tables_and_the_explorers_page_of_comparisons
     said = hand_over(stack, store, keys, "http://run", None)
     assert said.startswith("acks, compared with acks 1, in 3 blocks\n\nExplorer")
     assert f" {stack.airflow_url}/kafka-pareto/comparisons#study=impact_quick&campaign=c\n" in said
+    assert "\n  make run STUDY=impact_quick FACTOR=acks LEVELS=1,all  one factor with levels of your own\n" in said
+
+
+@pytest.mark.parametrize(
+    ("study", "factor", "levels", "said"),
+    [
+        ("topologies", "load", ["60% own", "500/s"], "FACTOR=load LEVELS='60% own,500/s'"),
+        ("ingest", "resumable", [False, True], "FACTOR=resumable LEVELS=false,true"),
+    ],
+)
+def test_levels_are_offered_as_a_shell_reads_them(study: str, factor: str, levels: list[str | bool], said: str) -> None:
+    shipped = compare_study(load_study(STUDIES / f"{study}.yaml"))
+    offered = shipped.model_copy(update={"variants": [], "tables": [Table(factor=factor, levels=levels)], "series": []})
+    assert one_factor_command(offered) == f"make run STUDY={study} {said}"
 
 
 def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_to_try_the_last(

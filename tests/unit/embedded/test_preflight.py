@@ -19,6 +19,7 @@ from kafka_pareto_embedded.bootstrap.preflight import (
     Problem,
     find_browser,
     log_pipeline_problems,
+    needed_disk_gib,
     problems_for_tests,
     setup_problems,
     start_problems,
@@ -150,11 +151,34 @@ def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
     assert _problems(machine) == []
 
 
+@pytest.mark.parametrize(
+    ("is_installed", "starts", "study", "needed_gib"),
+    [
+        (False, True, "", 11),  # README says so
+        (False, True, "quick", 11),
+        (True, True, "", 9),
+        (False, True, "ingest_quick", 7),
+        (True, True, "ingest_quick", 4),
+        (False, False, "", 7),
+        (True, False, "", 4),
+    ],
+)
+def test_the_disk_must_hold_what_is_installed_and_what_the_study_quick_sends(
+    machine: Path, is_installed: bool, starts: bool, study: str, needed_gib: int
+) -> None:
+    tools = machine.parent / "tools"
+    if is_installed:
+        _tool(machine, "minio", "")
+        (tools / "stamps").mkdir(parents=True)
+        (tools / "stamps" / "kafka").touch()
+    assert needed_disk_gib(tools, {"KAFKA_PARETO_OPTION_STUDY": study}, starts) == needed_gib
+
+
 def test_too_small_a_disk_is_reported_in_gib(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.SETUP_GIB", 10**6)
+    monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.OTHER_GIB", 10**6)
     [problem] = _problems(machine)
     assert "GiB are free under" in problem.text
-    assert "1000000 GiB are needed; make room" in problem.text
+    assert "1000003 GiB are needed; make room" in problem.text
 
 
 def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:

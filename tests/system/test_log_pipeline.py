@@ -147,7 +147,8 @@ def followed(
             assert has_begun.wait(60)
             time.sleep(BROKEN_AFTER_S)
             meanwhile(opened)
-        answered, watched, reconciled = result.result()
+        answered, watched, reconciled, is_warm = result.result()
+    assert is_warm
     return Followed(reconciled, quantities_of_run(answered, watched, reconciled, wanted, protocol))
 
 
@@ -302,6 +303,6 @@ def test_a_log_is_replayed_and_each_of_its_requests_comes_to_hive(testbed: Pipel
     assert reconciled.fault == ""
     assert found.requests_due == found.requests_logged == found.events_committed == 200
     assert found.refused == 0
-    assert reconciled.logged == 260  # with three seconds that warm up
+    assert reconciled.logged >= 260  # with three seconds that warm up, and the few that follow
     gaps_ms = reconciled.requests.t0.tail(200).diff().dropna()
     assert gaps_ms.mean() == pytest.approx(50, abs=1)

@@ -114,8 +114,8 @@ class Replay(Section):
 class LogPipelineProtocol(Protocol):
     """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
 
-    Requests of the first `warmup_s` come before a run, which begins when they are in Hive, or after `drain_s`. Its
-    first `steady_from_s` are no part of its steady figures. A pipeline that still brings requests to Hive `drain_s`
+    Requests of the first `warmup_s` come before a run. Until they are in Hive, or for `drain_s`, a few more keep
+    Filebeat awake; then the run begins. Its first `steady_from_s` are no part of its steady figures. A pipeline that still brings requests to Hive `drain_s`
     after the last one was too slow; where none comes any more, what is missing is lost.
     """
 

@@ -90,7 +90,7 @@ class PipelineRunner:
         with OpenPipeline(self._testbed, baseline) as opened:
 
             def is_settled(seconds: float) -> bool:
-                return opened.pipeline.wait_until_committed(len(read_access_log(opened.log_file)), seconds)
+                return opened.pipeline.wait_until_at_rest(len(read_access_log(opened.log_file)), seconds)
 
             def probe(requests_s: float) -> Answered | None:
                 run = f"ramp{time.time_ns()}"

@@ -109,6 +109,11 @@ def reconcile(
     )
 
 
+def left_of_before(arrivals: pd.DataFrame, began_ms: int) -> int:
+    """Counts those that were logged before a time, and were not yet in Hive."""
+    return int(((arrivals.t0 < began_ms) & (arrivals.t7 >= began_ms)).sum())
+
+
 def negative_stage(events: pd.DataFrame) -> str:
     """Names the first stage that ends before it begins, and an event of it; empty where none does."""
     for name in STAGES:

@@ -115,8 +115,9 @@ class LogPipelineProtocol(Protocol):
     """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
 
     Requests of the first `warmup_s` come before a run. Until they are in Hive, or for `drain_s`, a few more keep
-    Filebeat awake; then the run begins. Its first `steady_from_s` are no part of its steady figures. A pipeline that still brings requests to Hive `drain_s`
-    after the last one was too slow; where none comes any more, what is missing is lost.
+    Filebeat awake; then the run begins. Its first `steady_from_s` are no part of its steady figures. A pipeline that
+    still brings requests to Hive `drain_s` after the last one was too slow; where none comes any more, what is missing
+    is lost.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180

@@ -25,9 +25,8 @@ def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
 
 def queue_of(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Values:
     """Returns how many were logged and not yet in Hive, at the end of each second; those of before included."""
-    return left_of_before(arrivals, began_ms) + np.cumsum(
-        per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds)
-    )
+    left = left_of_before(arrivals, began_ms)
+    return left + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
 
 
 def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:

@@ -34,7 +34,7 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
 
 def trickle_of(wanted: Wanted, number: int) -> Wanted:
-    """Returns a second's requests, a few that are far below the load; nginx answers them itself where a log is replayed.
+    """Returns a second's requests, far below the load; where a log is replayed they are those that nginx answers.
 
     Args:
         wanted: What is asked of the load.

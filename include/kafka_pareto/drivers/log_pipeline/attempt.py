@@ -129,10 +129,13 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
         opened.require_running()
         opened.end_requests()  # and the log is whole: nginx writes of a request when it has ended
         logged = read_access_log(opened.log_file)
-        is_drained = opened.pipeline.wait_until_at_rest(len(logged), protocol.drain_s)
+        working = [sending]
+        is_drained = opened.pipeline.wait_until_at_rest(
+            len(logged), protocol.drain_s, on_commit=lambda: working.append(watch.counted())
+        )
         is_on_its_way = not is_drained and opened.pipeline.is_moving()
         waited_until_ms = round(time.time() * _MS) if is_on_its_way else None
-        watched = watch.watched(sending)
+        watched = watch.watched(sending, working[-1])
     committed, committed_at = opened.pipeline.end(is_done=not is_on_its_way)
     reconciled = reconcile(logged, committed, dict(committed_at), waited_until_ms)
     return Followed(answered, watched, reconciled, is_warm)

@@ -151,14 +151,15 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
     """Returns what the run cost the machine.
 
     Rates are of the time in which requests were sent. What an event cost is counted up to the last commit: a pipeline
-    that falls behind works on when nothing is sent any more.
+    that falls behind works on when nothing is sent any more, and what it takes to wait for further events is no cost of
+    these.
 
     Args:
         watched: What was counted from the run's beginning.
         events: How many Hive took in that time.
     """
-    uses, seconds, whole = watched.sending.uses, watched.sending.seconds, watched.whole.uses
-    pipeline_s = _brokers(whole).cpu_s + sum(whole[name].cpu_s for name in PARTS if name in whole)
+    uses, seconds, working = watched.sending.uses, watched.sending.seconds, watched.working.uses
+    pipeline_s = _brokers(working).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)
     figures: dict[str, float | None] = {}
     for name in ("nginx", "filebeat", "aggregator"):
         use = uses.get(name, Use())
@@ -171,7 +172,7 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
         figures[f"{name}_cores"] = uses.get(name, Use()).cpu_s / seconds
     return CostFigures(
         packets_s=watched.sending.packets / seconds,
-        packets_per_event=watched.whole.packets / events,
+        packets_per_event=watched.working.packets / events,
         cpu_s_per_thousand_events=1e3 * pipeline_s / events,
         broker_cores=_brokers(uses).cpu_s / seconds,
         memory_mib=watched.memory_mib,

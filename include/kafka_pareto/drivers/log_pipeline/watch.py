@@ -67,6 +67,7 @@ class Watched:
 
     Attributes:
         sending: Up to the last answer.
+        working: Up to the last commit, after which parts only wait.
         whole: Up to the end.
         memory_mib: The most that all parts together had at one time.
         clock_step_ms: The largest step of the clock against the monotonic one from one look to the next.
@@ -75,6 +76,7 @@ class Watched:
     """
 
     sending: Counted
+    working: Counted
     whole: Counted
     memory_mib: float
     clock_step_ms: float
@@ -122,15 +124,16 @@ class Watch:
             uses[name] = uses.get(name, Use()) + use.since(self._first.get(pid, Use()))
         return Counted(time.monotonic() - self._began_s, uses, _packets() - self._packets)
 
-    def watched(self, sending: Counted) -> Watched:
+    def watched(self, sending: Counted, working: Counted) -> Watched:
         """Returns all that was seen up to now.
 
         Args:
             sending: What had been counted by the last answer.
+            working: What had been counted by the last commit.
         """
         whole = self.counted()
         steal, other = cpu_fractions(self._cpu, psutil.cpu_times(), whole.cpu_s)
-        return Watched(sending, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
+        return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_S):

@@ -14,7 +14,7 @@ from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.drivers.log_pipeline import attempt
 from kafka_pareto.drivers.log_pipeline.attempt import ClockError, judge, require_answers, require_one_clock
-from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
+from kafka_pareto.drivers.log_pipeline.figures import cost_figures, quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
@@ -49,7 +49,7 @@ PLANNED = PlannedRepetition("design", 0, "scenarios", BASELINE, 0, 0)
 WANTED = Wanted("run", "1", rate_s=100.0, seconds=60)
 USES = {"filebeat": Use(3.0, 600, 60_000, 6000), "spark": Use(30.0), "kafka-1": Use(9.0), "shop": Use(24.0)}
 SENDING = Counted(seconds=60.0, uses=USES, packets=120_000)
-WATCHED = Watched(SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
+WATCHED = Watched(SENDING, SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
 
 
 def test_requests_that_warmed_up_have_no_part_in_the_figures() -> None:
@@ -113,6 +113,17 @@ def test_costs_are_of_the_pipeline_alone() -> None:
     assert (cost.packets_s, cost.packets_per_event) == (2000.0, 20.0)
     assert (cost.filebeat_cores, cost.broker_cores, cost.shop_cores) == (0.05, 0.15, 0.4)
     assert (cost.filebeat_written_kb_s, cost.filebeat_minor_faults_s) == (1.0, 100.0)
+
+
+def test_waiting_after_the_last_commit_costs_nothing() -> None:
+    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
+    idle = Counted(seconds=90.0, uses={name: use + Use(5.0) for name, use in USES.items()}, packets=150_000)
+    waited, busy = replace(WATCHED, whole=idle), replace(WATCHED, working=idle)
+
+    assert cost_figures(waited, 6000) == cost_figures(WATCHED, 6000)
+    assert quantities_of_run(ANSWERED, busy, events, WANTED, PROTOCOL).cost.packets_per_event == 25.0
+    assert cost_figures(busy, 6000).cpu_s_per_thousand_events == pytest.approx(9.5)
+    assert cost_figures(busy, 6000).packets_s == 2000.0
 
 
 def test_a_burst_has_its_own_figures() -> None:

@@ -24,10 +24,10 @@ def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
         with Watch(lambda: dict(roots)) as watch:
             with subprocess.Popen([sys.executable, "-c", starts_busy]) as busy:
                 roots["busy"] = busy.pid
-                deadline, found = time.monotonic() + 30, watch.watched(watch.counted())
+                deadline, found = time.monotonic() + 30, watch.watched(watch.counted(), watch.counted())
                 while time.monotonic() < deadline and found.whole.uses["busy"].cpu_s < 0.5:
                     time.sleep(0.2)
-                    found = watch.watched(watch.counted())
+                    found = watch.watched(watch.counted(), watch.counted())
                 for each in (*psutil.Process(busy.pid).children(), busy):
                     each.kill()
             idle.kill()

@@ -230,7 +230,7 @@ class Pipeline:
 
         Raises:
             ArtifactError: If the table cannot be read.
-            PartEndedError: If one does not end well.
+            PartEndedError: If one does not end well, or Spark exports fewer rows than it has committed.
         """
         for name in PARTS:
             child = self._children[name]
@@ -239,14 +239,24 @@ class Pipeline:
                 continue
             child.ask_to_end()
             if name == "spark":
-                child.next_line("exported", _STOP_S)
+                self._wait_for_export(child)
             code = child.wait(_STOP_S)
             if code is None:
                 raise PartEndedError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
             if code:
                 raise PartEndedError(f"{child.name} ended with exit code {code}: {child.last_words()}")
-        batches = read_batches(self._warehouse.batches_file)
-        return _read_table(self._warehouse.export_file), {number: batch.t7_ms for number, batch in batches.items()}
+        table, batches = _read_table(self._warehouse.export_file), read_batches(self._warehouse.batches_file)
+        committed = sum(batch.rows for batch in batches.values())
+        # More may be there: of a batch that was in the table, and not yet noted, when Spark was killed.
+        if len(table) < committed:
+            raise PartEndedError(f"Spark has exported {len(table)} of {committed} rows that it had committed to Hive")
+        return table, {number: batch.t7_ms for number, batch in batches.items()}
+
+    def _wait_for_export(self, spark: ChildProcess) -> None:
+        try:
+            spark.next_line("exported", _STOP_S)
+        except LoadToolError as error:
+            raise PartEndedError(f"what Hive holds was not exported: {error}") from error
 
     def _close(self) -> None:
         for child in self._children.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,6 @@ from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 
 FILEBEAT = FilebeatSettings("single", 10_000, 300, 1000, 10_000, 2048, 1000, 2048, 2)
-_WAITS = "while :; do sleep 0.05; done"
 
 
 @contextmanager
@@ -28,16 +28,19 @@ def made_pipeline(
     at_the_end: str = "exit 0",
 ) -> Iterator[Pipeline]:
     """Opens a pipeline in a folder, whose Spark does this when it is told to end."""
+    ready = folder / "ready"
     programs = Programs(
-        python=_script(folder / "spark", f"trap '{at_the_end}' TERM; echo '{{\"ready\": true}}'; {_WAITS}"),
-        filebeat=_script(folder / "filebeat", _WAITS),
+        python=_script(folder / "spark", at_the_end, """echo '{"ready": true}'"""),
+        filebeat=_script(folder / "filebeat", "exit 0", f"touch {ready}"),
         aggregator=folder,
         spark_jars=folder,
-        java=str(_script(folder / "java", f'echo \'{{"ready": true, "port": 1}}\'; {_WAITS}')),
+        java=str(_script(folder / "java", "exit 0", """echo '{"ready": true, "port": 1}'""")),
     )
     asked = aggregator or AggregatorSettings("127.0.0.1:1", "logs")
     with Pipeline(folder / "parts", programs, folder / "access.log", filebeat, asked, trigger_ms) as opened:
-        # The scripts end by SIGTERM with a code of the shell's own; only Spark's end is looked at here.
+        while not ready.exists():
+            opened.require_running()
+            time.sleep(0.01)
         yield opened
 
 
@@ -50,7 +53,7 @@ def commit(folder: Path, rows: Sequence[int], exported: int | None = None) -> No
     table.to_parquet(warehouse / "logs.parquet")
 
 
-def _script(file: Path, text: str) -> Path:
-    file.write_text(f"#!/bin/sh\n{text}\n")
+def _script(file: Path, at_the_end: str, begins: str) -> Path:
+    file.write_text(f"#!/bin/sh\ntrap '{at_the_end}' TERM\n{begins}\nwhile :; do sleep 0.05; done\n")
     file.chmod(0o755)
     return file

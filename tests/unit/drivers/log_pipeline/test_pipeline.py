@@ -14,6 +14,8 @@ from tests.unit.drivers.log_pipeline.made_parts import FILEBEAT, commit, made_pi
 
 pytestmark = pytest.mark.fast
 
+EXPORTS = 'echo "{\\"exported\\": 5}"; exit 0'
+
 
 def test_what_was_logged_is_waited_for_while_more_comes(tmp_path: Path) -> None:
     with made_pipeline(tmp_path) as pipeline:
@@ -61,3 +63,29 @@ def test_a_part_that_has_ended_is_told_while_it_is_waited_for(tmp_path: Path) ->
 
         with pytest.raises(PartEndedError, match="Filebeat has ended"):
             pipeline.wait_until_committed(1, 5.0)
+
+
+def test_what_hive_holds_is_returned_when_all_parts_have_ended(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path, at_the_end=EXPORTS) as pipeline:
+        commit(tmp_path, [3, 2])
+        table, committed_at = pipeline.end()
+
+    assert len(table) == 5
+    assert committed_at == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_spark_that_ends_without_its_export_is_a_part_that_ended(tmp_path: Path, *, is_done: bool) -> None:
+    with made_pipeline(tmp_path, at_the_end="echo no heap >&2; exit 1") as pipeline:
+        commit(tmp_path, [3, 2])
+
+        with pytest.raises(PartEndedError, match=r"was not exported: Spark has ended with exit code 1: no heap"):
+            pipeline.end(is_done=is_done)
+
+
+def test_rows_that_were_committed_and_are_not_exported_are_told(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path, at_the_end=EXPORTS) as pipeline:
+        commit(tmp_path, [3, 2], exported=4)
+
+        with pytest.raises(PartEndedError, match=r"Spark has exported 4 of 5 rows"):
+            pipeline.end()

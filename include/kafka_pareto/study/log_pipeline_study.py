@@ -170,6 +170,14 @@ class LogPipelineStudy(Study):
             return RequestRate()
         return request_rate_of(str(self.effective(configuration)["load"]))
 
+    def is_within_capacity(self, configuration: Configuration) -> bool:
+        """Tells whether its load is a share of what the web server was found to hold, and has no burst.
+
+        Where it is not, whether the web server answers is a result of what the level asks for.
+        """
+        fraction = self.rate_of(configuration).capacity_fraction
+        return fraction is not None and fraction <= 1 and self.effective(configuration)["burst"] == "none"
+
     def derived_values(self, values: Values) -> dict[str, float]:
         """Returns how many of a run's requests are in Hive or on their way there, for the pipeline's rules."""
         committed, pending = values.get("events_committed"), values.get("events_pending") or 0

@@ -68,14 +68,16 @@ def attempt_run(
             timeline = timeline_of_run(reconciled, wanted, answered.began_ms)
         outcome, reason = judge(reconciled, answered.began_ms)
         if outcome == "valid":
-            require_one_clock(reconciled, watched)
             if (study.rate_of(configuration).capacity_fraction or 0.0) <= 1:
                 require_answers(answered)
+            require_one_clock(reconciled, watched)
             label = f"the run was {found.flow.label}" if found.flow and found.flow.label != "stable" else ""
             left = "" if is_warm else _left_of_before(reconciled, answered.began_ms)
             reason = "; ".join(each for each in (label, left, reason) if each)
     except PartEndedError as error:  # under what the level asks of it
         outcome, reason = "failed", str(error)
+    except RefusedError as error:
+        outcome, reason, is_excused = "failed", str(error), study.is_within_capacity(configuration)
     except (LoadToolError, ClusterError, ArtifactError) as error:
         # What does not start, a load that fails, and a clock that is set, are no fault of the level's: it is measured
         # again.
@@ -184,14 +186,18 @@ def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
         raise ClockError(backwards)
 
 
+class RefusedError(LoadToolError):
+    """Reports a web server that does not answer what is asked of it."""
+
+
 def require_answers(answered: Answered) -> None:
     """Makes sure that the web server answered.
 
     Raises:
-        LoadToolError: If more than one in a hundred requests were refused.
+        RefusedError: If more than one in a hundred requests were refused.
     """
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
-        raise LoadToolError(
+        raise RefusedError(
             f"{answered.refused} of {answered.due} requests were refused by the web server, or not answered; ask for a "
             "lower load, for workload: static, or for a lower replay.times"
         )

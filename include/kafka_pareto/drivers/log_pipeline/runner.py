@@ -102,12 +102,12 @@ class PipelineRunner:
                     opened.load.renew()
                     is_settled(protocol.drain_s)
                     return None
-                is_held = (
-                    is_settled(settled_s)
-                    and not answered.refused
+                is_answered = (
+                    not answered.refused
                     and answered.response_p95_ms <= _RESPONSE_MS
                     and answered.late_p95_ms <= _LATE_MS
                 )
+                is_held = is_answered and is_settled(settled_s)
                 if not is_held:  # what is still to do must not count against the next rate
                     is_settled(protocol.drain_s)
                 log.info(

@@ -28,7 +28,7 @@ import yaml
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay
-from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, wanted_of
+from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, require_logged, wanted_of
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed
@@ -150,6 +150,8 @@ def followed(
             meanwhile(opened)
         answered, watched, reconciled, is_warm = result.result()
     assert is_warm or not warmup_s
+    require_logged(answered, reconciled)
+    assert len(answered.answered_ids) == answered.due
     return Followed(reconciled, quantities_of_run(answered, watched, reconciled, wanted, protocol))
 
 

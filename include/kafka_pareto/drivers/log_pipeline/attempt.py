@@ -12,7 +12,7 @@ from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
 from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
-from kafka_pareto.drivers.log_pipeline.stages import Reconciled, left_of_before, negative_stage, reconcile
+from kafka_pareto.drivers.log_pipeline.stages import Reconciled, first_of, left_of_before, negative_stage, reconcile
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.warm_up import warm_up
 from kafka_pareto.drivers.log_pipeline.watch import Watch, Watched
@@ -70,6 +70,7 @@ def attempt_run(
         if outcome == "valid":
             if (study.rate_of(configuration).capacity_fraction or 0.0) <= 1:
                 require_answers(answered)
+            require_logged(answered, reconciled)
             require_one_clock(reconciled, watched)
             label = f"the run was {found.flow.label}" if found.flow and found.flow.label != "stable" else ""
             left = "" if is_warm else _left_of_before(reconciled, answered.began_ms)
@@ -184,6 +185,20 @@ def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
         raise ClockError(f"the clock was set by {watched.clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms")
     if backwards := negative_stage(reconciled.events):
         raise ClockError(backwards)
+
+
+def require_logged(answered: Answered, reconciled: Reconciled) -> None:
+    """Makes sure that the web server logged each request that it answered: no other part knows of one that it did not.
+
+    Raises:
+        LoadToolError: Naming the first of those that it did not log.
+    """
+    logged = set(reconciled.requests.request_id)
+    if missing := [each for each in answered.answered_ids if each not in logged]:
+        raise LoadToolError(
+            f"{len(missing)} of {answered.due} requests were answered, and are not in the web server's log: "
+            f"{first_of(missing)}"
+        )
 
 
 class RefusedError(LoadToolError):

@@ -38,6 +38,7 @@ class Answered:
         late_p95_ms: How late one was sent.
         late_p99_ms: The same; a load that stands still for a hundredth of a run shows in it.
         response_p95_ms: From when one was due to its answer.
+        answered_ids: By which the log knows those that were answered.
     """
 
     began_at: float
@@ -46,6 +47,7 @@ class Answered:
     late_p95_ms: float
     late_p99_ms: float
     response_p95_ms: float
+    answered_ids: Sequence[str] = ()
 
     @property
     def began_ms(self) -> int:
@@ -116,6 +118,7 @@ class WebLoad:
             late_p95_ms=float(np.quantile(late_ms, _P95)),
             late_p99_ms=float(np.quantile(late_ms, _P99)),
             response_p95_ms=float(np.quantile(response_ms, _P95)),
+            answered_ids=[each_id for each in said for each_id in each["answered_ids"]],
         )
 
     def trickle(self, wanted: Wanted) -> None:

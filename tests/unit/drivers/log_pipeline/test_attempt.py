@@ -19,6 +19,7 @@ from kafka_pareto.drivers.log_pipeline.attempt import (
     RefusedError,
     judge,
     require_answers,
+    require_logged,
     require_one_clock,
 )
 from kafka_pareto.drivers.log_pipeline.figures import cost_figures, quantities_of_run
@@ -298,3 +299,16 @@ def test_a_web_server_that_refuses_is_told() -> None:
     require_answers(replace(ANSWERED, refused=60))
     with pytest.raises(RefusedError, match=r"61 of 6000 requests were refused"):
         require_answers(replace(ANSWERED, refused=61))
+
+
+def test_a_request_that_was_answered_and_not_logged_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = reconciled(made_events([0, 5], [10, 10]), [8], 900)
+    require_logged(replace(ANSWERED, answered_ids=["r1", "p0"]), events)
+    told = "3 of 6000 requests were answered, and are not in the web server's log: a, b, c"
+    unlogged = replace(ANSWERED, answered_ids=["r0", "a", "b", "r1", "c"])
+    with pytest.raises(LoadToolError, match=told):
+        require_logged(unlogged, events)
+
+    whole = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
+    found = attempted(monkeypatch, Followed(unlogged, WATCHED, whole))
+    assert (found.outcome, found.reason, found.is_excused) == ("failed", told, True)

@@ -29,6 +29,17 @@ def queue_of(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Values:
     return left + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
 
 
+def part_of_burst(stamps_ms: pd.Series, began_ms: int, wanted: Wanted) -> pd.Series:
+    """Says of each stamp whether it is `before` the burst, `in` it or `after` it.
+
+    All that is said of a burst is by this one clock: seconds since the load's first one, by which it also tells when
+    requests are due faster. A request has its place by when it was logged.
+    """
+    at_s = (stamps_ms - began_ms) / _S
+    edges = [-np.inf, wanted.burst_from_s, wanted.burst_until_s, np.inf]
+    return pd.cut(at_s, edges, right=False, labels=["before", "in", "after"])
+
+
 def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
     """Returns for what was logged in each second its number and its p95 latency in milliseconds."""
     second = (arrivals.t0 - began_ms).floordiv(_S)

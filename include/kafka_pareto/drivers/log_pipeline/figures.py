@@ -15,7 +15,7 @@ from kafka_pareto.drivers.log_pipeline.behaviour import (
     rate_of_requests,
     slope_of_second_half,
 )
-from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, per_second, queue_of
+from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, part_of_burst, per_second, queue_of
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
@@ -129,16 +129,14 @@ def burst_figures(
     The last entry of a log has no next one that ends it, and waits for Filebeat to lose patience: it is no part of the
     longest times in a stage.
     """
-    logged_s = (arrivals.t0 - began_ms) / _MS
-    burst = arrivals[(logged_s >= wanted.burst_from_s) & (logged_s < wanted.burst_until_s)]
-    after = arrivals[logged_s >= wanted.burst_until_s]
-    since = events[events.t0 >= began_ms + wanted.burst_from_s * _MS].iloc[:-1]
+    part = part_of_burst(arrivals.t0, began_ms, wanted)
+    since = events[part_of_burst(events.t0, began_ms, wanted) != "before"].iloc[:-1]
     others = [name for name in STAGES if name != "kafka_to_spark"]
     seconds = p95_by_second(arrivals, began_ms, protocol.seconds)
-    former_ms = _p95(arrivals[logged_s < wanted.burst_from_s])
+    former_ms = _p95(arrivals[part == "before"])
     return BurstFigures(
-        burst_p95_ms=_p95(burst),
-        recovery_p95_ms=_p95(after),
+        burst_p95_ms=_p95(arrivals[part == "in"]),
+        recovery_p95_ms=_p95(arrivals[part == "after"]),
         kafka_to_spark_max_ms=float(since.kafka_to_spark.max()) if len(since) else None,
         other_stage_max_ms=float(since[others].max().max()) if len(since) else None,
         recovery_s=seconds_to_former_p95(

@@ -13,7 +13,7 @@ from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.stages import Reconciled, first_of, left_of_before, negative_stage, reconcile
-from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
+from kafka_pareto.drivers.log_pipeline.testbed import PARENTS, OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.warm_up import warm_up
 from kafka_pareto.drivers.log_pipeline.watch import Watch, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
@@ -126,7 +126,7 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
         LoadToolError: If a part ends by itself, or the log cannot be read.
     """
     is_warm = warm_up(opened, wanted, protocol) if protocol.warmup_s else True
-    with Watch(opened.roots) as watch:
+    with Watch(opened.roots, PARENTS) as watch:
         answered = opened.load.send(wanted)
         sending = watch.counted()
         opened.require_running()

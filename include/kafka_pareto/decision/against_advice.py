@@ -57,12 +57,14 @@ def best_advice(
     advised: Collection[str],
     in_force_id: str | None = None,
 ) -> str | None:
-    """Returns which of the advised candidates the choice blocks would choose; None where none beats the reference.
+    """Returns which of the advised candidates the choice blocks would choose; None where none may be chosen.
 
+    With `compare_advice: if_better` none may that does not beat the reference.
     What is in force is no candidate, whoever advises it: the pick is compared with it anyway.
     """
     of_others = candidates[candidates.configuration_id.isin(advised)]
-    chosen_id = choose(study, of_others, choice_repetitions, in_force_id).configuration_id
+    must_beat = study.confirmation.compare_advice == "if_better"
+    chosen_id = choose(study, of_others, choice_repetitions, in_force_id, beats_reference=must_beat).configuration_id
     return chosen_id if chosen_id in set(of_others.configuration_id) else None
 
 

@@ -62,6 +62,8 @@ def choose(
     candidates: pd.DataFrame,
     choice_repetitions: Sequence[Repetition],
     in_force_id: str | None = None,
+    *,
+    beats_reference: bool = True,
 ) -> Choice:
     """Picks one configuration from what the choice blocks measured.
 
@@ -87,6 +89,7 @@ def choose(
         candidates: `CANDIDATE_COLUMNS` and factors of one record size.
         choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
         in_force_id: The settings in force, measured in the same blocks, where they are not the baseline.
+        beats_reference: False to pick the best candidate, also where what is in force is better.
     """
     asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
     reference_id = in_force_id or baseline_id
@@ -116,6 +119,8 @@ def choose(
     competing = gains[excess <= 0]
     if in_force_id in competing.index and trials.loc[in_force_id].repetitions_lost_records:
         competing = competing.drop(index=in_force_id)
+    if not beats_reference:
+        competing = competing.drop(index=reference_id, errors="ignore")
     chosen_id, chosen_by = best_by(study, asked, competing, trials, reference_id)
     return undecided.model_copy(update={"configuration_id": chosen_id, "chosen_by": chosen_by})
 

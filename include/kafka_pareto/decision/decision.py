@@ -77,7 +77,7 @@ class Decision(Record):
         stopping: Whether the gain blocks were `fixed`, or `sequential`: until they answered.
         cases_compared: Where they were sequential, the cases that share the level of the claims.
         advice: How the pick stands against the best of what others advise; None where nothing is advised, or none of
-            it beat the reference in the choice blocks.
+            it was in the fresh blocks.
         holds_for: For whom it holds, as the protocol measured it; `other_study` asks the same for the others. Both are
             empty where that is not told apart, and in earlier decisions.
     """

@@ -25,6 +25,7 @@ from kafka_pareto.shoppers.wanted import Wanted
 
 _STATIC = Request("static", "GET", "/static")
 _ANSWERED_BY_NGINX = {"X-Replayed": "1"}
+_ID = "X-Request-Id"
 _MS = 1e3
 _ANSWER_S = 30.0
 _SERVER_ERROR = 500
@@ -38,12 +39,14 @@ class Sent:
         refused: Answered with an error of the server's, or not at all.
         late_ms: How late each was sent.
         response_ms: From when each was due to its answer: what is late waits, too.
+        answered_ids: By which the web server's log knows those that it answered, with errors, too.
     """
 
     due: int = 0
     refused: int = 0
     late_ms: list[float] = field(default_factory=list)
     response_ms: list[float] = field(default_factory=list)
+    answered_ids: list[str] = field(default_factory=list)
 
 
 def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
@@ -125,6 +128,8 @@ class Load:
             async with session.request(request.method, url, json=request.body, headers=_headers(request)) as response:
                 content = await response.read()
                 status = response.status
+                if _ID in response.headers:
+                    sent.answered_ids.append(response.headers[_ID])
                 body = _object(content) if shopper else None
         except (aiohttp.ClientError, TimeoutError):
             pass

@@ -16,7 +16,8 @@ class Wanted:
         seconds: How long.
         begins_at: The first second's beginning, in seconds since 1970.
         workload: A shopper's requests, or those that the web server answers itself: one path, or a log's.
-        burst_from_s: When requests come faster; 0 until 0 for never.
+        burst_from_s: From so many seconds after `begins_at` on requests are due faster.
+        burst_until_s: Until so many seconds after it; 0 for never.
         burst_times: How many times as fast.
     """
 

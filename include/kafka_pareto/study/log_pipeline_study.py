@@ -114,9 +114,10 @@ class Replay(Section):
 class LogPipelineProtocol(Protocol):
     """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
 
-    Requests of the first `warmup_s` come before a run, which begins when they are in Hive, or after `drain_s`. Its
-    first `steady_from_s` are no part of its steady figures. A pipeline that still brings requests to Hive `drain_s`
-    after the last one was too slow; where none comes any more, what is missing is lost.
+    Requests of the first `warmup_s` come before a run. Until they are in Hive, or for `drain_s`, a few more keep
+    Filebeat awake; then the run begins. Its first `steady_from_s` are no part of its steady figures. A pipeline that
+    still brings requests to Hive `drain_s` after the last one was too slow; where none comes any more, what is missing
+    is lost.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180
@@ -168,6 +169,14 @@ class LogPipelineStudy(Study):
         if self.is_replayed(configuration):
             return RequestRate()
         return request_rate_of(str(self.effective(configuration)["load"]))
+
+    def is_within_capacity(self, configuration: Configuration) -> bool:
+        """Tells whether its load is a share of what the web server was found to hold, and has no burst.
+
+        Where it is not, whether the web server answers is a result of what the level asks for.
+        """
+        fraction = self.rate_of(configuration).capacity_fraction
+        return fraction is not None and fraction <= 1 and self.effective(configuration)["burst"] == "none"
 
     def derived_values(self, values: Values) -> dict[str, float]:
         """Returns how many of a run's requests are in Hive or on their way there, for the pipeline's rules."""

@@ -102,8 +102,10 @@ class Confirmation(Section):
     `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow. What cannot be told in the end, a
     person is asked. `choose_by` picks among the measured points that keep the study's limits: `balanced_gain` by
     the product of the gains in throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV,
-    or an order or weights of objectives. `wanted_effect_fraction` is the smallest change that matters to the user;
-    the noise report says how many blocks it takes to find one.
+    or an order or weights of objectives. With `advice` the best of it is in the fresh blocks, too: `if_better`, where
+    it beat what is in force in the choice blocks; or `always`, where it may be chosen at all.
+    `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
+    takes to find one.
     """
 
     points: Count
@@ -114,6 +116,7 @@ class Confirmation(Section):
     final_blocks: Annotated[int, Field(ge=2)] = 10
     more_blocks: Annotated[int, Field(ge=0)] = 10
     choose_by: ChooseBy = "balanced_gain"
+    compare_advice: Literal["always", "if_better"] = "if_better"
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
     harm_margin_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
 

@@ -112,6 +112,8 @@ class Tune(Study):
     def _advice_comes_before_a_hypercube(self) -> Self:
         if self.advice and self.design.method != "latin_hypercube":
             raise ValueError("advice needs design.method: latin_hypercube; else the levels make the design")
+        if self.confirmation.compare_advice == "always" and not self.advice:
+            raise ValueError("confirmation.compare_advice always needs advice: true; else there is none")
         return self
 
     @model_validator(mode="after")

@@ -41,6 +41,7 @@ def test_filebeat_gets_what_was_tuned_and_sends_to_logstash() -> None:
 
     assert found["filebeat.inputs"][0]["backoff"] == "40ms"
     assert "multiline" in found["filebeat.inputs"][0]
+    assert found["filebeat.inputs"][0]["exclude_files"] == [r"\.gz$"]
     assert found["queue.mem"]["flush"] == {"min_events": 2048, "timeout": "0ms"}
     assert found["output.logstash"] == {"hosts": ["localhost:5044"], "bulk_max_size": 50, "pipelining": 2}
     assert "multiline" not in read_yaml("filebeat.yml", log_lines="single")["filebeat.inputs"][0]

@@ -34,6 +34,7 @@ class _Slow(BaseHTTPRequestHandler):
         time.sleep(0.3)
         self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.send_header("Content-Length", "2")
+        self.send_header("X-Request-Id", path)
         self.end_headers()
         self.wfile.write(b"{}")
 
@@ -64,6 +65,7 @@ def test_a_slow_server_does_not_slow_the_load_and_its_errors_are_counted(
     assert time.monotonic() - began_s < 3  # one after the other they would take ten seconds and more
     assert min(sent.response_ms) >= 290
     assert sent.refused == (sent.due if fails else 0)
+    assert len(sent.answered_ids) == sent.due  # an error is an answer
 
 
 def test_a_log_is_replayed_on_this_server_at_its_own_times_until_the_run_ends(slow: ThreadingHTTPServer) -> None:
@@ -76,4 +78,5 @@ def test_a_log_is_replayed_on_this_server_at_its_own_times_until_the_run_ends(sl
 
     assert [(path, mark) for _, path, mark in asked] == [(path, "1") for _, path in replayed[:3]]
     assert [at - begins_at for at, _, _ in asked] == pytest.approx([0.0, 0.1, 0.4], abs=0.2)
+    assert sorted(sent.answered_ids) == sorted(path for _, path in replayed[:3])
     assert (sent.due, sent.refused) == (3, 0)  # that something is not there is an answer

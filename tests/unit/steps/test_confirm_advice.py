@@ -17,6 +17,7 @@ from kafka_pareto.report.advice import advice_of
 from kafka_pareto.steps import confirm
 from kafka_pareto.study.advice import Advice
 from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.tune import Tune
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.unit.checking import WINNER, WINNER_ID
 from tests.unit.confirming import CONFIRMATION, campaign_in, measured, with_p95
@@ -26,13 +27,14 @@ pytestmark = pytest.mark.fast
 
 ADVISED: Configuration = {**WINNER, "batch.size": 65536}
 ADVISED_ID = configuration_id(ADVISED)
+POOR: Configuration = {**WINNER, "batch.size": 8192, "compression.type": "gzip", "linger.ms": 100}
 CANDIDATES, REPETITIONS = (f"quick/c2/06_confirmation/{CASE}/{name}" for name in ("candidates.parquet", "repetitions/"))
 STUDY = quick(record_sizes_bytes=[int(CASE)], confirmation=CONFIRMATION, advice=True)
 
 
-def following(folder: Path, advised: Configuration, *candidates: Configuration) -> Campaign:
+def following(folder: Path, advised: Configuration, *candidates: Configuration, study: Tune = STUDY) -> Campaign:
     """A campaign that follows one advice, and is about to confirm these candidates."""
-    campaign = campaign_in(folder, STUDY, *candidates)
+    campaign = campaign_in(folder, study, *candidates)
     advice = Advice(
         name="guide",
         title="A guide",
@@ -101,13 +103,44 @@ def test_advice_that_is_in_force_is_no_candidate_and_does_not_take_the_picks_pla
     assert found is None
 
 
-def test_advice_that_beats_nothing_is_not_measured_again(tmp_path: Path) -> None:
-    poor: Configuration = {**WINNER, "batch.size": 8192, "compression.type": "gzip", "linger.ms": 100}
-    campaign = following(tmp_path, poor, poor, WINNER)
+@pytest.mark.parametrize(("compare_advice", "titles"), [("if_better", None), ("always", ["A guide"])])
+def test_advice_that_beats_nothing_is_measured_beside_the_pick_where_that_is_asked_for(
+    tmp_path: Path, compare_advice: str, titles: list[str] | None
+) -> None:
+    asked = {**CONFIRMATION, "compare_advice": compare_advice}
+    study = quick(record_sizes_bytes=[int(CASE)], confirmation=asked, advice=True)
+    campaign = following(tmp_path, POOR, POOR, WINNER, study=study)
     decision = decided(campaign)
-    assert decision.advice is None
-    assert advice_of(decision) == []
-    assert configuration_id(poor) not in measured(campaign, "gain")
+    assert (decision.verdict, decision.pick_configuration_id) == ("recommended", WINNER_ID)
+    fresh = {**measured(campaign, "gain"), **measured(campaign, "final")}
+    if titles is None:
+        assert decision.advice is None
+        assert advice_of(decision) == []
+        assert configuration_id(POOR) not in fresh
+        return
+    advice = decision.advice
+    assert advice is not None
+    assert (advice.configuration_id, advice.titles, advice.in_place_of) == (configuration_id(POOR), titles, None)
+    for phase in ("gain", "final"):
+        assert measured(campaign, phase)[configuration_id(POOR)] == measured(campaign, phase)[WINNER_ID]
+    assert all(each.is_excluded(study.confirmation.harm_margin()) for each in advice.harm)
+    (line,) = advice_of(decision)
+    assert line.startswith("against the best advice, A guide (")
+    assert line.endswith("no mean is worse by more than 10%.")
+
+
+def test_advice_that_lost_records_is_never_measured_beside_the_pick(tmp_path: Path) -> None:
+    study = quick(
+        record_sizes_bytes=[int(CASE)], confirmation={**CONFIRMATION, "compare_advice": "always"}, advice=True
+    )
+    campaign = following(tmp_path, POOR, POOR, WINNER, study=study)
+    candidates = campaign.read_table(CANDIDATES, CANDIDATE_COLUMNS)
+    decided(campaign)
+    choice = [r for r in campaign.read_repetitions(REPETITIONS) if r.phase == "choice"]
+    poor_id = configuration_id(POOR)
+    lost = [r.with_values({"outcome": "records_lost"}) if r.configuration_id == poor_id else r for r in choice]
+    assert best_advice(study, candidates, choice, [poor_id]) == poor_id
+    assert best_advice(study, candidates, lost, [poor_id]) is None
 
 
 def test_advice_that_is_better_takes_the_picks_place_on_blocks_of_its_own(tmp_path: Path) -> None:

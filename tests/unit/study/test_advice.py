@@ -11,7 +11,9 @@ from kafka_pareto.errors import StudyError
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.advice import Advice, configuration_advised, load_advice
+from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune
+from kafka_pareto.study.tune_log_pipeline import TuneLogPipeline
 from tests.unit.measuring import CASE, quick
 
 pytestmark = pytest.mark.fast
@@ -92,3 +94,23 @@ def test_advice_needs_a_design_that_is_drawn() -> None:
     study = quick(advice=True)
     assert isinstance(study, Tune)
     assert study.advice
+
+
+def test_what_is_compared_with_advice_needs_some() -> None:
+    always = {"compare_advice": "always"}
+    with pytest.raises(StudyError, match=r"confirmation\.compare_advice always needs advice: true"):
+        quick(confirmation=always)
+    assert quick(confirmation=always, advice=True).confirmation.compare_advice == "always"
+    assert quick(advice=True).confirmation.compare_advice == "if_better"
+
+
+def test_the_tuned_log_pipeline_can_measure_the_published_hybrid() -> None:
+    study = load_study(load_settings().studies / "log_pipeline_tuned.yaml")
+    (hybrid,) = [each for each in load_advice(SHIPPED) if each.driver == "log_pipeline"]
+    assert isinstance(study, TuneLogPipeline)
+    found = configuration_advised(study, "pipeline", hybrid)
+    assert isinstance(found, dict)
+    told = study.told(found)
+    assert {name: told[name] for name in hybrid.properties} == hybrid.properties
+    assert (told["scan_frequency_ms"], told["close_inactive_s"]) == (10, 60)
+    assert study.confirmation.compare_advice == "always"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
 from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
-from kafka_pareto.drivers.log_pipeline.stages import Reconciled, negative_stage, reconcile
-from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
+from kafka_pareto.drivers.log_pipeline.stages import Reconciled, first_of, left_of_before, negative_stage, reconcile
+from kafka_pareto.drivers.log_pipeline.testbed import PARENTS, OpenPipeline, PipelineTestbed
+from kafka_pareto.drivers.log_pipeline.warm_up import warm_up
 from kafka_pareto.drivers.log_pipeline.watch import Watch, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
@@ -26,11 +26,25 @@ from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol, LogPipelineStudy
 
-log = logging.getLogger(__name__)
-
 _MOST_CLOCK_STEP_MS = 1.0
 _MS = 1e3
 _MOST_REFUSED_FRACTION = 0.01
+
+
+class Followed(NamedTuple):
+    """Holds what came of a run.
+
+    Attributes:
+        answered: What the load says.
+        watched: What was counted meanwhile.
+        reconciled: What was logged before the run included.
+        is_warm: False where the run began with requests that warmed it up still on their way.
+    """
+
+    answered: Answered
+    watched: Watched
+    reconciled: Reconciled
+    is_warm: bool = True
 
 
 def attempt_run(
@@ -47,19 +61,24 @@ def attempt_run(
     timeline: Timeline | None = None
     try:
         with OpenPipeline(testbed, configuration) as opened:
-            answered, watched, reconciled = follow(opened, wanted, protocol)
+            followed = follow(opened, wanted, protocol)
+        answered, watched, reconciled, is_warm = followed
         found = quantities_of_run(answered, watched, reconciled, wanted, protocol)
         if len(reconciled.events):
             timeline = timeline_of_run(reconciled, wanted, answered.began_ms)
         outcome, reason = judge(reconciled, answered.began_ms)
         if outcome == "valid":
-            require_one_clock(reconciled, watched)
             if (study.rate_of(configuration).capacity_fraction or 0.0) <= 1:
                 require_answers(answered)
+            require_logged(answered, reconciled)
+            require_one_clock(reconciled, watched)
             label = f"the run was {found.flow.label}" if found.flow and found.flow.label != "stable" else ""
-            reason = "; ".join(each for each in (label, reason) if each)
+            left = "" if is_warm else _left_of_before(reconciled, answered.began_ms)
+            reason = "; ".join(each for each in (label, left, reason) if each)
     except PartEndedError as error:  # under what the level asks of it
         outcome, reason = "failed", str(error)
+    except RefusedError as error:
+        outcome, reason, is_excused = "failed", str(error), study.is_within_capacity(configuration)
     except (LoadToolError, ClusterError, ArtifactError) as error:
         # What does not start, a load that fails, and a clock that is set, are no fault of the level's: it is measured
         # again.
@@ -99,30 +118,30 @@ def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s:
     )
 
 
-def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> tuple[Answered, Watched, Reconciled]:
-    """Sends requests that warm all parts and waits for them, then those that count, and waits until all are in Hive.
+def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> Followed:
+    """Sends requests that warm all parts up, then those that count, and waits until all are in Hive.
 
     Raises:
         ArtifactError: If what was committed cannot be read.
         LoadToolError: If a part ends by itself, or the log cannot be read.
     """
-    if protocol.warmup_s:
-        opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
-        # What a pipeline that has just started has not done yet would be a queue that its settings have not made.
-        if not opened.pipeline.wait_until_committed(len(read_access_log(opened.log_file)), protocol.drain_s):
-            log.warning("the run begins although requests that warm up are still on their way")
-    with Watch(opened.roots) as watch:
+    is_warm = warm_up(opened, wanted, protocol) if protocol.warmup_s else True
+    with Watch(opened.roots, PARENTS) as watch:
         answered = opened.load.send(wanted)
         sending = watch.counted()
         opened.require_running()
         opened.end_requests()  # and the log is whole: nginx writes of a request when it has ended
         logged = read_access_log(opened.log_file)
-        is_drained = opened.pipeline.wait_until_committed(len(logged), protocol.drain_s)
+        working = [sending]
+        is_drained = opened.pipeline.wait_until_at_rest(
+            len(logged), protocol.drain_s, on_commit=lambda: working.append(watch.counted())
+        )
         is_on_its_way = not is_drained and opened.pipeline.is_moving()
         waited_until_ms = round(time.time() * _MS) if is_on_its_way else None
-        watched = watch.watched(sending)
+        watched = watch.watched(sending, working[-1])
     committed, committed_at = opened.pipeline.end(is_done=not is_on_its_way)
-    return answered, watched, reconcile(logged, committed, dict(committed_at), waited_until_ms)
+    reconciled = reconcile(logged, committed, dict(committed_at), waited_until_ms)
+    return Followed(answered, watched, reconciled, is_warm)
 
 
 def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
@@ -148,6 +167,10 @@ def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
     return "valid", f"{pending} of {logged} requests were still on their way at the end" if pending else ""
 
 
+def _left_of_before(reconciled: Reconciled, began_ms: int) -> str:
+    return f"{left_of_before(reconciled.arrivals, began_ms)} requests of before the run were on their way when it began"
+
+
 class ClockError(LoadToolError):
     """Reports stamps that are not of one clock."""
 
@@ -164,14 +187,32 @@ def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
         raise ClockError(backwards)
 
 
+def require_logged(answered: Answered, reconciled: Reconciled) -> None:
+    """Makes sure that the web server logged each request that it answered: no other part knows of one that it did not.
+
+    Raises:
+        LoadToolError: Naming the first of those that it did not log.
+    """
+    logged = set(reconciled.requests.request_id)
+    if missing := [each for each in answered.answered_ids if each not in logged]:
+        raise LoadToolError(
+            f"{len(missing)} of {answered.due} requests were answered, and are not in the web server's log: "
+            f"{first_of(missing)}"
+        )
+
+
+class RefusedError(LoadToolError):
+    """Reports a web server that does not answer what is asked of it."""
+
+
 def require_answers(answered: Answered) -> None:
     """Makes sure that the web server answered.
 
     Raises:
-        LoadToolError: If more than one in a hundred requests were refused.
+        RefusedError: If more than one in a hundred requests were refused.
     """
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
-        raise LoadToolError(
+        raise RefusedError(
             f"{answered.refused} of {answered.due} requests were refused by the web server, or not answered; ask for a "
             "lower load, for workload: static, or for a lower replay.times"
         )

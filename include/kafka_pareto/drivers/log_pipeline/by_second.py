@@ -9,7 +9,7 @@ import pandas as pd
 
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms, left_of_before
 from kafka_pareto.shoppers.wanted import Wanted
 
 _S = 1000
@@ -25,8 +25,19 @@ def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
 
 def queue_of(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Values:
     """Returns how many were logged and not yet in Hive, at the end of each second; those of before included."""
-    before = ((arrivals.t0 < began_ms) & (arrivals.t7 >= began_ms)).sum()
-    return before + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
+    left = left_of_before(arrivals, began_ms)
+    return left + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
+
+
+def part_of_burst(stamps_ms: pd.Series, began_ms: int, wanted: Wanted) -> pd.Series:
+    """Says of each stamp whether it is `before` the burst, `in` it or `after` it.
+
+    All that is said of a burst is by this one clock: seconds since the load's first one, by which it also tells when
+    requests are due faster. A request has its place by when it was logged.
+    """
+    at_s = (stamps_ms - began_ms) / _S
+    edges = [-np.inf, wanted.burst_from_s, wanted.burst_until_s, np.inf]
+    return pd.cut(at_s, edges, right=False, labels=["before", "in", "after"])
 
 
 def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:

@@ -15,7 +15,7 @@ from kafka_pareto.drivers.log_pipeline.behaviour import (
     rate_of_requests,
     slope_of_second_half,
 )
-from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, per_second, queue_of
+from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, part_of_burst, per_second, queue_of
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
@@ -129,19 +129,17 @@ def burst_figures(
     The last entry of a log has no next one that ends it, and waits for Filebeat to lose patience: it is no part of the
     longest times in a stage.
     """
-    logged_s = (arrivals.t0 - began_ms) / _MS
-    burst = arrivals[(logged_s >= wanted.burst_from_s) & (logged_s < wanted.burst_until_s)]
-    after = arrivals[logged_s >= wanted.burst_until_s]
-    since = events[events.t0 >= began_ms + wanted.burst_from_s * _MS].iloc[:-1]
+    part = part_of_burst(arrivals.t0, began_ms, wanted)
+    since = events[part_of_burst(events.t0, began_ms, wanted) != "before"].iloc[:-1]
     others = [name for name in STAGES if name != "kafka_to_spark"]
     seconds = p95_by_second(arrivals, began_ms, protocol.seconds)
-    former_ms = _p95(arrivals[logged_s < wanted.burst_from_s])
+    former_ms = _p95(arrivals[part == "before"])
     former_again_s = former_ms and within_again_at_s(
         seconds, _FORMER_TIMES * former_ms, wanted.burst_from_s, wanted.burst_until_s
     )
     return BurstFigures(
-        burst_p95_ms=_p95(burst),
-        recovery_p95_ms=_p95(after),
+        burst_p95_ms=_p95(arrivals[part == "in"]),
+        recovery_p95_ms=_p95(arrivals[part == "after"]),
         kafka_to_spark_max_ms=float(since.kafka_to_spark.max()) if len(since) else None,
         other_stage_max_ms=float(since[others].max().max()) if len(since) else None,
         recovery_s=None if former_again_s is None else max(former_again_s - wanted.burst_until_s, 0.0),
@@ -152,14 +150,15 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
     """Returns what the run cost the machine.
 
     Rates are of the time in which requests were sent. What an event cost is counted up to the last commit: a pipeline
-    that falls behind works on when nothing is sent any more.
+    that falls behind works on when nothing is sent any more, and what it takes to wait for further events is no cost of
+    these.
 
     Args:
         watched: What was counted from the run's beginning.
         events: How many Hive took in that time.
     """
-    uses, seconds, whole = watched.sending.uses, watched.sending.seconds, watched.whole.uses
-    pipeline_s = _brokers(whole).cpu_s + sum(whole[name].cpu_s for name in PARTS if name in whole)
+    uses, seconds, working = watched.sending.uses, watched.sending.seconds, watched.working.uses
+    pipeline_s = _brokers(working).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)
     figures: dict[str, float | None] = {}
     for name in ("nginx", "filebeat", "aggregator"):
         use = uses.get(name, Use())
@@ -172,7 +171,7 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
         figures[f"{name}_cores"] = uses.get(name, Use()).cpu_s / seconds
     return CostFigures(
         packets_s=watched.sending.packets / seconds,
-        packets_per_event=watched.whole.packets / events,
+        packets_per_event=watched.working.packets / events,
         cpu_s_per_thousand_events=1e3 * pipeline_s / events,
         broker_cores=_brokers(uses).cpu_s / seconds,
         memory_mib=watched.memory_mib,

@@ -112,6 +112,8 @@ def _input(settings: FilebeatSettings, log_file: str) -> dict[str, Any]:
         "type": "log",
         # A renamed file is known again by its inode, also by a Filebeat that was started anew.
         "paths": [log_file, f"{log_file}.[0-9]*"],
+        # logrotate's delaycompress makes access.log.2.gz of what was shipped as access.log.1: text to nobody.
+        "exclude_files": [r"\.gz$"],
         "scan_frequency": f"{settings.scan_frequency_ms}ms",
         "backoff": f"{settings.backoff_ms}ms",
         "max_backoff": f"{settings.max_backoff_ms}ms",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
@@ -135,10 +135,49 @@ class Pipeline:
         """
         return sum(batch.rows for batch in read_batches(self._warehouse.batches_file).values())
 
-    def wait_until_committed(self, rows: int, seconds: float) -> bool:
-        """Waits until Hive has so many rows, and none has come for a while; returns whether it had them in time.
+    @property
+    def holds_s(self) -> float:
+        """Returns how long its settings let it hold an event that Filebeat has read, for others to come with it."""
+        waits_ms = (
+            self._filebeat.flush_timeout_ms if self._filebeat.flush_min_events > 1 else 0,
+            self._aggregator.batch_delay_ms,
+            self._aggregator.linger_ms,
+            self._trigger_ms,
+        )
+        return sum(waits_ms) / _MS
 
-        Some of them may be there twice, with others still on their way: hence the while.
+    def wait_until_committed(
+        self, rows: int, seconds: float, meanwhile: Callable[[], None] = lambda: time.sleep(_LOOK_S)
+    ) -> bool:
+        """Waits until Hive has so many rows, whether more are on their way or not; returns whether it had them in time.
+
+        Args:
+            rows: How many.
+            seconds: How long it is waited for.
+            meanwhile: Is called while it has fewer; it takes a while.
+
+        Raises:
+            ArtifactError: If what Spark has noted cannot be read.
+            PartEndedError: If a part has ended by itself.
+        """
+        deadline = time.monotonic() + seconds
+        while self.committed() < rows:
+            self.require_running()
+            if time.monotonic() > deadline:
+                return False
+            meanwhile()
+        return True
+
+    def wait_until_at_rest(self, rows: int, seconds: float, on_commit: Callable[[], None] = lambda: None) -> bool:
+        """Waits until Hive has so many rows, and none has come for a while; returns whether it was so in time.
+
+        Some of them may be there twice, with others still on their way: hence the while, in which no requests may come.
+        It is at least as long as settings let the pipeline hold an event.
+
+        Args:
+            rows: How many.
+            seconds: How long it is waited for.
+            on_commit: Is called once at the beginning, and again as soon as rows have come.
 
         Raises:
             ArtifactError: If what Spark has noted cannot be read.
@@ -146,12 +185,14 @@ class Pipeline:
         """
         now_s = time.monotonic()
         deadline, rests_since, known = now_s + seconds, now_s, -1
+        rests_s = max(_RESTS_S, self.holds_s + self._trigger_ms / _MS)
         while True:
             self.require_running()
             now_s = time.monotonic()
             if (committed := self.committed()) != known:
                 known, rests_since = committed, now_s
-            if committed >= rows and now_s - rests_since >= max(_RESTS_S, 2 * self._trigger_ms / _MS):
+                on_commit()
+            if committed >= rows and now_s - rests_since >= rests_s:
                 return True
             if now_s > deadline:
                 return False
@@ -167,7 +208,8 @@ class Pipeline:
         if not commits_s:
             return False
         longest_s = max((after - before for before, after in pairwise(commits_s)), default=0.0)
-        return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, 2 * self._trigger_ms / _MS)
+        holds_s = (self._filebeat.max_backoff_ms + self._trigger_ms) / _MS + self.holds_s
+        return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, holds_s)
 
     def require_running(self) -> None:
         """Makes sure that all parts run.
@@ -188,7 +230,7 @@ class Pipeline:
 
         Raises:
             ArtifactError: If the table cannot be read.
-            PartEndedError: If one does not end well.
+            PartEndedError: If one does not end well, or Spark exports fewer rows than it has committed.
         """
         for name in PARTS:
             child = self._children[name]
@@ -197,14 +239,24 @@ class Pipeline:
                 continue
             child.ask_to_end()
             if name == "spark":
-                child.next_line("exported", _STOP_S)
+                self._wait_for_export(child)
             code = child.wait(_STOP_S)
             if code is None:
                 raise PartEndedError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
             if code:
                 raise PartEndedError(f"{child.name} ended with exit code {code}: {child.last_words()}")
-        batches = read_batches(self._warehouse.batches_file)
-        return _read_table(self._warehouse.export_file), {number: batch.t7_ms for number, batch in batches.items()}
+        table, batches = _read_table(self._warehouse.export_file), read_batches(self._warehouse.batches_file)
+        committed = sum(batch.rows for batch in batches.values())
+        # More may be there: of a batch that was in the table, and not yet noted, when Spark was killed.
+        if len(table) < committed:
+            raise PartEndedError(f"Spark has exported {len(table)} of {committed} rows that it had committed to Hive")
+        return table, {number: batch.t7_ms for number, batch in batches.items()}
+
+    def _wait_for_export(self, spark: ChildProcess) -> None:
+        try:
+            spark.next_line("exported", _STOP_S)
+        except LoadToolError as error:
+            raise PartEndedError(f"what Hive holds was not exported: {error}") from error
 
     def _close(self) -> None:
         for child in self._children.values():

@@ -90,7 +90,7 @@ class PipelineRunner:
         with OpenPipeline(self._testbed, baseline) as opened:
 
             def is_settled(seconds: float) -> bool:
-                return opened.pipeline.wait_until_committed(len(read_access_log(opened.log_file)), seconds)
+                return opened.pipeline.wait_until_at_rest(len(read_access_log(opened.log_file)), seconds)
 
             def probe(requests_s: float) -> Answered | None:
                 run = f"ramp{time.time_ns()}"
@@ -102,12 +102,12 @@ class PipelineRunner:
                     opened.load.renew()
                     is_settled(protocol.drain_s)
                     return None
-                is_held = (
-                    is_settled(settled_s)
-                    and not answered.refused
+                is_answered = (
+                    not answered.refused
                     and answered.response_p95_ms <= _RESPONSE_MS
                     and answered.late_p95_ms <= _LATE_MS
                 )
+                is_held = is_answered and is_settled(settled_s)
                 if not is_held:  # what is still to do must not count against the next rate
                     is_settled(protocol.drain_s)
                 log.info(

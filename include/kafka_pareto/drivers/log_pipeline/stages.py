@@ -61,9 +61,9 @@ class Reconciled:
     def fault(self) -> str:
         """Says what is wrong with the events; empty where each came once, with all of its stamps."""
         if self.lost:
-            return f"{len(self.lost)} of {self.logged} requests are not in Hive: {_named(self.lost)}"
+            return f"{len(self.lost)} of {self.logged} requests are not in Hive: {first_of(self.lost)}"
         if self.doubled:
-            return f"{len(self.doubled)} requests are in Hive more than once: {_named(self.doubled)}"
+            return f"{len(self.doubled)} requests are in Hive more than once: {first_of(self.doubled)}"
         if self.unknown:
             return f"{self.unknown} rows of Hive are of no request that was logged"
         return f"{self.unstamped} events lack a stamp" if self.unstamped else ""
@@ -109,6 +109,11 @@ def reconcile(
     )
 
 
+def left_of_before(arrivals: pd.DataFrame, began_ms: int) -> int:
+    """Counts those that were logged before a time, and were not yet in Hive."""
+    return int(((arrivals.t0 < began_ms) & (arrivals.t7 >= began_ms)).sum())
+
+
 def negative_stage(events: pd.DataFrame) -> str:
     """Names the first stage that ends before it begins, and an event of it; empty where none does."""
     for name in STAGES:
@@ -123,5 +128,6 @@ def latencies_ms(events: pd.DataFrame) -> pd.Series:
     return events.t7 - events.t0
 
 
-def _named(ids: Sequence[str]) -> str:
+def first_of(ids: Sequence[str]) -> str:
+    """Names the first of some ids."""
     return ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")

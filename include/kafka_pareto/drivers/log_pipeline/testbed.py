@@ -37,6 +37,10 @@ _CAPACITY = "web-server"
 _TOPIC_CONFIGS = {"message.timestamp.type": "LogAppendTime", "min.insync.replicas": "1"}
 
 
+PARENTS = ("nginx", "shop", "spark")
+"""Lists the parts of which children do the work: nginx' and gunicorn's workers, Spark's JVM."""
+
+
 class WebCapacity(Record):
     """Holds the highest rate at which the web server answered, with shares of which requests are sent."""
 

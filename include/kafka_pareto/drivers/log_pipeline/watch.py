@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,6 +67,7 @@ class Watched:
 
     Attributes:
         sending: Up to the last answer.
+        working: Up to the last commit, after which parts only wait.
         whole: Up to the end.
         memory_mib: The most that all parts together had at one time.
         clock_step_ms: The largest step of the clock against the monotonic one from one look to the next.
@@ -75,6 +76,7 @@ class Watched:
     """
 
     sending: Counted
+    working: Counted
     whole: Counted
     memory_mib: float
     clock_step_ms: float
@@ -82,16 +84,36 @@ class Watched:
     other_fraction: float
 
 
+def clock_offset_s() -> float:
+    """Returns the clock less the monotonic one: of several tries the one that nothing came between."""
+    tries = []
+    for _ in range(_TRIES):
+        before_s = time.monotonic()
+        now = time.time()
+        after_s = time.monotonic()
+        tries.append((after_s - before_s, now - (before_s + after_s) / 2))
+    return min(tries)[1]
+
+
 class Watch:
-    """Opens a context in which parts are counted; a part's children are counted with it.
+    """Opens a context in which parts are counted.
 
     Args:
         roots: Returns the process of each part that runs, by the part's name; asked again at each look, since one may
             be started anew.
+        with_children: The parts whose children are counted with them; to find children, all processes are looked at.
+        clock_offset_s: Returns the clock less the monotonic one.
     """
 
-    def __init__(self, roots: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(
+        self,
+        roots: Callable[[], Mapping[str, int]],
+        with_children: Collection[str] = (),
+        clock_offset_s: Callable[[], float] = clock_offset_s,
+    ) -> None:
         self._roots = roots
+        self._with_children = with_children
+        self._clock_offset_s = clock_offset_s
         self._first: dict[int, Use] = {}
         self._last: dict[int, tuple[str, Use]] = {}
         self._memory = 0
@@ -102,7 +124,7 @@ class Watch:
 
     def __enter__(self) -> Self:
         self._began_s, self._packets, self._cpu = time.monotonic(), _packets(), psutil.cpu_times()
-        self._offset_s = _clock_offset_s()
+        self._offset_s = self._clock_offset_s()
         self._look()
         self._first = {pid: use for pid, (_, use) in self._last.items()}
         self._thread.start()
@@ -122,15 +144,16 @@ class Watch:
             uses[name] = uses.get(name, Use()) + use.since(self._first.get(pid, Use()))
         return Counted(time.monotonic() - self._began_s, uses, _packets() - self._packets)
 
-    def watched(self, sending: Counted) -> Watched:
+    def watched(self, sending: Counted, working: Counted) -> Watched:
         """Returns all that was seen up to now.
 
         Args:
             sending: What had been counted by the last answer.
+            working: What had been counted by the last commit.
         """
         whole = self.counted()
         steal, other = cpu_fractions(self._cpu, psutil.cpu_times(), whole.cpu_s)
-        return Watched(sending, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
+        return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_S):
@@ -138,33 +161,22 @@ class Watch:
 
     def _look(self) -> None:
         with self._looking:
-            offset_s = _clock_offset_s()
+            offset_s = self._clock_offset_s()
             self._step_s = max(self._step_s, abs(offset_s - self._offset_s))
             self._offset_s = offset_s
             memory = 0
             for name, root in self._roots().items():
-                for process in _with_children(root):
+                for process in _processes(root, with_children=name in self._with_children):
                     with suppress(psutil.Error, OSError, ValueError):
                         self._last[process.pid] = (name, _use_of(process))
                         memory += process.memory_info().rss
             self._memory = max(self._memory, memory)
 
 
-def _clock_offset_s() -> float:
-    """Returns the clock less the monotonic one: of several tries the one that nothing came between."""
-    tries = []
-    for _ in range(_TRIES):
-        before_s = time.monotonic()
-        now = time.time()
-        after_s = time.monotonic()
-        tries.append((after_s - before_s, now - (before_s + after_s) / 2))
-    return min(tries)[1]
-
-
-def _with_children(root: int) -> list[psutil.Process]:
+def _processes(root: int, *, with_children: bool) -> list[psutil.Process]:
     try:
         process = psutil.Process(root)
-        return [process, *process.children(recursive=True)]
+        return [process, *(process.children(recursive=True) if with_children else [])]
     except psutil.Error:
         return []
 

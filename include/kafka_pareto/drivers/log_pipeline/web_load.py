@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.child_process import READY, ChildProcess, end_all
+from kafka_pareto.load.child_process import READY, ChildProcess, Line, end_all
 from kafka_pareto.shoppers.wanted import Wanted
 
 _LIBRARY = Path(__file__).parents[3]
@@ -38,6 +38,7 @@ class Answered:
         late_p95_ms: How late one was sent.
         late_p99_ms: The same; a load that stands still for a hundredth of a run shows in it.
         response_p95_ms: From when one was due to its answer.
+        answered_ids: By which the log knows those that were answered.
     """
 
     began_at: float
@@ -46,6 +47,7 @@ class Answered:
     late_p95_ms: float
     late_p99_ms: float
     response_p95_ms: float
+    answered_ids: Sequence[str] = ()
 
     @property
     def began_ms(self) -> int:
@@ -104,10 +106,7 @@ class WebLoad:
             LoadToolError: If a process ends, or does not answer. What is still on its way would be taken for the next
                 requests: `renew` comes before these.
         """
-        wanted = replace(wanted, begins_at=time.time() + _SOON_S, rate_s=wanted.rate_s / self._number)
-        for sender in self._senders:
-            sender.tell(asdict(wanted))
-        said = [sender.next_line("due", wanted.seconds + _ANSWERED_S) for sender in self._senders]
+        wanted, said = self._sent(wanted)
         late_ms = np.concatenate([each["late_ms"] for each in said])
         response_ms = np.concatenate([each["response_ms"] for each in said])
         if not late_ms.size:
@@ -119,7 +118,23 @@ class WebLoad:
             late_p95_ms=float(np.quantile(late_ms, _P95)),
             late_p99_ms=float(np.quantile(late_ms, _P99)),
             response_p95_ms=float(np.quantile(response_ms, _P95)),
+            answered_ids=[each_id for each in said for each_id in each["answered_ids"]],
         )
+
+    def trickle(self, wanted: Wanted) -> None:
+        """Does the same with so few requests that none may be due.
+
+        Raises:
+            LoadToolError: As `send` does.
+        """
+        self._sent(wanted)
+
+    def _sent(self, wanted: Wanted) -> tuple[Wanted, list[Line]]:
+        """Returns what each process was told, and what it said."""
+        wanted = replace(wanted, begins_at=time.time() + _SOON_S, rate_s=wanted.rate_s / self._number)
+        for sender in self._senders:
+            sender.tell(asdict(wanted))
+        return wanted, [sender.next_line("due", wanted.seconds + _ANSWERED_S) for sender in self._senders]
 
     def _start(self) -> None:
         environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(_LIBRARY), "LC_ALL": "C.UTF-8"}

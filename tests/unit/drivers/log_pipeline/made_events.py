@@ -30,5 +30,6 @@ def reconciled(events: pd.DataFrame, pending_ms: Sequence[float] = (), waited_un
     """Returns events that all came, and what was logged so many milliseconds after the beginning and has not yet."""
     t0 = BEGAN_MS + np.asarray(pending_ms, dtype="int64")
     pending = pd.DataFrame({"t0": t0, "t7": BEGAN_MS + np.int64(waited_until_ms)})
-    logged = pd.concat([events[["request_id", "t0"]], pending[["t0"]]], ignore_index=True)
+    waiting = pending[["t0"]].assign(request_id=[f"p{number}" for number in range(len(t0))])
+    logged = pd.concat([events[["request_id", "t0"]], waiting], ignore_index=True)
     return Reconciled(events, logged, pending, [], [], 0, 0)

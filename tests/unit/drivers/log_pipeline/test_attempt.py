@@ -13,8 +13,16 @@ import pytest
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.drivers.log_pipeline import attempt
-from kafka_pareto.drivers.log_pipeline.attempt import ClockError, judge, require_answers, require_one_clock
-from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
+from kafka_pareto.drivers.log_pipeline.attempt import (
+    ClockError,
+    Followed,
+    RefusedError,
+    judge,
+    require_answers,
+    require_logged,
+    require_one_clock,
+)
+from kafka_pareto.drivers.log_pipeline.figures import cost_figures, quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
@@ -24,6 +32,7 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.repetition_runner import Attempt, repetition_of
 from kafka_pareto.shoppers.wanted import Wanted
 from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
 from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol
@@ -49,7 +58,23 @@ PLANNED = PlannedRepetition("design", 0, "scenarios", BASELINE, 0, 0)
 WANTED = Wanted("run", "1", rate_s=100.0, seconds=60)
 USES = {"filebeat": Use(3.0, 600, 60_000, 6000), "spark": Use(30.0), "kafka-1": Use(9.0), "shop": Use(24.0)}
 SENDING = Counted(seconds=60.0, uses=USES, packets=120_000)
-WATCHED = Watched(SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
+WATCHED = Watched(SENDING, SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
+
+
+def attempted(
+    monkeypatch: pytest.MonkeyPatch, followed: Followed | Exception, level: Configuration | None = None
+) -> Attempt:
+    """Attempts a run of which this comes."""
+
+    def follow(*_: object) -> Followed:
+        if isinstance(followed, Exception):
+            raise followed
+        return followed
+
+    monkeypatch.setattr(attempt, "OpenPipeline", lambda *_: nullcontext())
+    monkeypatch.setattr(attempt, "follow", follow)
+    planned = replace(PLANNED, candidate=replace(BASELINE, configuration={**BASELINE.configuration, **(level or {})}))
+    return attempt.attempt_run(planned, STUDY, cast("PipelineTestbed", SimpleNamespace()), 10.0)
 
 
 def test_requests_that_warmed_up_have_no_part_in_the_figures() -> None:
@@ -113,6 +138,17 @@ def test_costs_are_of_the_pipeline_alone() -> None:
     assert (cost.packets_s, cost.packets_per_event) == (2000.0, 20.0)
     assert (cost.filebeat_cores, cost.broker_cores, cost.shop_cores) == (0.05, 0.15, 0.4)
     assert (cost.filebeat_written_kb_s, cost.filebeat_minor_faults_s) == (1.0, 100.0)
+
+
+def test_waiting_after_the_last_commit_costs_nothing() -> None:
+    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
+    idle = Counted(seconds=90.0, uses={name: use + Use(5.0) for name, use in USES.items()}, packets=150_000)
+    waited, busy = replace(WATCHED, whole=idle), replace(WATCHED, working=idle)
+
+    assert cost_figures(waited, 6000) == cost_figures(WATCHED, 6000)
+    assert quantities_of_run(ANSWERED, busy, events, WANTED, PROTOCOL).cost.packets_per_event == 25.0
+    assert cost_figures(busy, 6000).cpu_s_per_thousand_events == pytest.approx(9.5)
+    assert cost_figures(busy, 6000).packets_s == 2000.0
 
 
 def test_a_burst_has_its_own_figures() -> None:
@@ -200,12 +236,7 @@ def test_a_pipeline_that_was_too_slow_is_told_and_is_no_failure() -> None:
 def test_only_a_part_that_ends_is_a_fault_of_its_settings(
     monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_excused: bool
 ) -> None:
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(attempt, "OpenPipeline", lambda *_: nullcontext())
-    monkeypatch.setattr(attempt, "follow", fail)
-    found = attempt.attempt_run(PLANNED, STUDY, cast("PipelineTestbed", SimpleNamespace()), 10.0)
+    found = attempted(monkeypatch, error)
 
     assert (found.outcome, found.reason, found.is_excused) == ("failed", str(error), is_excused)
 
@@ -233,7 +264,51 @@ def test_a_clock_that_was_set_and_a_stage_that_goes_back_in_time_are_told() -> N
         require_one_clock(reconciled(events.assign(filebeat=-5)), WATCHED)
 
 
+@pytest.mark.parametrize(
+    ("level", "outcome", "is_excused"),
+    [
+        ({}, "failed", True),  # half of what was found to be held: something else is wrong
+        ({"burst": "once"}, "failed", False),
+        ({"load": "500/s"}, "failed", False),
+        ({"load": "120%"}, "valid", False),
+        ({"load": "120%", "burst": "once"}, "valid", False),
+    ],
+)
+def test_what_is_refused_is_a_result_of_a_level_that_may_ask_for_too_much(
+    monkeypatch: pytest.MonkeyPatch, level: Configuration, outcome: str, *, is_excused: bool
+) -> None:
+    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
+    followed = Followed(replace(ANSWERED, refused=900), WATCHED, events)
+    found = attempted(monkeypatch, followed, level)
+
+    assert (found.outcome, found.is_excused) == (outcome, is_excused)
+    assert ("900 of 6000 requests were refused" in found.reason) is (outcome == "failed")
+    assert found.quantities["refused"] == 900
+    assert found.quantities["latency_p95_ms"] == 200.0
+
+
+def test_what_is_left_of_a_warm_up_that_was_not_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = reconciled(made_events(np.concatenate([[-5000, -1], even(100, 60)]), np.full(6002, 200.0)))
+
+    assert attempted(monkeypatch, Followed(ANSWERED, WATCHED, events)).reason == ""
+    told = attempted(monkeypatch, Followed(ANSWERED, WATCHED, events, is_warm=False)).reason
+    assert told == "1 requests of before the run were on their way when it began"
+
+
 def test_a_web_server_that_refuses_is_told() -> None:
     require_answers(replace(ANSWERED, refused=60))
-    with pytest.raises(LoadToolError, match=r"61 of 6000 requests were refused"):
+    with pytest.raises(RefusedError, match=r"61 of 6000 requests were refused"):
         require_answers(replace(ANSWERED, refused=61))
+
+
+def test_a_request_that_was_answered_and_not_logged_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = reconciled(made_events([0, 5], [10, 10]), [8], 900)
+    require_logged(replace(ANSWERED, answered_ids=["r1", "p0"]), events)
+    told = "3 of 6000 requests were answered, and are not in the web server's log: a, b, c"
+    unlogged = replace(ANSWERED, answered_ids=["r0", "a", "b", "r1", "c"])
+    with pytest.raises(LoadToolError, match=told):
+        require_logged(unlogged, events)
+
+    whole = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
+    found = attempted(monkeypatch, Followed(unlogged, WATCHED, whole))
+    assert (found.outcome, found.reason, found.is_excused) == ("failed", told, True)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, per_second, queue_of, timeline_of_run
+from kafka_pareto.drivers.log_pipeline.by_second import (
+    p95_by_second,
+    part_of_burst,
+    per_second,
+    queue_of,
+    timeline_of_run,
+)
 from kafka_pareto.shoppers.wanted import Wanted
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, made_events, reconciled
 
@@ -55,3 +61,10 @@ def test_a_burst_is_in_the_timeline() -> None:
     timeline = timeline_of_run(reconciled(made_events([0], [10])), wanted, BEGAN_MS)
 
     assert (timeline.what, timeline.began_s, timeline.ended_s) == ("burst", 1.0, 2.0)
+
+
+def test_what_was_logged_has_its_place_by_the_clock_that_makes_requests_due_faster() -> None:
+    wanted = Wanted("r", "s", 50.0, 6.0, burst_from_s=1.5, burst_until_s=4.25, burst_times=3.0)
+    events = made_events([0, 1499, 1500, 4249, 4250, 6000], [10] * 6)
+
+    assert list(part_of_burst(events.t0, BEGAN_MS, wanted)) == ["before", "before", "in", "in", "after", "after"]

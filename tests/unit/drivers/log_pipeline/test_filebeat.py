@@ -64,6 +64,7 @@ def test_the_log_is_followed_under_its_rotated_names_too() -> None:
     (log,) = written()["filebeat.inputs"]
 
     assert log["paths"] == ["/run/1/access.log", "/run/1/access.log.[0-9]*"]
+    assert log["exclude_files"] == [r"\.gz$"]  # what logrotate has compressed was shipped before
 
 
 def test_all_state_lies_in_the_given_folder() -> None:

@@ -1,0 +1,59 @@
+"""Makes a pipeline whose parts are shell scripts that say what the real ones say, and move nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
+from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
+from kafka_pareto.drivers.log_pipeline.programs import Programs
+
+FILEBEAT = FilebeatSettings("single", 10_000, 300, 1000, 10_000, 2048, 1000, 2048, 2)
+
+
+@contextmanager
+def made_pipeline(
+    folder: Path,
+    *,
+    filebeat: FilebeatSettings = FILEBEAT,
+    aggregator: AggregatorSettings | None = None,
+    trigger_ms: int = 0,
+    at_the_end: str = "exit 0",
+) -> Iterator[Pipeline]:
+    """Opens a pipeline in a folder, whose Spark does this when it is told to end."""
+    ready = folder / "ready"
+    programs = Programs(
+        python=_script(folder / "spark", at_the_end, """echo '{"ready": true}'"""),
+        filebeat=_script(folder / "filebeat", "exit 0", f"touch {ready}"),
+        aggregator=folder,
+        spark_jars=folder,
+        java=str(_script(folder / "java", "exit 0", """echo '{"ready": true, "port": 1}'""")),
+    )
+    asked = aggregator or AggregatorSettings("127.0.0.1:1", "logs")
+    with Pipeline(folder / "parts", programs, folder / "access.log", filebeat, asked, trigger_ms) as opened:
+        while not ready.exists():
+            opened.require_running()
+            time.sleep(0.01)
+        yield opened
+
+
+def commit(folder: Path, rows: Sequence[int], exported: int | None = None) -> None:
+    """Notes batches of so many rows, as Spark does, and exports a table of as many rows, or of so many."""
+    warehouse = folder / "parts" / "warehouse"
+    lines = [{"batch_id": number, "rows": each, "t6": 1, "t7": 2} for number, each in enumerate(rows)]
+    (warehouse / "batches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = pd.DataFrame({"request_id": [str(each) for each in range(sum(rows) if exported is None else exported)]})
+    table.to_parquet(warehouse / "logs.parquet")
+
+
+def _script(file: Path, at_the_end: str, begins: str) -> Path:
+    file.write_text(f"#!/bin/sh\ntrap '{at_the_end}' TERM\n{begins}\nwhile :; do sleep 0.05; done\n")
+    file.chmod(0o755)
+    return file

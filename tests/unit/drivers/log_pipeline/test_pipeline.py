@@ -1,0 +1,91 @@
+"""Waits for a pipeline whose parts are scripts, and ends it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
+from tests.unit.drivers.log_pipeline.made_parts import FILEBEAT, commit, made_pipeline
+
+pytestmark = pytest.mark.fast
+
+EXPORTS = 'echo "{\\"exported\\": 5}"; exit 0'
+
+
+def test_what_was_logged_is_waited_for_while_more_comes(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path) as pipeline:
+        batches = [3]
+
+        def more() -> None:
+            batches.append(2)
+            commit(tmp_path, batches)
+
+        commit(tmp_path, batches)
+
+        assert pipeline.wait_until_committed(8, 10.0, more)
+        assert batches == [3, 2, 2, 2]
+        assert not pipeline.wait_until_committed(100, 0.0, lambda: None)
+
+
+def test_rest_is_waited_for_and_each_commit_is_told(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path) as pipeline:
+        commit(tmp_path, [3])
+        told: list[float] = []
+        began_s = time.monotonic()
+
+        def on_commit() -> None:
+            told.append(time.monotonic() - began_s)
+            commit(tmp_path, [3, 2])
+
+        assert pipeline.wait_until_at_rest(5, 20.0, on_commit)
+        assert len(told) == 2
+        assert time.monotonic() - began_s - told[-1] >= 2.5
+        assert not pipeline.wait_until_at_rest(6, 0.0)
+
+
+def test_how_long_events_are_held_follows_from_the_settings(tmp_path: Path) -> None:
+    aggregator = AggregatorSettings("127.0.0.1:1", "logs", batch_delay_ms=3000, linger_ms=500)
+    for number, (filebeat, holds_s) in enumerate([(FILEBEAT, 6.5), (replace(FILEBEAT, flush_min_events=1), 5.5)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with made_pipeline(folder, filebeat=filebeat, aggregator=aggregator, trigger_ms=2000) as pipeline:
+            assert pipeline.holds_s == holds_s
+
+
+def test_a_part_that_has_ended_is_told_while_it_is_waited_for(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path) as pipeline:
+        pipeline.kill("filebeat")
+
+        with pytest.raises(PartEndedError, match="Filebeat has ended"):
+            pipeline.wait_until_committed(1, 5.0)
+
+
+def test_what_hive_holds_is_returned_when_all_parts_have_ended(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path, at_the_end=EXPORTS) as pipeline:
+        commit(tmp_path, [3, 2])
+        table, committed_at = pipeline.end()
+
+    assert len(table) == 5
+    assert committed_at == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_spark_that_ends_without_its_export_is_a_part_that_ended(tmp_path: Path, *, is_done: bool) -> None:
+    with made_pipeline(tmp_path, at_the_end="echo no heap >&2; exit 1") as pipeline:
+        commit(tmp_path, [3, 2])
+
+        with pytest.raises(PartEndedError, match=r"was not exported: Spark has ended with exit code 1: no heap"):
+            pipeline.end(is_done=is_done)
+
+
+def test_rows_that_were_committed_and_are_not_exported_are_told(tmp_path: Path) -> None:
+    with made_pipeline(tmp_path, at_the_end=EXPORTS) as pipeline:
+        commit(tmp_path, [3, 2], exported=4)
+
+        with pytest.raises(PartEndedError, match=r"Spark has exported 4 of 5 rows"):
+            pipeline.end()

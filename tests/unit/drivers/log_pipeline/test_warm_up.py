@@ -1,0 +1,62 @@
+"""Warms up a pipeline that notes what it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline
+from kafka_pareto.drivers.log_pipeline.warm_up import trickle_of, warm_up
+from kafka_pareto.shoppers.wanted import Wanted
+from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol
+
+pytestmark = pytest.mark.fast
+
+WANTED = Wanted("run", "7.0", rate_s=100.0, seconds=60, burst_from_s=20.0, burst_until_s=30.0, burst_times=2.0)
+PROTOCOL = LogPipelineProtocol(repetitions=3, seconds=60, warmup_s=15, drain_s=90)
+
+
+class Recorded:
+    """A pipeline that was sent requests, each of which is logged, and that takes some in each look."""
+
+    def __init__(self, log_file: Path, looks: int) -> None:
+        self.log_file = log_file
+        self.sent: list[Wanted] = []
+        self.waited: list[tuple[int, float]] = []
+        self.load = SimpleNamespace(send=self._send, trickle=self._send)
+        self.pipeline = SimpleNamespace(wait_until_committed=self._wait)
+        self._looks = looks
+
+    def _send(self, wanted: Wanted) -> None:
+        self.sent.append(wanted)
+        with self.log_file.open("a") as log:
+            log.write('{"request_id": "a", "t0": 1.0}\n' * round(wanted.rate_s * wanted.seconds))
+
+    def _wait(self, rows: int, seconds: float, meanwhile: Callable[[], None]) -> bool:
+        self.waited.append((rows, seconds))
+        for _ in range(self._looks):
+            meanwhile()
+        return True
+
+
+def test_a_few_requests_follow_until_what_warmed_up_is_in_hive(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path / "access.log", looks=3)
+
+    assert warm_up(cast("OpenPipeline", recorded), WANTED, PROTOCOL)
+
+    first, *trickle = recorded.sent
+    assert (first.rate_s, first.seconds, first.burst_until_s) == (100.0, 15, 0.0)
+    assert recorded.waited == [(1500, 90.0)]  # none of those that follow
+    assert {(each.rate_s, each.seconds, each.burst_until_s) for each in trickle} == {(5.0, 1.0, 0.0)}
+    assert len({each.run for each in (WANTED, first, *trickle)}) == len({each.seed for each in trickle}) + 2 == 5
+
+
+def test_the_few_are_far_below_a_low_load_and_are_no_requests_of_a_log_that_is_replayed() -> None:
+    low = Wanted("run", "7.0", rate_s=10.0, seconds=60, workload="replay")
+
+    assert (trickle_of(low, 0).rate_s, trickle_of(low, 0).workload) == (2.0, "static")
+    assert trickle_of(WANTED, 0).workload == "shop"

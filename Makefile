@@ -94,10 +94,8 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'alone and not studies'
 
-test-studies: setup ## whole studies, through kills; the log pipeline, its JUnit too, if it is built
-ifneq ($(wildcard $(STAMPS)/aggregator),)
+test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
 	mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
-endif
 	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'studies and alone and not long'
 

@@ -45,6 +45,7 @@ from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
 from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.study_file import parse_study
 from tests.processes import command_lines, left_after
+from tests.required import is_required
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
@@ -105,6 +106,8 @@ def programs() -> Programs:
     try:
         return find_programs(load_settings(), "sqlite")
     except BadInputError as error:
+        if is_required():
+            raise
         pytest.skip(str(error))
 
 

@@ -90,7 +90,7 @@ def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool =
 
 
 def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool) -> int:
-    """Returns how much must be free: for what is not installed yet, and for what quick sends to the stack if it is run."""
+    """Returns how much must be free: for what is not installed yet, and for what quick sends here if it is run."""
     is_installed = _has_minio(tools) and (tools / "stamps" / "kafka").exists()
     sends_here = with_run and not environment.get("KAFKA_PARETO_OPTION_KAFKA")
     runs_quick = sends_here and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")

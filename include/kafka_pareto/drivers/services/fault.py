@@ -42,7 +42,7 @@ class FaultRecord:
 
     @property
     def full_isr_s(self) -> float | None:
-        """Returns how long after its end every replica was in sync; None where none was seen missing, or one still is."""
+        """Returns how long after its end every replica was in sync; None where none was missing, or one still is."""
         return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force ingest doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-tests
+.PHONY: help run rollback retune in-force ingest doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -40,7 +40,7 @@ help:
 	  '  KAFKA_PORTS=19092,19093,19094  KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
 ##@ Tune, check, size
-run: preflight-start setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
+run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
 	@$(STACK) run
 
 in-force: setup ## what producers are told now: STUDY=… [FOLDER=… copies the files there]
@@ -94,10 +94,8 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'alone and not studies'
 
-test-studies: setup ## whole studies, through kills; the log pipeline, its JUnit too, if it is built
-ifneq ($(wildcard $(STAMPS)/aggregator),)
+test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
 	mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
-endif
 	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'studies and alone and not long'
 
@@ -153,7 +151,7 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
 
 # Strict: a package of which the advisories cannot be had is an error, not a clean one.
-audit: setup ## known vulnerabilities of all locked packages; exceptions: .ci/accepted-advisories
+audit: setup ## known vulnerabilities of what pipeline and log pipeline lock; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
 	  -r requirements.txt -r include/log_pipeline/requirements.txt \
 	  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
@@ -168,18 +166,12 @@ sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX,
 	@mkdir -p .state/sbom
 	$(PYTHON_SBOM) --pyproject pyproject.toml --output-file .state/sbom/python.cdx.json $(PYTHON)
 	$(call MAVEN_SBOM,kafka,kafka)
-ifneq ($(wildcard $(STAMPS)/shop),)
-	$(PYTHON_SBOM) --output-file .state/sbom/log-pipeline-python.cdx.json $(SHOP_VENV)/bin/python
-endif
-ifneq ($(wildcard $(STAMPS)/aggregator),)
-	$(call MAVEN_SBOM,log_pipeline/aggregator,log-pipeline-aggregator)
-endif
-ifneq ($(wildcard $(STAMPS)/spark-jars),)
-	$(call MAVEN_SBOM,log_pipeline/warehouse,log-pipeline-warehouse)
-endif
-ifneq ($(wildcard $(STAMPS)/filebeat),)
-	$(GO_SBOM) -output .state/sbom/log-pipeline-filebeat.cdx.json .state/log-pipeline/filebeat
-endif
+	if [ -e $(STAMPS)/shop ]; then \
+	  $(PYTHON_SBOM) --output-file .state/sbom/log-pipeline-python.cdx.json $(SHOP_VENV)/bin/python; fi
+	if [ -e $(STAMPS)/aggregator ]; then $(call MAVEN_SBOM,log_pipeline/aggregator,log-pipeline-aggregator); fi
+	if [ -e $(STAMPS)/spark-jars ]; then $(call MAVEN_SBOM,log_pipeline/warehouse,log-pipeline-warehouse); fi
+	if [ -e $(STAMPS)/filebeat ]; then \
+	  $(GO_SBOM) -output .state/sbom/log-pipeline-filebeat.cdx.json .state/log-pipeline/filebeat; fi
 
 lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
@@ -192,7 +184,10 @@ preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight
 
 preflight-start:
-	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start $(if $(WITH_LOG_PIPELINE),--log-pipeline)
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start
+
+preflight-run:
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start --run $(if $(WITH_LOG_PIPELINE),--log-pipeline)
 
 preflight-tests:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --tests

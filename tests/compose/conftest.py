@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.compose.engine import Engine, is_required, private_engine, why_not
+from tests.compose.engine import Engine, private_engine, why_not
 from tests.compose.phases import TAKEN, phase
 from tests.compose.stack import ComposeStack, running_stack
+from tests.required import is_required
 
 
 @pytest.fixture(scope="session")

@@ -93,11 +93,6 @@ def why_not() -> str:
     return ""
 
 
-def is_required() -> bool:
-    """Whether a machine that cannot run an engine is a failure: in CI."""
-    return bool(os.environ.get("CI") or os.environ.get("KAFKA_PARETO_REQUIRE_ENGINE"))
-
-
 @contextmanager
 def private_engine(folder: Path) -> Iterator[Engine]:
     """Starts an engine below the folder, with `BASE_IMAGE` in it; afterwards its data are gone."""

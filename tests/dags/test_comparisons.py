@@ -12,6 +12,7 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
+from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.overriding import with_overrides
@@ -202,6 +203,6 @@ def test_each_setting_of_a_shipped_study_and_each_level_that_its_last_words_may_
         assert factor.resolve(offered["FACTOR"]) == offered["FACTOR"]
         assert levels.resolve(offered["LEVELS"]) == offered["LEVELS"]
         for other in study.part(case).factors.values():
-            text = ",".join(map(str, other))
+            text = ",".join(map(property_text, other))
             assert levels.resolve(text) == text
         assert study.table_of(offered["FACTOR"], offered["LEVELS"].split(","))["factor"] == offered["FACTOR"]

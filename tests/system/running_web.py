@@ -19,6 +19,7 @@ from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.brokers.processes import last_lines, tied
 from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, find_program
 from tests.processes import end_process
+from tests.required import needs
 
 TOOLS = Path(__file__).parents[2] / ".state/log-pipeline"
 PYTHON = TOOLS / "venv/bin/python"
@@ -27,8 +28,8 @@ MARIADB, INSTALLER = find_program("mariadbd"), find_program("mariadb-install-db"
 
 SHOP_TESTS = [
     pytest.mark.studies,
-    pytest.mark.skipif(not PYTHON.exists(), reason="the shop's environment is not there: make .state/stamps/shop"),
-    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+    needs(PYTHON.exists(), "the shop's environment is not there; `make log-pipeline` makes it"),
+    needs(NGINX, "nginx is not installed"),
 ]
 """Marks the tests of the shop: how long they take, and what must be installed."""
 

@@ -22,6 +22,7 @@ from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay, aggregator_argv
 from kafka_pareto.kafka.cluster import Cluster
 from tests.processes import end_process
+from tests.required import needs
 from tests.system.beats_client import BeatsClient, ConnectionEndedError, event_of
 from tests.system.broker_fixtures import RunningBrokers
 
@@ -30,10 +31,7 @@ PARTITIONS = 3
 pytestmark = [
     pytest.mark.brokers,
     pytest.mark.studies,
-    pytest.mark.skipif(
-        not list(JARS.glob("kafka-pareto-aggregator-*.jar")),
-        reason="the aggregator is not built: make .state/stamps/aggregator",
-    ),
+    needs(list(JARS.glob("kafka-pareto-aggregator-*.jar")), "the aggregator is not built; `make log-pipeline` does it"),
 ]
 
 

@@ -121,14 +121,14 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
                     **STUDY,
                     "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
                     "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
-                    "reference": {"load": "100/s", "paced_s": 9},
+                    "reference": {"load": "100/s", "paced_s": 24},
                     "series": [],
                     "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
                     "protocol": {
                         "repetitions": 3,
                         "warmup_orders": 50,
                         "paced_warmup_s": 1,
-                        "fault": {"at_s": 2, "for_s": 3},
+                        "fault": {"at_s": 2, "for_s": 14},
                     },
                 }
             ),
@@ -146,13 +146,12 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
     found, timeline = attempt.quantities, attempt.timeline
     assert (attempt.outcome, attempt.reason) == ("valid", "")
     assert float(found["silent_s"] or 0) > 1
-    # Three seconds are less than a broker's session: whether the others notice is seen by chance.
-    assert found["full_isr_s"] is None or 0 < float(found["full_isr_s"]) < 120
+    assert 0 < float(found["full_isr_s"] or 0) < 120  # 14 s are more than a broker's session: the other one noticed
     assert int(found["alerts_raised"] or 0) >= 1
     assert found["alerts_raised"] == found["alerts_cleared"]
     assert timeline is not None
     assert timeline.what == "kafka-2"  # the other one is the only controller
-    assert 1.5 < timeline.began_s < timeline.ended_s - 3
+    assert 1.5 < timeline.began_s < timeline.ended_s - 14
     assert sum(timeline.done) == found["orders_confirmed"]
     assert 0 in timeline.done[int(timeline.began_s) :]
 

@@ -20,13 +20,14 @@ from kafka_pareto.rollout.client_files import settings_file
 from kafka_pareto.study.log_pipeline_study import PIPELINE_SETTINGS
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.processes import end_process
+from tests.required import needs
 from tests.system.beats_receiver import Event, Receiver
 
 BINARY = Path(__file__).parents[2] / ".state" / "log-pipeline" / "filebeat"
 
 pytestmark = [
     pytest.mark.studies,
-    pytest.mark.skipif(not BINARY.exists(), reason="Filebeat is not built; `make log-pipeline` does it"),
+    needs(BINARY.exists(), "Filebeat is not built; `make log-pipeline` does it"),
 ]
 
 # Quick, so that a test takes seconds.

@@ -15,6 +15,7 @@ import pytest
 
 from kafka_pareto.drivers.log_pipeline.web_parts import Shop
 from tests.processes import end_process
+from tests.required import needs
 from tests.system.running_web import INSTALLER, MARIADB, PYTHON, READY_S, SHOP_TESTS, Web, answered, running_web
 
 pytestmark = SHOP_TESTS
@@ -26,9 +27,7 @@ pytestmark = SHOP_TESTS
         "sqlite",
         pytest.param(
             "mariadb",
-            marks=pytest.mark.skipif(
-                MARIADB is None or INSTALLER is None, reason="MariaDB's server is not installed: mariadb-server"
-            ),
+            marks=needs(MARIADB and INSTALLER, "MariaDB's server is not installed: mariadb-server"),
         ),
     ],
 )

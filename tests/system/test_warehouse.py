@@ -22,6 +22,7 @@ from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
 from kafka_pareto.kafka.cluster import Cluster
 from tests.processes import end_process
+from tests.required import needs
 from tests.system.broker_fixtures import RunningBrokers
 
 TOOLS = Path(__file__).parents[2] / ".state/log-pipeline"
@@ -30,8 +31,8 @@ PYTHON, JARS = TOOLS / "venv/bin/python", TOOLS / "spark-jars"
 pytestmark = [
     pytest.mark.brokers,
     pytest.mark.studies,
-    pytest.mark.skipif(not PYTHON.exists(), reason="PySpark's environment is not there: make .state/stamps/shop"),
-    pytest.mark.skipif(not JARS.exists(), reason="Spark's Kafka jars are not there: make .state/stamps/spark-jars"),
+    needs(PYTHON.exists(), "PySpark's environment is not there; `make log-pipeline` makes it"),
+    needs(JARS.exists(), "Spark's Kafka jars are not there; `make log-pipeline` fetches them"),
 ]
 
 START_S = 120

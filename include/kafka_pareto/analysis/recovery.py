@@ -14,23 +14,23 @@ Seconds: TypeAlias = Sequence[tuple[int, float | None]]
 """Number and p95 latency in milliseconds of what came in each second."""
 
 
-def within_again_at_s(seconds: Seconds, bound_ms: float, since_s: float, until_s: float) -> float | None:
+def within_again_at_s(seconds: Seconds, bound_ms: float, raised_from_s: float, search_from_s: float) -> float | None:
     """Returns from when on the p95 latency was within a bound again, and stayed there for five seconds.
 
     Args:
         seconds: What came in each second.
         bound_ms: The bound.
-        since_s: When that began which may have raised it.
-        until_s: When that was over; what was within the bound before does not count.
+        raised_from_s: From when on it may have been raised.
+        search_from_s: From when on seconds within the bound count.
 
     Returns:
-        A second; `since_s` where it was never beyond the bound since; None where it was not within again.
+        A second; `raised_from_s` where it was never beyond the bound since; None where it was not within again.
     """
     is_within = [p95_ms is not None and p95_ms <= bound_ms for _, p95_ms in seconds]
-    for second in range(math.ceil(until_s), len(seconds) - _STAYS_S + 1):
-        if all(is_within[second : second + _STAYS_S]) and not all(is_within[int(since_s) : second]):
+    for second in range(math.ceil(search_from_s), len(seconds) - _STAYS_S + 1):
+        if all(is_within[second : second + _STAYS_S]) and not all(is_within[int(raised_from_s) : second]):
             return float(second)
-    return since_s if all(is_within[int(since_s) :]) else None
+    return raised_from_s if all(is_within[int(raised_from_s) :]) else None
 
 
 def seconds_to_former_p95(seconds: Seconds, since_s: float, whole_s: float, skip_s: float = 0.0) -> float | None:

@@ -80,20 +80,25 @@ def range_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> lis
     for name, (low, high) in part.ranges.items():
         where = f"{name.capitalize()} ({part.factors[1]} {number_text(low)} to {number_text(high)})"
         unbeaten = {quantity.words: _unbeaten(part, name, quantity) for quantity in quantities}
-        best = {words: [level for level in levels if level in kept] for words, kept in unbeaten.items() if kept}
+        best = {
+            words: [level for level in levels if level in kept] for words, kept in unbeaten.items() if kept is not None
+        }
         in_all = [level for level in levels if all(level in kept for kept in best.values())]
         if not best:
             sentences.append(f"{where}: no two levels could be compared.")
         elif in_all:
             sentences.append(f"{where}: take {in_all[0]}; none is told better in {joined(list(best), 'or')}.")
         else:
-            each_best = "; ".join(f"{words}: {joined(list(map(str, kept)), 'or')}" for words, kept in best.items())
+            each_best = "; ".join(
+                f"{words}: {joined(list(map(str, kept)), 'or') or 'each is worse than another'}"
+                for words, kept in best.items()
+            )
             sentences.append(f"{where}: none is best in all. {each_best}.")
     return sentences
 
 
-def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[FactorValue]:
-    """Returns the levels that were compared over a range, and than which none is told better."""
+def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[FactorValue] | None:
+    """Returns the levels that were compared over a range, and than which none is told better; None where none were."""
     compared: set[FactorValue] = set()
     beaten: set[FactorValue] = set()
     for each in part.range_ratios:
@@ -103,7 +108,7 @@ def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[Factor
         if each.p_value_holm < SIGNIFICANCE:
             is_better = (each.ratio.value > 1) == bool(quantity.maximised)
             beaten.add(each.other if is_better else each.level)
-    return compared - beaten
+    return compared - beaten if compared else None
 
 
 def _series_cell(level: Level, quantity: Quantity) -> str:

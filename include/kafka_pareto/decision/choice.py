@@ -89,7 +89,7 @@ def choose(
         candidates: `CANDIDATE_COLUMNS` and factors of one record size.
         choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
         in_force_id: The settings in force, measured in the same blocks, where they are not the baseline.
-        beats_reference: False to pick the best candidate, also where what is in force is better.
+        beats_reference: False to pick the best of the candidates, whether baseline or what is in force are better.
     """
     asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
     reference_id = in_force_id or baseline_id
@@ -120,7 +120,9 @@ def choose(
     if in_force_id in competing.index and trials.loc[in_force_id].repetitions_lost_records:
         competing = competing.drop(index=in_force_id)
     if not beats_reference:
-        competing = competing.drop(index=reference_id, errors="ignore")
+        competing = competing[competing.index.isin(candidates.configuration_id) & (competing.index != reference_id)]
+        if competing.empty:
+            return undecided
     chosen_id, chosen_by = best_by(study, asked, competing, trials, reference_id)
     return undecided.model_copy(update={"configuration_id": chosen_id, "chosen_by": chosen_by})
 

@@ -66,14 +66,10 @@ class _Batch:
 
 
 class Service:
-    """Runs one handler until it is told to stop.
-
-    Attributes:
-        malformed: How many records were passed over because they are none.
-    """
+    """Runs one handler until it is told to stop."""
 
     def __init__(self, name: str, handler: Handler, options: Namespace) -> None:
-        self.malformed = 0
+        self._malformed = 0
         self._name = name
         self._handler = handler
         self._is_transactional = handler.hands_on and options.delivery == "exactly_once"
@@ -176,9 +172,9 @@ class Service:
             try:
                 record = decode(message.value(), topic)
             except MalformedRecordError as error:
-                self.malformed += 1
+                self._malformed += 1
                 where = f"{topic}/{partition} at {offset}"
-                said = f"{self._name}: {where} {error}; passed over, as {self.malformed} so far"
+                said = f"{self._name}: {where} {error}; passed over, as {self._malformed} so far"
                 print(said, file=sys.stderr, flush=True)
                 continue
             self._send(self._handler.handle(topic, record, message.timestamp()[1] / 1e3), batch)

@@ -76,8 +76,8 @@ class FaultFigures:
     """Holds what a fault that was made on purpose did.
 
     Attributes:
-        full_isr_s: From its end until every replica was in sync again; None where none was ever seen missing, as where
-            it is over before the brokers notice.
+        full_isr_s: From its end until every replica was in sync again; None where none was seen missing, as where it
+            is over before the brokers notice, where one still was after two minutes, and where no broker was broken.
         recovered_s: From its beginning until the p95 latency was near the one before again, and stayed there: at most
             twice its median, or as much as its slowest second. Seconds count once the fault is over and all replicas
             are in sync.

@@ -21,6 +21,7 @@ from typing import Mapping, NamedTuple, Optional  # noqa: UP035 - an old Python 
 PROJECT = Path(__file__).resolve().parents[3]
 MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
+NEWEST_JAVA_OF_SPARK = 17
 JDK_PACKAGE = "default-jdk-headless"
 MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO and Filebeat ask for (GOTOOLCHAIN=auto)
 GO_REMEDY = "install Go 1.21 or newer (https://go.dev/dl)"
@@ -69,13 +70,13 @@ def find_browser() -> Optional[str]:  # noqa: UP045
     return next((path for path in found if path and not path.startswith("/snap/")), None)
 
 
-def setup_problems(tools: Path, environment: Mapping[str, str], with_start: bool = False) -> list[Problem]:
+def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool = False) -> list[Problem]:
     """Returns what the machine lacks for set-up.
 
     Args:
         tools: Where set-up installs.
-        environment: Names a Java, and the study, as make hands it over.
-        with_start: True where the stack is started then, and its disk must hold what the study sends.
+        environment: Names a Java, the study, and a cluster that is not the stack's, as make hands them over.
+        with_run: True where a study is run then, and the disk must hold what it sends.
     """
     found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
     if not (tools / "venv").exists():
@@ -84,14 +85,15 @@ def setup_problems(tools: Path, environment: Mapping[str, str], with_start: bool
         found += [_jdk_problem(environment), _maven_problem()]
     if not _has_minio(tools):
         found.append(_go_problem())
-    found.append(_disk_problem(tools, needed_disk_gib(tools, environment, with_start)))
+    found.append(_disk_problem(tools, needed_disk_gib(tools, environment, with_run)))
     return [problem for problem in found if problem]
 
 
-def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_start: bool) -> int:
-    """Returns how much must be free: for what is not installed yet, and for what the study quick sends if it is run."""
+def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool) -> int:
+    """Returns how much must be free: for what is not installed yet, and for what quick sends here if it is run."""
     is_installed = _has_minio(tools) and (tools / "stamps" / "kafka").exists()
-    runs_quick = with_start and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
+    sends_here = with_run and not environment.get("KAFKA_PARETO_OPTION_KAFKA")
+    runs_quick = sends_here and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
     return math.ceil((0 if is_installed else INSTALLED_GIB) + (QUICK_GIB if runs_quick else OTHER_GIB))
 
 
@@ -115,6 +117,12 @@ def log_pipeline_problems(
     found = [] if (tools / "stamps" / "filebeat").exists() else [_go_for_filebeat_problem()]
     if not shutil.which("nginx", path=path):
         found.append(Problem("nginx is missing, which writes the log pipeline's log: install it", "nginx-light"))
+    home = environment.get("JAVA_HOME")
+    java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
+    version = java and _java_version(_output([java, "-version"]))
+    if version and version > NEWEST_JAVA_OF_SPARK:
+        remedy = f"point JAVA_HOME at one that is {NEWEST_JAVA_OF_SPARK} or older"
+        found.append(Problem(f"{java} is Java {version}, on which Spark 3.5 does not run: {remedy}"))
     if _wants_mariadb(environment) and not shutil.which("mariadbd", path=path):
         remedy = "install its server, or take database: sqlite in the study"
         found.append(Problem(f"MariaDB is missing, which has the data of the study's shop: {remedy}", "mariadb-server"))
@@ -159,14 +167,19 @@ def _java_problem(environment: Mapping[str, str]) -> Optional[Problem]:  # noqa:
     if java is None:
         return Problem(f"Java is missing: install a JDK {MIN_JAVA} or newer", JDK_PACKAGE)
     said = _output([java, "-version"])
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    version = _java_version(said)
     if version is None:
         return Problem(f"{java} -version cannot be read ({said.strip()[:80]!r}): install a JDK {MIN_JAVA} or newer")
-    if int(version.group(1)) < MIN_JAVA:
+    if version < MIN_JAVA:
         return Problem(
-            f"{java} is Java {version.group(1)}, too old: install a JDK {MIN_JAVA} or newer, or point JAVA_HOME at one"
+            f"{java} is Java {version}, too old: install a JDK {MIN_JAVA} or newer, or point JAVA_HOME at one"
         )
     return None
+
+
+def _java_version(said: str) -> Optional[int]:  # noqa: UP045
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(found.group(1)) if found else None
 
 
 def _jdk_problem(environment: Mapping[str, str]) -> Optional[Problem]:  # noqa: UP045
@@ -253,10 +266,11 @@ def main() -> int:
     """Prints every problem on a line of its own, and the packages to install; returns 1 if there is a problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
+    parser.add_argument("--run", action="store_true", help="also look whether the disk holds what the study sends")
     parser.add_argument("--tests", action="store_true", help="also look for what the tests need")
     parser.add_argument("--log-pipeline", action="store_true", help="also look for what a log pipeline's study needs")
     asked = parser.parse_args()
-    problems = setup_problems(PROJECT / ".state", os.environ, with_start=asked.start)
+    problems = setup_problems(PROJECT / ".state", os.environ, with_run=asked.run)
     if asked.log_pipeline:
         problems += log_pipeline_problems(PROJECT / ".state", os.environ)
     if asked.tests:

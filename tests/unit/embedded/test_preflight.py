@@ -136,6 +136,14 @@ def test_too_old_a_go_cannot_build_filebeat(machine: Path) -> None:
     assert problem.text.startswith("go1.19 is too old to build Filebeat: install Go 1.21")
 
 
+def test_spark_does_not_run_on_a_java_that_all_else_runs_on(machine: Path) -> None:
+    _tool(machine, "nginx", "")
+    _tool(machine, "java", 'openjdk version "21.0.4" 2024-07-16')
+    assert _problems(machine) == []
+    [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
+    assert "is Java 21, on which Spark 3.5 does not run: point JAVA_HOME at one that is 17 or older" in problem.text
+
+
 @pytest.mark.parametrize(("study", "is_asked"), [("log_pipeline_quick", True), ("quick", False)])
 def test_only_a_run_of_a_log_pipelines_study_asks_for_its_parts(study: str, is_asked: bool) -> None:
     said = _make("run", f"STUDY={study}")
@@ -152,7 +160,7 @@ def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_installed", "starts", "study", "needed_gib"),
+    ("is_installed", "runs", "study", "needed_gib"),
     [
         (False, True, "", 11),  # README says so
         (False, True, "quick", 11),
@@ -164,14 +172,17 @@ def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
     ],
 )
 def test_the_disk_must_hold_what_is_installed_and_what_the_study_quick_sends(
-    machine: Path, is_installed: bool, starts: bool, study: str, needed_gib: int
+    machine: Path, is_installed: bool, runs: bool, study: str, needed_gib: int
 ) -> None:
     tools = machine.parent / "tools"
     if is_installed:
         _tool(machine, "minio", "")
         (tools / "stamps").mkdir(parents=True)
         (tools / "stamps" / "kafka").touch()
-    assert needed_disk_gib(tools, {"KAFKA_PARETO_OPTION_STUDY": study}, starts) == needed_gib
+    asked = {"KAFKA_PARETO_OPTION_STUDY": study}
+    assert needed_disk_gib(tools, asked, runs) == needed_gib
+    elsewhere = needed_disk_gib(tools, {**asked, "KAFKA_PARETO_OPTION_KAFKA": "host:9092"}, runs)
+    assert elsewhere == (4 if is_installed else 7)
 
 
 def test_too_small_a_disk_is_reported_in_gib(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

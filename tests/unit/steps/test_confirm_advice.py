@@ -140,6 +140,8 @@ def test_advice_that_lost_records_is_never_measured_beside_the_pick(tmp_path: Pa
     poor_id = configuration_id(POOR)
     lost = [r.with_values({"outcome": "records_lost"}) if r.configuration_id == poor_id else r for r in choice]
     assert best_advice(study, candidates, choice, [poor_id]) == poor_id
+    # Where others are in force the baseline, too, is a candidate, and better; it is nobody's advice.
+    assert best_advice(study, candidates, choice, [poor_id], WINNER_ID) == poor_id
     assert best_advice(study, candidates, lost, [poor_id]) is None
 
 

@@ -12,7 +12,13 @@ from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
 from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
-from kafka_pareto.drivers.log_pipeline.stages import Reconciled, first_of, left_of_before, negative_stage, reconcile
+from kafka_pareto.drivers.log_pipeline.stages import (
+    Reconciled,
+    first_ids_text,
+    left_of_before,
+    negative_stage,
+    reconcile,
+)
 from kafka_pareto.drivers.log_pipeline.testbed import PARENTS, OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.warm_up import warm_up
 from kafka_pareto.drivers.log_pipeline.watch import Watch, Watched
@@ -73,8 +79,9 @@ def attempt_run(
             require_logged(answered, reconciled)
             require_one_clock(reconciled, watched)
             label = f"the run was {found.flow.label}" if found.flow and found.flow.label != "stable" else ""
-            left = "" if is_warm else _left_of_before(reconciled, answered.began_ms)
-            reason = "; ".join(each for each in (label, left, reason) if each)
+            left = 0 if is_warm else left_of_before(reconciled.arrivals, answered.began_ms)
+            cold = f"requests from before the run that were still on their way when it began: {left}" if left else ""
+            reason = "; ".join(each for each in (label, cold, reason) if each)
     except PartEndedError as error:  # under what the level asks of it
         outcome, reason = "failed", str(error)
     except RefusedError as error:
@@ -167,10 +174,6 @@ def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
     return "valid", f"{pending} of {logged} requests were still on their way at the end" if pending else ""
 
 
-def _left_of_before(reconciled: Reconciled, began_ms: int) -> str:
-    return f"{left_of_before(reconciled.arrivals, began_ms)} requests of before the run were on their way when it began"
-
-
 class ClockError(LoadToolError):
     """Reports stamps that are not of one clock."""
 
@@ -197,7 +200,7 @@ def require_logged(answered: Answered, reconciled: Reconciled) -> None:
     if missing := [each for each in answered.answered_ids if each not in logged]:
         raise LoadToolError(
             f"{len(missing)} of {answered.due} requests were answered, and are not in the web server's log: "
-            f"{first_of(missing)}"
+            f"{first_ids_text(missing)}"
         )
 
 

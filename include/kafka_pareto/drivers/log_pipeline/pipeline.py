@@ -146,6 +146,11 @@ class Pipeline:
         )
         return sum(waits_ms) / _MS
 
+    @property
+    def rests_s(self) -> float:
+        """Returns for how long no rows must come until none are taken to be on their way."""
+        return max(_RESTS_S, self.holds_s + self._trigger_ms / _MS)
+
     def wait_until_committed(
         self, rows: int, seconds: float, meanwhile: Callable[[], None] = lambda: time.sleep(_LOOK_S)
     ) -> bool:
@@ -185,14 +190,13 @@ class Pipeline:
         """
         now_s = time.monotonic()
         deadline, rests_since, known = now_s + seconds, now_s, -1
-        rests_s = max(_RESTS_S, self.holds_s + self._trigger_ms / _MS)
         while True:
             self.require_running()
             now_s = time.monotonic()
             if (committed := self.committed()) != known:
                 known, rests_since = committed, now_s
                 on_commit()
-            if committed >= rows and now_s - rests_since >= rests_s:
+            if committed >= rows and now_s - rests_since >= self.rests_s:
                 return True
             if now_s > deadline:
                 return False

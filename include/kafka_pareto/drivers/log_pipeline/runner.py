@@ -86,8 +86,8 @@ class PipelineRunner:
             LoadToolError: If it does not answer even one request a second.
         """
         baseline, protocol = self._study.baseline_configuration(), self._study.protocol
-        settled_s = _SETTLED_S + 2 * int(self._study.effective(baseline)["trigger_ms"]) / 1e3
         with OpenPipeline(self._testbed, baseline) as opened:
+            settled_s = _SETTLED_S + opened.pipeline.rests_s
 
             def is_settled(seconds: float) -> bool:
                 return opened.pipeline.wait_until_at_rest(len(read_access_log(opened.log_file)), seconds)

@@ -61,9 +61,9 @@ class Reconciled:
     def fault(self) -> str:
         """Says what is wrong with the events; empty where each came once, with all of its stamps."""
         if self.lost:
-            return f"{len(self.lost)} of {self.logged} requests are not in Hive: {first_of(self.lost)}"
+            return f"{len(self.lost)} of {self.logged} requests are not in Hive: {first_ids_text(self.lost)}"
         if self.doubled:
-            return f"{len(self.doubled)} requests are in Hive more than once: {first_of(self.doubled)}"
+            return f"{len(self.doubled)} requests are in Hive more than once: {first_ids_text(self.doubled)}"
         if self.unknown:
             return f"{self.unknown} rows of Hive are of no request that was logged"
         return f"{self.unstamped} events lack a stamp" if self.unstamped else ""
@@ -128,6 +128,6 @@ def latencies_ms(events: pd.DataFrame) -> pd.Series:
     return events.t7 - events.t0
 
 
-def first_of(ids: Sequence[str]) -> str:
-    """Names the first of some ids."""
+def first_ids_text(ids: Sequence[str]) -> str:
+    """Returns the first three ids as text, and says whether there are more."""
     return ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")

@@ -139,8 +139,10 @@ class Watch:
     def counted(self) -> Counted:
         """Returns what was counted up to now."""
         self._look()
+        with self._looking:
+            last = dict(self._last)
         uses: dict[str, Use] = {}
-        for pid, (name, use) in self._last.items():
+        for pid, (name, use) in last.items():
             uses[name] = uses.get(name, Use()) + use.since(self._first.get(pid, Use()))
         return Counted(time.monotonic() - self._began_s, uses, _packets() - self._packets)
 

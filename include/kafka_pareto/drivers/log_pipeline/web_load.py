@@ -122,7 +122,7 @@ class WebLoad:
         )
 
     def trickle(self, wanted: Wanted) -> None:
-        """Does the same with so few requests that none may be due.
+        """Sends what is wanted and waits for the answers; unlike in `send`, no request need be due.
 
         Raises:
             LoadToolError: As `send` does.

@@ -30,7 +30,7 @@ class FaultRecord:
         ended_at: When it went on, was started again, or was over.
         whole_at: When every replica was seen in sync after that; None where that was not within two minutes. Where only
             a service was killed, when it was started again.
-        is_noticed: True where the cluster was seen without a replica or a leader meanwhile.
+        is_noticed: True where the cluster was seen without a replica or a leader after a broker's fault.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class FaultRecord:
 
     @property
     def full_isr_s(self) -> float | None:
-        """Returns how long after its end every replica was in sync; None where none was ever seen missing."""
+        """Returns how long after its end every replica was in sync; None where none was missing, or one still is."""
         return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 
@@ -69,9 +69,10 @@ class Fault:
         time.sleep(self._times.at_s)
         broker_fault = next((each for each in BROKER_FAULTS if each == self._kind), None)
         watch = SyncWatch(opened.cluster.topic_health, is_single=opened.topology.brokers == 1)
-        health = opened.cluster.topic_health(ORDER_PLACED)  # may take long, and is no part of the fault
         began_at = time.time()
         if broker_fault is not None:
+            health = opened.cluster.topic_health(ORDER_PLACED)
+            began_at = time.time()  # that may take long, and is no part of the fault
             with broken(opened.brokers, broker_fault, health) as what:
                 watch.watch_until(began_at + self._times.for_s)
         elif self._kind == PARTITIONS_ADDED:
@@ -82,7 +83,9 @@ class Fault:
             opened.chain.start(what)
         ended_at = time.time()
         whole_at = watch.whole_at() if self._kind in CHANGING_THE_CLUSTER else ended_at
-        return FaultRecord(self._kind, what, began_at, ended_at, whole_at, watch.is_noticed)
+        # Partitions that are added are without a leader for a moment, which a look may catch or not.
+        is_noticed = watch.is_noticed and broker_fault is not None
+        return FaultRecord(self._kind, what, began_at, ended_at, whole_at, is_noticed)
 
 
 def _add_partitions(opened: OpenTopology) -> str:

@@ -292,7 +292,7 @@ def test_what_is_left_of_a_warm_up_that_was_not_done_is_told(monkeypatch: pytest
 
     assert attempted(monkeypatch, Followed(ANSWERED, WATCHED, events)).reason == ""
     told = attempted(monkeypatch, Followed(ANSWERED, WATCHED, events, is_warm=False)).reason
-    assert told == "1 requests of before the run were on their way when it began"
+    assert told == "requests from before the run that were still on their way when it began: 1"
 
 
 def test_a_web_server_that_refuses_is_told() -> None:

@@ -151,7 +151,7 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
 
 # Strict: a package of which the advisories cannot be had is an error, not a clean one.
-audit: setup ## known vulnerabilities of what pipeline and log pipeline lock; exceptions: .ci/accepted-advisories
+audit: setup ## known vulnerabilities of all that is locked; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
 	  -r requirements.txt -r include/log_pipeline/requirements.txt \
 	  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)

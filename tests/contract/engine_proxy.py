@@ -15,7 +15,7 @@ import pytest
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from kafka_pareto.brokers.ports import free_ports
-from tests.compose.engine import is_required
+from tests.required import is_required
 
 CONFIGURATION = Path(__file__).parent.parent.parent / "include" / "containers" / "engine" / "haproxy.cfg"
 

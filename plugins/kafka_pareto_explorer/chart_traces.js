@@ -34,6 +34,8 @@ const KINDS = [
 const FADED = 0.15;
 const PADDING = 0.04;
 const LONGEST_ON_A_LINE = 11;
+/** How many axes there may be until their names, side by side, reach into each other. */
+const MOST_LEVEL_NAMES = 10;
 const LAST_BREAK = /^(?<first>.*)(?<second>[ .].*)$/u;
 const FEW = 10;
 
@@ -247,12 +249,22 @@ export function parallel(view, drawn, theme) {
     line: { color: theme.line, width: 1 },
     layer: "below",
   }));
+  const isCrowded = axes.length > MOST_LEVEL_NAMES;
+  const named = isCrowded ? { textangle: 30, xanchor: "left" } : {};
   const written = axes.flatMap((axis, at) => [
-    { x: at, y: -0.05, text: broken(axis.label), showarrow: false, yanchor: "top", font: { weight: 600 } },
+    {
+      x: at,
+      y: -0.05,
+      text: isCrowded ? plain(axis.label) : broken(axis.label),
+      showarrow: false,
+      yanchor: "top",
+      font: { weight: 600 },
+      ...named,
+    },
     ...axis.ticks.map(([y, text]) => ({
       x: at,
       y,
-      text: plain(text),
+      text: plain(isCrowded ? text.split(" ")[0] : text), // units would reach into the next axis
       showarrow: false,
       xanchor: "left",
       xshift: 6,
@@ -264,7 +276,7 @@ export function parallel(view, drawn, theme) {
   return [
     traces,
     layoutOf(theme, {
-      margin: { l: 24, r: 60, t: 40, b: 40 },
+      margin: isCrowded ? { l: 24, r: 110, t: 40, b: 100 } : { l: 24, r: 60, t: 40, b: 40 },
       shapes: upright,
       annotations: written,
       xaxis: { visible: false, range: [-0.15, axes.length - 0.5 + PADDING], fixedrange: true },

@@ -152,6 +152,30 @@ test("an objective that nobody knows has no axis", () => {
   assert.deepEqual(names, ["p95 latency", "throughput", "latency CV", "batch.size", "compression<br>.type"]);
 });
 
+test("names of many axes are tilted, and their ends say no units", () => {
+  const names = Array.from({ length: 9 }, (_, at) => `flush_timeout_${at}_ms`);
+  const factors = Object.fromEntries(names.map((name) => [name, 3]));
+  const points = VIEW.points.map((point) => ({ ...point, factors }));
+  const view = { ...VIEW, points, axes: names.map((name) => ({ name, levels: [], log_scale: false })) };
+  const named = (shownView) => parallel(shownView, drawnOf(shownView), THEME)[1].annotations;
+  const tilts = (shownView) => [
+    ...new Set(
+      named(shownView)
+        .filter(({ y }) => y < 0)
+        .map(({ textangle }) => textangle),
+    ),
+  ];
+  const ends = (shownView) =>
+    named(shownView)
+      .filter(({ x, y }) => x === 0 && y >= 0)
+      .map(({ text }) => text);
+
+  assert.deepEqual(tilts(VIEW), [undefined]);
+  assert.deepEqual(tilts(view), [30]);
+  assert.ok(ends(VIEW).every((text) => text.endsWith(" ms")));
+  assert.ok(ends(view).every((text) => /^[\d.,]+$/u.test(text)));
+});
+
 test("lines that a requirement leaves out are traces of their own, behind one entry of the legend", () => {
   const [traces] = parallel(VIEW, drawnOf(VIEW, ["c0", "c1"]), THEME);
   const entries = traces.filter((trace) => trace.showlegend).map((trace) => trace.name);

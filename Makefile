@@ -172,13 +172,15 @@ sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX,
 	if [ -e $(STAMPS)/spark-jars ]; then $(call MAVEN_SBOM,log_pipeline/warehouse,log-pipeline-warehouse); fi
 	if [ -e $(STAMPS)/filebeat ]; then \
 	  $(GO_SBOM) -output .state/sbom/log-pipeline-filebeat.cdx.json .state/log-pipeline/filebeat; fi
+	if [ -e $(STAMPS)/collector ]; then \
+	  $(GO_SBOM) -output .state/sbom/log-pipeline-collector.cdx.json .state/log-pipeline/collector; fi
 
 lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
 
 setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state
 
-log-pipeline: setup $(STAMPS)/filebeat $(STAMPS)/aggregator $(STAMPS)/shop $(STAMPS)/spark-jars ## what the log pipeline's studies need beside: Filebeat, aggregator, shop, Spark
+log-pipeline: setup $(STAMPS)/filebeat $(STAMPS)/aggregator $(STAMPS)/collector $(STAMPS)/shop $(STAMPS)/spark-jars ## what log pipelines need beside: Filebeat, aggregator, Collector, shop, Spark
 
 preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight
@@ -279,11 +281,19 @@ $(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find inclu
 	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
-$(STAMPS)/filebeat: $(wildcard include/log_pipeline/filebeat/*) | preflight
-	@echo 'Building Filebeat from its source (about 3 minutes) …'
+# Of the folder that is named as the target; given its name for people.
+define GO_PROGRAM
+	@echo 'Building $(1) from its source (about 3 minutes) …'
 	@mkdir -p $(STAMPS)
-	@rm -f $@ '$(TOOLS)/log-pipeline/filebeat'
-	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/filebeat build -trimpath -buildvcs=false -ldflags='-s -w' \
-	  -o '$(TOOLS)/log-pipeline/filebeat' . > '$(STAMPS)/filebeat.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/filebeat.log'; echo 'error: Filebeat could not be built; it takes Go 1.21 or newer; check the network or GOPROXY, then run make again' >&2; exit 1; }
+	@rm -f $@ '$(TOOLS)/log-pipeline/$(@F)'
+	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \
+	  -o '$(TOOLS)/log-pipeline/$(@F)' . > '$(STAMPS)/$(@F).log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: $(1) could not be built; it takes Go 1.21 or newer; check the network or GOPROXY, then run make again' >&2; exit 1; }
 	@touch $@
+endef
+
+$(STAMPS)/filebeat: $(wildcard include/log_pipeline/filebeat/*) | preflight
+	$(call GO_PROGRAM,Filebeat)
+
+$(STAMPS)/collector: $(wildcard include/log_pipeline/collector/*) | preflight
+	$(call GO_PROGRAM,the OpenTelemetry Collector)

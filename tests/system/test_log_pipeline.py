@@ -29,6 +29,7 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay
 from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, require_logged, wanted_of
+from kafka_pareto.drivers.log_pipeline.collectors import CollectorSettings
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed
@@ -221,6 +222,39 @@ def test_a_planted_delay_is_found_in_its_stage_and_in_no_other_up_to_kafka(
 
     assert grown_ms.pop("aggregator_to_kafka") > 900
     assert max(grown_ms.values()) < 500
+
+
+class DelayedCollectors(OpenPipeline):
+    """A pipeline whose gateway has each batch wait for a second before it stamps it."""
+
+    def collector_settings(self, topic: str) -> CollectorSettings:
+        return replace(super().collector_settings(topic), planted_delay_ms=1000, planted_at="t4")
+
+
+def test_collectors_bring_each_request_to_hive_once_and_a_delay_is_found_in_its_stage(testbed: PipelineTestbed) -> None:
+    slow = followed(testbed, opened_as=DelayedCollectors, shipper="otel", log_lines="single")
+    reconciled, found = slow
+
+    assert reconciled.fault == ""
+    assert reconciled.unstamped == 0
+    assert found.events_committed == found.requests_logged > 200
+    assert (reconciled.events[list(STAGES)].sum(axis=1) == latencies_ms(reconciled.events)).all()
+    stages_ms = {name: ms for name, ms in slow.stages_ms.items() if name not in SPARKS_STAGES}
+    assert stages_ms.pop("aggregator") > 900
+    assert max(stages_ms.values()) < 900
+
+
+def test_an_agent_that_is_killed_goes_on_where_it_was_also_in_a_log_that_was_rotated(testbed: PipelineTestbed) -> None:
+    def break_agent(opened: OpenPipeline) -> None:
+        opened.log_file.rename(opened.log_file.with_name("access.log.1"))
+        os.kill(opened.roots()["nginx"], signal.SIGUSR1)
+        time.sleep(1.0)
+        opened.pipeline.kill("filebeat")
+        opened.pipeline.start("filebeat")
+
+    reconciled = followed(testbed, break_agent, shipper="otel", log_lines="multi").reconciled
+
+    assert (list(reconciled.lost), reconciled.unknown, reconciled.pending.empty) == ([], 0, True)
 
 
 def test_parts_that_are_killed_and_started_again_one_after_the_other_lose_nothing(testbed: PipelineTestbed) -> None:

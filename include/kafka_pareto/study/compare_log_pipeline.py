@@ -11,6 +11,7 @@ from kafka_pareto.study.compare import Compare, MeansByCase
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.log_pipeline_model import predicted_stages
 from kafka_pareto.study.log_pipeline_study import (
+    COLLECTOR_SETTINGS,
     LOAD_SETTINGS,
     PIPELINE_SETTINGS,
     LogPipelineProtocol,
@@ -25,8 +26,8 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
 
     Levels may be what the parts are set to (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
     `50%` of what the web server holds with the shop behind it), `workload` (`static`: nginx answers itself;
-    `replay`: it answers the requests of a log of the user's, as `replay` says) and `burst` (`once`: as the protocol
-    says).
+    `replay`: it answers the requests of a log of the user's, as `replay` says), `burst` (`once`: as the protocol says)
+    and `shipper` (`otel`: a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator).
     """
 
     kind: Literal["compare"] = "compare"
@@ -35,7 +36,7 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
 
     def settings(self) -> Mapping[str, Setting]:
         """Maps what the parts of the pipeline can be set to, and what is sent."""
-        return {each.name: each for each in (*PIPELINE_SETTINGS, *LOAD_SETTINGS)}
+        return {each.name: each for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)}
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the value of every setting: the configuration's, else the reference's, else the default."""
@@ -70,17 +71,20 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:
         """Predicts the stages of a level from the reference at the lowest share of the web server's capacity.
 
-        Nothing is predicted where all levels have the same share, or of a burst.
+        Nothing is predicted where all levels have the same share, of a burst, or of Collectors.
         """
         light, own = self._light_level(), self.effective(level)
         measured = means.get(light[0], {}).get(configuration_id(light[1]), {}) if light else {}
-        if not light or not measured or own["burst"] != "none" or own["workload"] != "shop":
+        if not light or not measured or not self._is_modelled(own):
             return {}
         share, light_share = (self.rate_of(each).capacity_fraction for each in (level, light[1]))
         if share is None or light_share is None:
             return {}
         events_s = measured.get("committed_events_s", 0.0) * share / light_share
         return predicted_stages(own, events_s, self.effective(light[1]), measured)
+
+    def _is_modelled(self, settings: Mapping[str, FactorValue]) -> bool:
+        return (settings["burst"], settings["workload"], settings["shipper"]) == ("none", "shop", "filebeat")
 
     def _light_level(self) -> tuple[str, Configuration] | None:
         """Returns the level, with its case, that is the reference but for a lower load; the lowest of these."""

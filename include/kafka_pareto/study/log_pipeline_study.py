@@ -49,6 +49,19 @@ PIPELINE_SETTINGS = (
     Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),
 )
 """Lists what the parts of the pipeline can be set to, with the defaults that the published study begins with."""
+COLLECTOR_SETTINGS = (
+    Setting("shipper", "filebeat", "client", choices=("filebeat", "otel")),
+    Setting("otel_poll_interval_ms", 200, "client", least=1, most=_DAY_MS),
+    Setting("otel_batch_size", 8192, "client", least=1, most=_MOST_EVENTS),
+    Setting("otel_batch_timeout_ms", 200, "client", least=1, most=_MOST_DELAY_MS),
+)
+"""Lists what puts a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator, at their defaults."""
+# What the Collectors have, too, is neither's alone.
+_OF_BOTH = {"log_lines", "linger_ms", "acks", "trigger_ms"}
+_SETTINGS_OF_OTHERS = {
+    "filebeat": [each.name for each in COLLECTOR_SETTINGS if each.name != "shipper"],
+    "otel": [each.name for each in PIPELINE_SETTINGS if each.name not in _OF_BOTH],
+}
 _BY_NAME = {each.name: each for each in PIPELINE_SETTINGS}
 LOAD_SETTINGS = (
     Setting("load", "50%", "load"),
@@ -220,6 +233,8 @@ class LogPipelineStudy(Study):
             request_rate_of(str(found["load"]))
         except ValueError as error:
             return str(error)
+        if conflict := self._conflict_of_shipper(level):
+            return conflict
         if int(found["max_backoff_ms"]) < int(found["backoff_ms"]):
             return f"max_backoff_ms {found['max_backoff_ms']}: must not be below backoff_ms {found['backoff_ms']}"
         if found["burst"] == "once" and not burst.from_s < burst.until_s < self.protocol.seconds:
@@ -236,6 +251,14 @@ class LogPipelineStudy(Study):
         if given:
             return f"{given[0]} {found[given[0]]}: must be left out with workload {REPLAY}, whose log says when"
         return ""
+
+    def _conflict_of_shipper(self, level: Configuration) -> str:
+        found, common = self.effective(level), self.effective({})
+        shipper = str(found["shipper"])
+        if common["shipper"] == shipper:  # what others have in common is for this one as well
+            common = {each.name: each.default for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS)}
+        changed = [name for name in _SETTINGS_OF_OTHERS[shipper] if found[name] != common[name]]
+        return f"{changed[0]} {found[changed[0]]}: does nothing with shipper {shipper}; leave it out" if changed else ""
 
     @model_validator(mode="after")
     def _replays_what_it_names(self) -> Self:

@@ -10,7 +10,13 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 from kafka_pareto.kafka.producer_config import Durability, PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
-from kafka_pareto.study.log_pipeline_study import LOAD_SETTINGS, PIPELINE_SETTINGS, LogPipelineStudy, pipeline_setting
+from kafka_pareto.study.log_pipeline_study import (
+    COLLECTOR_SETTINGS,
+    LOAD_SETTINGS,
+    PIPELINE_SETTINGS,
+    LogPipelineStudy,
+    pipeline_setting,
+)
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 
@@ -22,7 +28,7 @@ _DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durabili
 class TuneLogPipeline(LogPipelineStudy, Tune):
     """Tunes a log pipeline. Factors and baseline are settings of its parts, as `CompareLogPipeline` lists them.
 
-    `load` and `workload` say what is sent: always the same. There is one case, the pipeline.
+    `load` and `workload` say what is sent: always the same. There is one case, the pipeline; its shipper is Filebeat.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})
@@ -91,7 +97,8 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the value of every setting: the configuration's, else the baseline's, else the default."""
-        defaults = {each.name: each.value(each.default) for each in (*PIPELINE_SETTINGS, *LOAD_SETTINGS)}
+        known = (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)
+        defaults = {each.name: each.value(each.default) for each in known}
         given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
         return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
 

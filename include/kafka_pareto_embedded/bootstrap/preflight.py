@@ -23,7 +23,7 @@ MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
 NEWEST_JAVA_OF_SPARK = 17
 JDK_PACKAGE = "default-jdk-headless"
-MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO and Filebeat ask for (GOTOOLCHAIN=auto)
+MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO, Filebeat and the Collector ask for (GOTOOLCHAIN=auto)
 GO_REMEDY = "install Go 1.21 or newer (https://go.dev/dl)"
 INSTALLED_GIB = 2.7
 QUICK_GIB = 8.1  # what the plan of the study quick, a run without STUDY=, asks of the disk
@@ -114,7 +114,8 @@ def log_pipeline_problems(
         server_folders: Where servers are that are not on the PATH.
     """
     path = f"{os.environ.get('PATH', '')}:{server_folders}"
-    found = [] if (tools / "stamps" / "filebeat").exists() else [_go_for_filebeat_problem()]
+    is_built = all((tools / "stamps" / each).exists() for each in ("filebeat", "collector"))
+    found = [] if is_built else [_go_for_log_pipeline_problem()]
     if not shutil.which("nginx", path=path):
         found.append(Problem("nginx is missing, which writes the log pipeline's log: install it", "nginx-light"))
     home = environment.get("JAVA_HOME")
@@ -210,11 +211,11 @@ def _go_problem() -> Optional[Problem]:  # noqa: UP045
     return Problem(f"{old} is too old to build MinIO: {remedy}") if old else None
 
 
-def _go_for_filebeat_problem() -> Optional[Problem]:  # noqa: UP045
+def _go_for_log_pipeline_problem() -> Optional[Problem]:  # noqa: UP045
     if not shutil.which("go"):
-        return Problem(f"Go is missing, which builds Filebeat: {GO_REMEDY}", "golang-go")
+        return Problem(f"Go is missing, which builds Filebeat and the Collector: {GO_REMEDY}", "golang-go")
     old = _too_old_go()
-    return Problem(f"{old} is too old to build Filebeat: {GO_REMEDY}") if old else None
+    return Problem(f"{old} is too old to build Filebeat and the Collector: {GO_REMEDY}") if old else None
 
 
 def _too_old_go() -> str:

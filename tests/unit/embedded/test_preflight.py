@@ -117,15 +117,17 @@ def test_a_log_pipelines_study_asks_for_go_nginx_and_mariadb(machine: Path) -> N
     assert _log_pipeline_problems(machine, "log_pipeline") == []
 
 
-def test_a_study_on_sqlite_needs_no_mariadb_and_a_filebeat_that_is_built_no_go(machine: Path) -> None:
+def test_a_study_on_sqlite_needs_no_mariadb_and_parts_that_are_built_no_go(machine: Path) -> None:
     (machine / "go").unlink()
     _tool(machine, "nginx", "")
     [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
-    assert "Go is missing, which builds Filebeat: install Go 1.21 or newer" in problem.text
+    assert "Go is missing, which builds Filebeat and the Collector: install Go 1.21 or newer" in problem.text
 
     stamps = machine.parent / "tools" / "stamps"
     stamps.mkdir(parents=True)
     (stamps / "filebeat").touch()
+    assert len(_log_pipeline_problems(machine, "log_pipeline_quick")) == 1
+    (stamps / "collector").touch()
     assert _log_pipeline_problems(machine, "log_pipeline_quick") == []
 
 
@@ -133,7 +135,7 @@ def test_too_old_a_go_cannot_build_filebeat(machine: Path) -> None:
     _tool(machine, "go", "go version go1.19.8 linux/amd64")
     _tool(machine, "nginx", "")
     [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
-    assert problem.text.startswith("go1.19 is too old to build Filebeat: install Go 1.21")
+    assert problem.text.startswith("go1.19 is too old to build Filebeat and the Collector: install Go 1.21")
 
 
 def test_spark_does_not_run_on_a_java_that_all_else_runs_on(machine: Path) -> None:

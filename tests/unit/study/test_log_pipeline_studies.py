@@ -45,6 +45,7 @@ TUNE: dict[str, Any] = {
     "strategy": "rounds",
     "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 3},
 }
+LINGER: dict[str, Any] = {"factor": "linger_ms", "levels": [0, 5]}
 REPLAY: dict[str, Any] = {
     **COMPARE,
     "reference": {"workload": "replay"},
@@ -222,3 +223,43 @@ def test_a_campaign_of_parts_that_replay_nothing_has_no_log() -> None:
 
     assert with_overrides(study, cases=["pipelining"]).replay is None
     assert with_overrides(study, cases=["workload"]).replay == study.replay
+
+
+def of_shippers(**changed: Any) -> dict[str, Any]:
+    variants = {"filebeat": {}, "otel": {"shipper": "otel"}, **changed}
+    return {key: value for key, value in COMPARE.items() if key != "tables"} | {
+        "reference": {"aggregator_acknowledges": "received"},
+        "variants": [{"name": "shippers", "variants": variants}],
+    }
+
+
+def test_collectors_are_compared_with_filebeat_whatever_the_reference_says_of_it() -> None:
+    study = parsed(of_shippers(soon={"shipper": "otel", "otel_poll_interval_ms": 50}))
+    shippers = [study.effective(level)["shipper"] for level in study.levels_of("shippers")]
+
+    assert shippers == ["filebeat", "otel", "otel"]
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        ({"shipper": "otel", "bulk_max_size": 50}, "bulk_max_size 50: does nothing with shipper otel; leave it out"),
+        ({"otel_batch_size": 50}, "otel_batch_size 50: does nothing with shipper filebeat; leave it out"),
+        ({"shipper": "logstash"}, "shipper: 'logstash': must be one of filebeat, otel"),
+    ],
+)
+def test_a_level_with_a_setting_of_the_other_shipper_is_refused(level: dict[str, Any], said: str) -> None:
+    with pytest.raises(StudyError, match=said):
+        parsed(of_shippers(wrong=level))
+
+
+def test_a_reference_with_a_setting_that_its_shipper_does_not_have_is_refused() -> None:
+    content = {**COMPARE, "reference": {"shipper": "otel", "backoff_ms": 50}, "tables": [LINGER]}
+
+    with pytest.raises(StudyError, match="backoff_ms 50: does nothing with shipper otel"):
+        parsed(content)
+
+
+def test_a_tuning_takes_settings_of_filebeat_alone() -> None:
+    with pytest.raises(StudyError, match="shipper: is no setting of a log pipeline"):
+        parsed({**TUNE, "baseline": {"shipper": "otel"}})

@@ -1,12 +1,10 @@
-"""Runs the pipeline that follows a log: Filebeat, the aggregator, and Spark, which loads a topic into a Hive table."""
+"""Runs the pipeline that follows a log: a shipper, an aggregator, and Spark, which loads a topic into a Hive table."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kafka_pareto.brokers.nodes import LOOPBACK
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, aggregator_argv
-from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
-from kafka_pareto.drivers.log_pipeline.programs import Programs
+from kafka_pareto.drivers.log_pipeline.shipping import READY_S, Shipping
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
 from kafka_pareto.errors import ArtifactError, LoadToolError
 from kafka_pareto.load.child_process import READY, ChildProcess
 
-_READY_S = 90.0
 _STOP_S = 120.0
 _LOOK_S = 0.2
 _RESTS_S = 2.5
@@ -41,48 +35,25 @@ class Pipeline:
     """Opens a context in which the parts follow a log, into a topic that is there.
 
     Args:
-        folder: Where their state lies, empty.
-        programs: Where they are.
-        log_file: The log.
-        filebeat: What Filebeat is set to.
-        aggregator: What the aggregator is set to, broker and topic among it.
-        trigger_ms: How often Spark begins a batch; 0 for as soon as the last one is done.
+        shipping: What takes the log to the topic.
+        warehouse: What loads the topic; its folder is made here.
 
     Raises:
         LoadStartError: On entering, if one does not become ready.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        programs: Programs,
-        log_file: Path,
-        filebeat: FilebeatSettings,
-        aggregator: AggregatorSettings,
-        trigger_ms: int,
-    ) -> None:
-        self._folder = folder
-        self._programs = programs
-        self._log_file = log_file
-        self._filebeat, self._aggregator = filebeat, aggregator
-        self._trigger_ms = trigger_ms
-        self._warehouse = Warehouse(
-            folder / "warehouse",
-            programs.python,
-            programs.spark_jars,
-            aggregator.bootstrap_servers,
-            aggregator.topic,
-            trigger_ms,
-        )
+    def __init__(self, shipping: Shipping, warehouse: Warehouse) -> None:
+        self._shipping = shipping
+        self._warehouse = warehouse
         self._children: dict[str, ChildProcess] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
             opened.callback(self._close)
-            self._warehouse.folder.mkdir(parents=True)
+            self._warehouse.folder.mkdir()
             self.start("spark")
             self.start("aggregator")
-            self._children["spark"].next_line(READY, _READY_S)
+            self._children["spark"].next_line(READY, READY_S)
             self.start("filebeat")
             self._opened = opened.pop_all()
         return self
@@ -109,19 +80,9 @@ class Pipeline:
             case "spark":
                 self._children[name] = ChildProcess("Spark", self._warehouse.argv, self._warehouse.environment)
             case "aggregator":
-                argv = aggregator_argv(self._aggregator, self._programs.aggregator, self._programs.java)
-                child = self._children[name] = ChildProcess("the aggregator", argv, _environment())
-                # One that is started anew listens where Filebeat looks for it.
-                self._aggregator = replace(self._aggregator, port=child.next_line(READY, _READY_S)["port"])
+                self._children[name] = self._shipping.start_aggregator()
             case _:
-                configuration, aggregator = self._folder / "filebeat.yml", f"{LOOPBACK}:{self._aggregator.port}"
-                configuration.write_text(
-                    filebeat_yml(self._filebeat, self._log_file, self._folder / "filebeat", aggregator),
-                    encoding="utf-8",
-                )
-                configuration.chmod(0o600)  # Filebeat refuses one that others may write
-                argv = [str(self._programs.filebeat), "-c", str(configuration)]
-                self._children[name] = ChildProcess("Filebeat", argv, _environment())
+                self._children[name] = self._shipping.start_shipper()
 
     def kill(self, name: str) -> None:
         """Kills a part with -9."""
@@ -137,19 +98,13 @@ class Pipeline:
 
     @property
     def holds_s(self) -> float:
-        """Returns how long its settings let it hold an event that Filebeat has read, for others to come with it."""
-        waits_ms = (
-            self._filebeat.flush_timeout_ms if self._filebeat.flush_min_events > 1 else 0,
-            self._aggregator.batch_delay_ms,
-            self._aggregator.linger_ms,
-            self._trigger_ms,
-        )
-        return sum(waits_ms) / _MS
+        """Returns how long its settings let it hold an event that the shipper has read, for others to come with it."""
+        return (self._shipping.holds_ms + self._warehouse.trigger_ms) / _MS
 
     @property
     def rests_s(self) -> float:
         """Returns for how long no rows must come until none are taken to be on their way."""
-        return max(_RESTS_S, self.holds_s + self._trigger_ms / _MS)
+        return max(_RESTS_S, self.holds_s + self._warehouse.trigger_ms / _MS)
 
     def wait_until_committed(
         self, rows: int, seconds: float, meanwhile: Callable[[], None] = lambda: time.sleep(_LOOK_S)
@@ -212,7 +167,7 @@ class Pipeline:
         if not commits_s:
             return False
         longest_s = max((after - before for before, after in pairwise(commits_s)), default=0.0)
-        holds_s = (self._filebeat.max_backoff_ms + self._trigger_ms) / _MS + self.holds_s
+        holds_s = (self._shipping.sleeps_ms + self._warehouse.trigger_ms) / _MS + self.holds_s
         return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, holds_s)
 
     def require_running(self) -> None:
@@ -265,11 +220,6 @@ class Pipeline:
     def _close(self) -> None:
         for child in self._children.values():
             child.close()
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
-    return {**kept, "LC_ALL": "C.UTF-8"}
 
 
 def _read_table(file: Path) -> pd.DataFrame:

@@ -23,6 +23,7 @@ class Programs:
         python: Of the environment that has Flask and PySpark.
         filebeat: The program.
         aggregator: The folder of its jars.
+        collector: The OpenTelemetry Collector.
         spark_jars: The folder of what Spark needs to read Kafka.
         java: The command.
     """
@@ -30,6 +31,7 @@ class Programs:
     python: Path
     filebeat: Path
     aggregator: Path
+    collector: Path
     spark_jars: Path
     java: str
 
@@ -53,10 +55,11 @@ def find_programs(settings: Settings, database: str) -> Programs:
         python=folder / "venv" / "bin" / "python",
         filebeat=folder / "filebeat",
         aggregator=folder / "aggregator",
+        collector=folder / "collector",
         spark_jars=folder / "spark-jars",
         java=settings.java,
     )
-    built = (programs.python, programs.filebeat, programs.aggregator, programs.spark_jars)
+    built = (programs.python, programs.filebeat, programs.aggregator, programs.collector, programs.spark_jars)
     if unbuilt := [path for path in built if not path.exists()]:
         raise BadInputError(f"{unbuilt[0]}: is not there; make log-pipeline builds it")
     java = _java_of_spark()

@@ -15,10 +15,14 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.beats import Beats
+from kafka_pareto.drivers.log_pipeline.collectors import Collectors, CollectorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat import filebeat_settings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed, replayed_log
+from kafka_pareto.drivers.log_pipeline.shipping import Shipping
+from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
 from kafka_pareto.drivers.log_pipeline.web_parts import LogLines
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
@@ -74,16 +78,17 @@ class OpenPipeline:
             log_lines: LogLines = "single" if found["log_lines"] == "single" else "multi"
             url = testbed.web.start_nginx(self.log_file, log_lines)
             opened.callback(testbed.web.stop_nginx)
-            self.pipeline = opened.enter_context(
-                Pipeline(
-                    folder / "parts",
-                    testbed.programs,
-                    self.log_file,
-                    filebeat_settings(found),
-                    self.aggregator_settings(topic),
-                    int(found["trigger_ms"]),
-                )
+            parts = folder / "parts"
+            parts.mkdir()
+            warehouse = Warehouse(
+                parts / "warehouse",
+                testbed.programs.python,
+                testbed.programs.spark_jars,
+                testbed.brokers.bootstrap_servers,
+                topic,
+                int(found["trigger_ms"]),
             )
+            self.pipeline = opened.enter_context(Pipeline(self.shipping(parts, topic), warehouse))
             replayed = testbed.replayed.file if testbed.replayed else None
             self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
             self._opened = opened.pop_all()
@@ -91,6 +96,28 @@ class OpenPipeline:
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
+
+    def shipping(self, folder: Path, topic: str) -> Shipping:
+        """Returns what takes the log to the topic at this level."""
+        programs, found = self._testbed.programs, self._testbed.study.effective(self._configuration)
+        if found["shipper"] == "otel":
+            settings = self.collector_settings(topic)
+            return Collectors(folder, programs.collector, self.log_file, settings)
+        return Beats(folder, programs, self.log_file, filebeat_settings(found), self.aggregator_settings(topic))
+
+    def collector_settings(self, topic: str) -> CollectorSettings:
+        """Returns what the level's Collectors are set to."""
+        found = self._testbed.study.effective(self._configuration)
+        return CollectorSettings(
+            self._testbed.brokers.bootstrap_servers,
+            topic,
+            log_lines="single" if found["log_lines"] == "single" else "multi",
+            poll_interval_ms=int(found["otel_poll_interval_ms"]),
+            batch_size=int(found["otel_batch_size"]),
+            batch_timeout_ms=int(found["otel_batch_timeout_ms"]),
+            linger_ms=int(found["linger_ms"]),
+            acks=_acks(found["acks"]),
+        )
 
     def aggregator_settings(self, topic: str) -> AggregatorSettings:
         """Returns what the level's aggregator is set to."""

@@ -11,9 +11,11 @@ from pathlib import Path
 import pandas as pd
 
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.beats import Beats
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs
+from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 
 FILEBEAT = FilebeatSettings("single", 10_000, 300, 1000, 10_000, 2048, 1000, 2048, 2)
 
@@ -33,11 +35,18 @@ def made_pipeline(
         python=_script(folder / "spark", at_the_end, """echo '{"ready": true}'"""),
         filebeat=_script(folder / "filebeat", "exit 0", f"touch {ready}"),
         aggregator=folder,
+        collector=folder,
         spark_jars=folder,
         java=str(_script(folder / "java", "exit 0", """echo '{"ready": true, "port": 1}'""")),
     )
     asked = aggregator or AggregatorSettings("127.0.0.1:1", "logs")
-    with Pipeline(folder / "parts", programs, folder / "access.log", filebeat, asked, trigger_ms) as opened:
+    parts = folder / "parts"
+    parts.mkdir()
+    beats = Beats(parts, programs, folder / "access.log", filebeat, asked)
+    warehouse = Warehouse(
+        parts / "warehouse", programs.python, folder, asked.bootstrap_servers, asked.topic, trigger_ms
+    )
+    with Pipeline(beats, warehouse) as opened:
         while not ready.exists():
             opened.require_running()
             time.sleep(0.01)

@@ -1,0 +1,76 @@
+"""Looks at the configurations that two Collectors get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kafka_pareto.drivers.log_pipeline.collectors import Collectors, CollectorSettings, agent_yaml, gateway_yaml
+
+pytestmark = pytest.mark.fast
+
+SETTINGS = CollectorSettings(
+    "127.0.0.1:9092",
+    "logs",
+    log_lines="multi",
+    poll_interval_ms=200,
+    batch_size=8192,
+    batch_timeout_ms=300,
+    linger_ms=5,
+    acks="all",
+)
+LOG = Path("/logs/access.log")
+STATE = Path("/state")
+
+
+def test_an_agent_follows_the_log_and_what_it_was_rotated_to_and_keeps_how_far_it_has_read() -> None:
+    agent = yaml.safe_load(agent_yaml(SETTINGS, LOG, STATE, 4317))
+    (followed,) = agent["receivers"].values()
+
+    assert followed["include"] == ["/logs/access.log", "/logs/access.log.[0-9]*"]
+    assert followed["poll_interval"] == "200ms"
+    assert followed["multiline"] == {"line_start_pattern": r"^\{"}
+    assert agent["extensions"][followed["storage"]] == {"directory": "/state"}
+    (sent,) = agent["exporters"].values()
+    assert sent["endpoint"] == "127.0.0.1:4317"
+
+
+def test_an_entry_on_one_line_waits_for_no_next_one() -> None:
+    agent = yaml.safe_load(agent_yaml(replace(SETTINGS, log_lines="single"), LOG, STATE, 4317))
+    (followed,) = agent["receivers"].values()
+
+    assert "multiline" not in followed
+
+
+def test_a_gateway_stamps_before_and_after_its_batch() -> None:
+    gateway = yaml.safe_load(gateway_yaml(SETTINGS, 4317))
+    named = [gateway["processors"][each] for each in gateway["service"]["pipelines"]["logs"]["processors"]]
+
+    assert named == [{"name": "t3"}, {"send_batch_size": 8192, "timeout": "300ms"}, {"name": "t4"}]
+    (sent,) = gateway["exporters"].values()
+    assert sent["producer"] == {"required_acks": -1, "linger": "5ms"}
+
+
+def test_neither_opens_a_port_for_others() -> None:
+    for text in (agent_yaml(SETTINGS, LOG, STATE, 4317), gateway_yaml(SETTINGS, 4317)):
+        assert yaml.safe_load(text)["service"]["telemetry"]["metrics"] == {"level": "none"}
+    (received,) = yaml.safe_load(gateway_yaml(SETTINGS, 4317))["receivers"].values()
+    assert received == {"protocols": {"grpc": {"endpoint": "127.0.0.1:4317"}}}
+
+
+@pytest.mark.parametrize("at", ["t1", "t2", "t3", "t4"])
+def test_a_delay_is_planted_at_one_stamp_alone(at: str) -> None:
+    planted = replace(SETTINGS, planted_delay_ms=200, planted_at=at)
+    texts = (agent_yaml(planted, LOG, STATE, 4317), gateway_yaml(planted, 4317))
+    processors = [each for text in texts for each in yaml.safe_load(text)["processors"].values()]
+
+    assert [each["name"] for each in processors if "planted_delay_ms" in each] == [at]
+
+
+def test_how_long_events_are_held_follows_from_the_settings(tmp_path: Path) -> None:
+    collectors = Collectors(tmp_path, tmp_path / "collector", LOG, SETTINGS)
+
+    assert (collectors.holds_ms, collectors.sleeps_ms) == (305, 200)

@@ -1,0 +1,112 @@
+// An OpenTelemetry Collector with the few components that the log pipeline needs, and the processor of stamp.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/kafkaexporter"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/filelogreceiver"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/otlpexporter"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/featuregate"
+	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/batchprocessor"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+)
+
+const (
+	command  = "otel"
+	lookEach = 10 * time.Millisecond
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		// Errors of a configuration are lists over several lines.
+		fmt.Fprintf(os.Stderr, "error: %s\n", strings.Join(strings.Fields(err.Error()), " "))
+		os.Exit(1)
+	}
+}
+
+// Runs the collector until SIGTERM or SIGINT, after which it sends what it holds.
+func run(arguments []string) error {
+	places, err := configPlaces(arguments)
+	if err != nil {
+		return err
+	}
+	collector, err := otelcol.NewCollector(otelcol.CollectorSettings{
+		Factories: factories,
+		BuildInfo: component.BuildInfo{Command: command, Description: "kafka-pareto's collector", Version: "1"},
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			URIs:              places,
+			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory(), yamlprovider.NewFactory()},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go tellReady(collector, ended)
+	return collector.Run(context.Background())
+}
+
+// Reads --config, which may be given several times, and --feature-gates, as every collector has them.
+func configPlaces(arguments []string) ([]string, error) {
+	var places []string
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	flags.Func("config", "where a configuration is, such as file:/agent.yaml; later ones add to it", func(place string) error {
+		places = append(places, place)
+		return nil
+	})
+	featuregate.GlobalRegistry().RegisterFlags(flags)
+	if err := flags.Parse(arguments); err != nil {
+		return nil, err
+	}
+	if len(places) == 0 || flags.NArg() > 0 {
+		return nil, errors.New("the command is: otel --config file:/path.yaml")
+	}
+	return places, nil
+}
+
+// Says on standard output when all components have started.
+func tellReady(collector *otelcol.Collector, ended <-chan struct{}) {
+	looks := time.NewTicker(lookEach)
+	defer looks.Stop()
+	for collector.GetState() != otelcol.StateRunning {
+		select {
+		case <-ended:
+			return
+		case <-looks.C:
+		}
+	}
+	fmt.Println(`{"ready": true}`)
+}
+
+func factories() (otelcol.Factories, error) {
+	receivers, receiversErr := otelcol.MakeFactoryMap[receiver.Factory](filelogreceiver.NewFactory(), otlpreceiver.NewFactory())
+	processors, processorsErr := otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory(), newStampFactory())
+	exporters, exportersErr := otelcol.MakeFactoryMap[exporter.Factory](otlpexporter.NewFactory(), kafkaexporter.NewFactory())
+	extensions, extensionsErr := otelcol.MakeFactoryMap[extension.Factory](filestorage.NewFactory())
+	return otelcol.Factories{
+		Receivers:  receivers,
+		Processors: processors,
+		Exporters:  exporters,
+		Extensions: extensions,
+		Telemetry:  otelconftelemetry.NewFactory(),
+	}, errors.Join(receiversErr, processorsErr, exportersErr, extensionsErr)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/processorhelper"
+)
+
+var errNotParsed = errors.New("the record's body is no map: the pipeline's first stamp must have parse: true")
+
+// Settings of a processor that writes a time into the body of each log record, as whole milliseconds since 1970.
+type stampConfig struct {
+	// Key in the body, such as t2.
+	Name string `mapstructure:"name"`
+	// True for the first stamp after the log was read: it makes the body of the entry's text, and stamps when the
+	// receiver made a record of the entry. Others stamp the time at which they have it.
+	Parse bool `mapstructure:"parse"`
+	// So long waits each call before it stamps, so that a test sees whether the delay is found where it is.
+	PlantedDelayMs int64 `mapstructure:"planted_delay_ms"`
+}
+
+// Validate names the rule that a setting breaks.
+func (config *stampConfig) Validate() error {
+	if config.Name == "" {
+		return errors.New("name: must be the key that the time is written to, such as t2")
+	}
+	if config.PlantedDelayMs < 0 {
+		return fmt.Errorf("planted_delay_ms: %d: must be at least 0", config.PlantedDelayMs)
+	}
+	return nil
+}
+
+func newStampFactory() processor.Factory {
+	return processor.NewFactory(
+		component.MustNewType("stamp"),
+		func() component.Config { return &stampConfig{} },
+		processor.WithLogs(newStamp, component.StabilityLevelStable),
+	)
+}
+
+func newStamp(
+	ctx context.Context, settings processor.Settings, config component.Config, next consumer.Logs,
+) (processor.Logs, error) {
+	return processorhelper.NewLogs(
+		ctx, settings, config, next, stamper{*config.(*stampConfig)}.stamp,
+		processorhelper.WithCapabilities(consumer.Capabilities{MutatesData: true}),
+	)
+}
+
+type stamper struct {
+	config stampConfig
+}
+
+// Stamps all records that came together. Those that are retried from the beginning come again, and are stamped anew.
+func (stamper stamper) stamp(ctx context.Context, logs plog.Logs) (plog.Logs, error) {
+	if err := stamper.delay(ctx); err != nil {
+		return logs, err
+	}
+	now := time.Now().UnixMilli()
+	for _, resource := range logs.ResourceLogs().All() {
+		for _, scope := range resource.ScopeLogs().All() {
+			for _, record := range scope.LogRecords().All() {
+				if err := stamper.stampRecord(record, now); err != nil {
+					return logs, err
+				}
+			}
+		}
+	}
+	return logs, nil
+}
+
+func (stamper stamper) stampRecord(record plog.LogRecord, now int64) error {
+	body, at := record.Body(), now
+	if stamper.config.Parse {
+		at = record.ObservedTimestamp().AsTime().UnixMilli()
+		if body.Type() == pcommon.ValueTypeStr {
+			readEntry(body)
+		}
+	}
+	if body.Type() != pcommon.ValueTypeMap {
+		return consumererror.NewPermanent(fmt.Errorf("%s: %w", stamper.config.Name, errNotParsed))
+	}
+	body.Map().PutInt(stamper.config.Name, at)
+	return nil
+}
+
+func (stamper stamper) delay(ctx context.Context) error {
+	if stamper.config.PlantedDelayMs == 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Duration(stamper.config.PlantedDelayMs) * time.Millisecond):
+		return nil
+	}
+}

@@ -1,4 +1,4 @@
-module kafka-pareto/otel
+module kafka-pareto/collector
 
 go 1.26.0
 

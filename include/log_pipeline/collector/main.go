@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	command  = "otel"
+	command  = "collector"
 	lookEach = 10 * time.Millisecond
 )
 
@@ -78,7 +78,7 @@ func configPlaces(arguments []string) ([]string, error) {
 		return nil, err
 	}
 	if len(places) == 0 || flags.NArg() > 0 {
-		return nil, errors.New("the command is: otel --config file:/path.yaml")
+		return nil, errors.New("the command is: collector --config file:/path.yaml")
 	}
 	return places, nil
 }

@@ -23,7 +23,7 @@ MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
 NEWEST_JAVA_OF_SPARK = 17
 JDK_PACKAGE = "default-jdk-headless"
-MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO, Filebeat and the Collector ask for (GOTOOLCHAIN=auto)
+MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that a module asks for (GOTOOLCHAIN=auto)
 GO_REMEDY = "install Go 1.21 or newer (https://go.dev/dl)"
 INSTALLED_GIB = 2.7
 QUICK_GIB = 8.1  # what the plan of the study quick, a run without STUDY=, asks of the disk

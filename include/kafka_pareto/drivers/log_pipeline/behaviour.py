@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from kafka_pareto.services.figures import slope_of
 from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
 
 _KEPT_UP_FRACTION = 0.95
+_CHANCE_ERRORS = 2.0
 _SPIKE_TIMES = 5.0
 _RISE_TIMES = 1.1
 _CONFIDENCE = 0.95
@@ -77,7 +79,8 @@ def label_of(reconciled: Reconciled, began_ms: int, seconds: int, steady_from_s:
 
     - collapsed: in the second half the queue grows (the slope's 95 % interval lies above zero), and p95 latency of the
       last quarter is more than a tenth above that of the third, or requests were still on their way at the end.
-    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second.
+    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second, and lacks more
+      than chance makes of requests that come at random: two standard errors of the two counts' difference.
     - spiky: shipper or aggregator has a second with more than five times its mean, or Hive a batch with more than five
       times its mean one.
     - stable.
@@ -95,7 +98,9 @@ def label_of(reconciled: Reconciled, began_ms: int, seconds: int, steady_from_s:
         return "collapsed"
     logged_s = rate_of_requests(arrivals, began_ms, seconds, steady_from_s)
     committed_s = rate_of_commits(events, began_ms + _S * steady_from_s, began_ms + _S * seconds)
-    if committed_s is None or committed_s < _KEPT_UP_FRACTION * logged_s:
+    # What was committed in that time was logged before it: the counts are of other requests.
+    chance_s = _CHANCE_ERRORS * math.sqrt(2 * logged_s / (seconds - steady_from_s))
+    if committed_s is None or committed_s < min(_KEPT_UP_FRACTION * logged_s, logged_s - chance_s):
         return "throttled"
     return "spiky" if max(spikes(events, began_ms, seconds).values()) > _SPIKE_TIMES else "stable"
 

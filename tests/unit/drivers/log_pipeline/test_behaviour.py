@@ -91,6 +91,16 @@ def test_batches_do_not_make_a_pipeline_look_throttled() -> None:
         assert label_of(reconciled(events), BEGAN_MS, SECONDS, from_s) == "stable"
 
 
+def test_chance_does_not_make_a_pipeline_look_throttled_in_a_short_run() -> None:
+    # All come through in three seconds; what is committed in the last six was logged before what is logged in them.
+    labels = []
+    for seed in range(100):
+        logged = np.sort(np.random.default_rng(seed).uniform(0, 10_000, 500))
+        labels.append(label_of(reconciled(made_events(logged, np.full(500, 3_000.0))), BEGAN_MS, 10, 4))
+
+    assert labels.count("throttled") <= 5
+
+
 def test_a_pipeline_so_slow_that_no_two_commits_fall_within_is_looked_at_until_the_second_one() -> None:
     # What comes within 25 s is committed at once, 20 s after that.
     events = made_events(LOGGED, 45_000 - LOGGED % 25_000)

@@ -38,6 +38,15 @@ def test_an_agent_follows_the_log_and_what_it_was_rotated_to_and_keeps_how_far_i
     assert sent["endpoint"] == "127.0.0.1:4317"
 
 
+def test_an_agent_holds_an_entry_until_the_gateway_has_it() -> None:
+    agent = yaml.safe_load(agent_yaml(SETTINGS, LOG, STATE, 4317))
+    (followed,), (sent,) = agent["receivers"].values(), agent["exporters"].values()
+
+    assert followed["retry_on_failure"] == {"enabled": True}
+    assert sent["sending_queue"] == {"wait_for_result": True}
+    assert sent["retry_on_failure"] == {"max_elapsed_time": "0s"}
+
+
 def test_an_entry_on_one_line_waits_for_no_next_one() -> None:
     agent = yaml.safe_load(agent_yaml(replace(SETTINGS, log_lines="single"), LOG, STATE, 4317))
     (followed,) = agent["receivers"].values()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ const (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(os.Args[1:]); err != nil {
 		// Errors of a configuration are lists over several lines.
 		fmt.Fprintf(os.Stderr, "error: %s\n", strings.Join(strings.Fields(err.Error()), " "))
 		os.Exit(1)
@@ -69,6 +70,7 @@ func run(arguments []string) error {
 func configPlaces(arguments []string) ([]string, error) {
 	var places []string
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // the error alone is told
 	flags.Func("config", "where a configuration is, such as file:/agent.yaml; later ones add to it", func(place string) error {
 		places = append(places, place)
 		return nil

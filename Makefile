@@ -96,6 +96,7 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
 	mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
+	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/collector test ./...
 	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'studies and alone and not long'
 
@@ -281,7 +282,7 @@ $(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find inclu
 	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
-# Of the folder that is named as the target; given its name for people.
+# Builds the Go program in the folder that is named as the target; $(1) is its name in messages.
 define GO_PROGRAM
 	@echo 'Building $(1) from its source (about 3 minutes) …'
 	@mkdir -p $(STAMPS)
@@ -295,5 +296,5 @@ endef
 $(STAMPS)/filebeat: $(wildcard include/log_pipeline/filebeat/*) | preflight
 	$(call GO_PROGRAM,Filebeat)
 
-$(STAMPS)/collector: $(wildcard include/log_pipeline/collector/*) | preflight
+$(STAMPS)/collector: $(filter-out %_test.go,$(wildcard include/log_pipeline/collector/*)) | preflight
 	$(call GO_PROGRAM,the OpenTelemetry Collector)

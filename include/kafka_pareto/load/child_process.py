@@ -184,6 +184,22 @@ class ChildProcess:
                     self.said.put(said)
 
 
+def start_ready(
+    name: str, argv: Sequence[str], environment: Mapping[str, str], within_s: float
+) -> tuple[ChildProcess, Line]:
+    """Starts a program and waits until it says that it is ready; returns both. One that does not is ended.
+
+    Raises:
+        LoadStartError: If it cannot be started, or does not become ready.
+    """
+    child = ChildProcess(name, argv, environment)
+    try:
+        return child, child.next_line(READY, within_s)
+    except BaseException:
+        child.close()
+        raise
+
+
 def end_all(children: Iterable[ChildProcess], within_s: float) -> None:
     """Asks all to end, and kills what has not ended in time."""
     asked = list(children)

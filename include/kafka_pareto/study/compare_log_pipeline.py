@@ -75,7 +75,7 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         """
         light, own = self._light_level(), self.effective(level)
         measured = means.get(light[0], {}).get(configuration_id(light[1]), {}) if light else {}
-        if not light or not measured or not self._is_modelled(own):
+        if not light or not measured or not all(map(self._is_modelled, (own, self.effective(light[1])))):
             return {}
         share, light_share = (self.rate_of(each).capacity_fraction for each in (level, light[1]))
         if share is None or light_share is None:

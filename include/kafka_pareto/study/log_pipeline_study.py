@@ -56,11 +56,11 @@ COLLECTOR_SETTINGS = (
     Setting("otel_batch_timeout_ms", 200, "client", least=1, most=_MOST_DELAY_MS),
 )
 """Lists what puts a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator, at their defaults."""
-# What the Collectors have, too, is neither's alone.
-_OF_BOTH = {"log_lines", "linger_ms", "acks", "trigger_ms"}
-_SETTINGS_OF_OTHERS = {
+# The Collector's exporter takes a linger as well, but sends each batch at once.
+_USED_WITH_BOTH = {"log_lines", "acks", "trigger_ms"}
+_UNUSED_WITH = {
     "filebeat": [each.name for each in COLLECTOR_SETTINGS if each.name != "shipper"],
-    "otel": [each.name for each in PIPELINE_SETTINGS if each.name not in _OF_BOTH],
+    "otel": [each.name for each in PIPELINE_SETTINGS if each.name not in _USED_WITH_BOTH],
 }
 _BY_NAME = {each.name: each for each in PIPELINE_SETTINGS}
 LOAD_SETTINGS = (
@@ -76,6 +76,8 @@ def pipeline_setting(name: str) -> Setting:
     Raises:
         ValueError: If there is none.
     """
+    if name in {each.name for each in COLLECTOR_SETTINGS}:
+        raise ValueError(f"{name}: is no setting of a tuning; comparisons take it")
     if name not in _BY_NAME:
         raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, _BY_NAME)}")
     return _BY_NAME[name]
@@ -257,7 +259,7 @@ class LogPipelineStudy(Study):
         shipper = str(found["shipper"])
         if common["shipper"] == shipper:  # what others have in common is for this one as well
             common = {each.name: each.default for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS)}
-        changed = [name for name in _SETTINGS_OF_OTHERS[shipper] if found[name] != common[name]]
+        changed = [name for name in _UNUSED_WITH[shipper] if found[name] != common[name]]
         return f"{changed[0]} {found[changed[0]]}: does nothing with shipper {shipper}; leave it out" if changed else ""
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ const (
 )
 
 // Replaces an entry of nginx' log by the map that goes to Kafka: a request, or the beginning of a text that is none. The
-// rules are those of the aggregator's LogRecord.java.
+// rules are those of the aggregator's LogRecord.java, but that Unicode's characters are counted here, and UTF-16's there.
 func readEntry(body pcommon.Value) {
 	text := body.AsString()
 	fields := body.SetEmptyMap()

@@ -17,7 +17,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
-	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/otlpexporter"
 	"go.opentelemetry.io/collector/extension"
@@ -45,7 +44,7 @@ func main() {
 
 // Runs the collector until SIGTERM or SIGINT, after which it sends what it holds.
 func run(arguments []string) error {
-	places, err := configPlaces(arguments)
+	place, err := configPlace(arguments)
 	if err != nil {
 		return err
 	}
@@ -53,8 +52,8 @@ func run(arguments []string) error {
 		Factories: factories,
 		BuildInfo: component.BuildInfo{Command: command, Description: "kafka-pareto's collector", Version: "1"},
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			URIs:              places,
-			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory(), yamlprovider.NewFactory()},
+			URIs:              []string{place},
+			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
 		}},
 	})
 	if err != nil {
@@ -66,23 +65,19 @@ func run(arguments []string) error {
 	return collector.Run(context.Background())
 }
 
-// Reads --config, which may be given several times, and --feature-gates, as every collector has them.
-func configPlaces(arguments []string) ([]string, error) {
-	var places []string
+// Reads --config and --feature-gates, as every collector has them.
+func configPlace(arguments []string) (string, error) {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error alone is told
-	flags.Func("config", "where a configuration is, such as file:/agent.yaml; later ones add to it", func(place string) error {
-		places = append(places, place)
-		return nil
-	})
+	place := flags.String("config", "", "where the configuration is, such as file:/agent.yaml")
 	featuregate.GlobalRegistry().RegisterFlags(flags)
 	if err := flags.Parse(arguments); err != nil {
-		return nil, err
+		return "", err
 	}
-	if len(places) == 0 || flags.NArg() > 0 {
-		return nil, errors.New("the command is: collector --config file:/path.yaml")
+	if *place == "" || flags.NArg() > 0 {
+		return "", errors.New("the command is: collector --config file:/path.yaml")
 	}
-	return places, nil
+	return *place, nil
 }
 
 // Says on standard output when all components have started.

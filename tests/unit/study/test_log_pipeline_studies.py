@@ -45,7 +45,7 @@ TUNE: dict[str, Any] = {
     "strategy": "rounds",
     "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 3},
 }
-LINGER: dict[str, Any] = {"factor": "linger_ms", "levels": [0, 5]}
+ACKS: dict[str, Any] = {"factor": "acks", "levels": ["1", "all"]}
 REPLAY: dict[str, Any] = {
     **COMPARE,
     "reference": {"workload": "replay"},
@@ -244,6 +244,7 @@ def test_collectors_are_compared_with_filebeat_whatever_the_reference_says_of_it
     ("level", "said"),
     [
         ({"shipper": "otel", "bulk_max_size": 50}, "bulk_max_size 50: does nothing with shipper otel; leave it out"),
+        ({"shipper": "otel", "linger_ms": 5}, "linger_ms 5: does nothing with shipper otel; leave it out"),
         ({"otel_batch_size": 50}, "otel_batch_size 50: does nothing with shipper filebeat; leave it out"),
         ({"shipper": "logstash"}, "shipper: 'logstash': must be one of filebeat, otel"),
     ],
@@ -254,12 +255,12 @@ def test_a_level_with_a_setting_of_the_other_shipper_is_refused(level: dict[str,
 
 
 def test_a_reference_with_a_setting_that_its_shipper_does_not_have_is_refused() -> None:
-    content = {**COMPARE, "reference": {"shipper": "otel", "backoff_ms": 50}, "tables": [LINGER]}
+    content = {**COMPARE, "reference": {"shipper": "otel", "backoff_ms": 50}, "tables": [ACKS]}
 
     with pytest.raises(StudyError, match="backoff_ms 50: does nothing with shipper otel"):
         parsed(content)
 
 
 def test_a_tuning_takes_settings_of_filebeat_alone() -> None:
-    with pytest.raises(StudyError, match="shipper: is no setting of a log pipeline"):
+    with pytest.raises(StudyError, match="shipper: is no setting of a tuning; comparisons take it"):
         parsed({**TUNE, "baseline": {"shipper": "otel"}})

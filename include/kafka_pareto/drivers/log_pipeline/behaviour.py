@@ -79,8 +79,8 @@ def label_of(reconciled: Reconciled, began_ms: int, seconds: int, steady_from_s:
 
     - collapsed: in the second half the queue grows (the slope's 95 % interval lies above zero), and p95 latency of the
       last quarter is more than a tenth above that of the third, or requests were still on their way at the end.
-    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second, and lacks more
-      than chance makes of requests that come at random: two standard errors of the two counts' difference.
+    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second, and the
+      shortfall is more than two standard errors of random arrivals.
     - spiky: shipper or aggregator has a second with more than five times its mean, or Hive a batch with more than five
       times its mean one.
     - stable.
@@ -98,8 +98,10 @@ def label_of(reconciled: Reconciled, began_ms: int, seconds: int, steady_from_s:
         return "collapsed"
     logged_s = rate_of_requests(arrivals, began_ms, seconds, steady_from_s)
     committed_s = rate_of_commits(events, began_ms + _S * steady_from_s, began_ms + _S * seconds)
-    # What was committed in that time was logged before it: the counts are of other requests.
-    chance_s = _CHANCE_ERRORS * math.sqrt(2 * logged_s / (seconds - steady_from_s))
+    # What is committed in that time was logged a latency earlier: in so much of it both counts are of other requests.
+    steady_s = seconds - steady_from_s
+    apart_s = min(float(latencies_ms(arrivals).mean()) / _S, steady_s)
+    chance_s = _CHANCE_ERRORS * math.sqrt(2 * logged_s * apart_s) / steady_s
     if committed_s is None or committed_s < min(_KEPT_UP_FRACTION * logged_s, logged_s - chance_s):
         return "throttled"
     return "spiky" if max(spikes(events, began_ms, seconds).values()) > _SPIKE_TIMES else "stable"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import yaml
 
+from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
 from kafka_pareto.study.factors import FactorValue
 
 # The queue's size by default. Filebeat refuses a queue that is to collect more than it holds.
@@ -51,7 +52,7 @@ class FilebeatSettings:
 def filebeat_settings(found: Mapping[str, FactorValue]) -> FilebeatSettings:
     """Picks Filebeat's settings out of those of a pipeline."""
     return FilebeatSettings(
-        log_lines="single" if found["log_lines"] == "single" else "multi",
+        log_lines=log_lines_of(found),
         scan_frequency_ms=int(found["scan_frequency_ms"]),
         close_inactive_s=int(found["close_inactive_s"]),
         backoff_ms=int(found["backoff_ms"]),
@@ -73,7 +74,7 @@ def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggre
         aggregator: `host:port` of the server that speaks Beats' protocol.
     """
     configuration = {
-        **shipping(settings, str(log_file), "output.stamped_logstash", aggregator),
+        **shipping_configuration(settings, str(log_file), "output.stamped_logstash", aggregator),
         "path": {"home": str(folder), "data": str(folder / "data"), "logs": str(folder / "logs")},
         "logging": {"level": "warning", "to_stderr": True, "to_files": False, "metrics": {"enabled": False}},
         "http.enabled": False,
@@ -81,7 +82,7 @@ def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggre
     return yaml.safe_dump(configuration, sort_keys=False)
 
 
-def shipping(settings: FilebeatSettings, log_file: str, output: str, aggregator: str) -> dict[str, Any]:
+def shipping_configuration(settings: FilebeatSettings, log_file: str, output: str, aggregator: str) -> dict[str, Any]:
     """Returns input, queue and output of Filebeat's configuration: all that a study varies.
 
     Args:

@@ -25,6 +25,7 @@ _RESTS_S = 2.5
 _SILENT_S = 30.0
 _MS = 1e3
 PARTS = ("filebeat", "aggregator", "spark")
+"""Names the parts in the order in which events pass them: the shipper is called `filebeat`, whichever it is."""
 
 
 class PartEndedError(LoadToolError):

@@ -26,11 +26,12 @@ class Shipping(Protocol):
         """Starts the aggregator, and waits until it is ready; one that is started anew listens where the last one did.
 
         Raises:
-            LoadStartError: If it cannot be started.
+            ClusterError: If there is no free port.
+            LoadStartError: If it cannot be started, or does not become ready.
         """
 
     def start_shipper(self) -> ChildProcess:
-        """Starts the shipper, which goes on where the last one was.
+        """Starts the shipper, which goes on where the last one was; it may not be reading yet.
 
         Raises:
             LoadStartError: If it cannot be started.

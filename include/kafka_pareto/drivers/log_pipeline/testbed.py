@@ -15,16 +15,16 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
-from kafka_pareto.drivers.log_pipeline.beats import Beats
-from kafka_pareto.drivers.log_pipeline.collectors import Collectors, CollectorSettings
+from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat import filebeat_settings
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import FilebeatPair
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed, replayed_log
 from kafka_pareto.drivers.log_pipeline.shipping import Shipping
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
-from kafka_pareto.drivers.log_pipeline.web_parts import LogLines
+from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
@@ -75,8 +75,7 @@ class OpenPipeline:
             topic = f"logs-{secrets.token_hex(4)}"
             testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
             opened.callback(testbed.cluster.delete_topic, topic)
-            log_lines: LogLines = "single" if found["log_lines"] == "single" else "multi"
-            url = testbed.web.start_nginx(self.log_file, log_lines)
+            url = testbed.web.start_nginx(self.log_file, log_lines_of(found))
             opened.callback(testbed.web.stop_nginx)
             parts = folder / "parts"
             parts.mkdir()
@@ -101,9 +100,8 @@ class OpenPipeline:
         """Returns what takes the log to the topic at this level."""
         programs, found = self._testbed.programs, self._testbed.study.effective(self._configuration)
         if found["shipper"] == "otel":
-            settings = self.collector_settings(topic)
-            return Collectors(folder, programs.collector, self.log_file, settings)
-        return Beats(folder, programs, self.log_file, filebeat_settings(found), self.aggregator_settings(topic))
+            return CollectorPair(folder, programs.collector, self.log_file, self.collector_settings(topic))
+        return FilebeatPair(folder, programs, self.log_file, filebeat_settings(found), self.aggregator_settings(topic))
 
     def collector_settings(self, topic: str) -> CollectorSettings:
         """Returns what the level's Collectors are set to."""
@@ -111,11 +109,10 @@ class OpenPipeline:
         return CollectorSettings(
             self._testbed.brokers.bootstrap_servers,
             topic,
-            log_lines="single" if found["log_lines"] == "single" else "multi",
+            log_lines=log_lines_of(found),
             poll_interval_ms=int(found["otel_poll_interval_ms"]),
             batch_size=int(found["otel_batch_size"]),
             batch_timeout_ms=int(found["otel_batch_timeout_ms"]),
-            linger_ms=int(found["linger_ms"]),
             acks=_acks(found["acks"]),
         )
 

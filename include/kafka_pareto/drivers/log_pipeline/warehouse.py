@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kafka_pareto.brokers.nodes import LOOPBACK
+from kafka_pareto.drivers.log_pipeline.shipping import environment
 from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
 from kafka_pareto.errors import ArtifactError
 
@@ -63,10 +63,8 @@ class Warehouse:
     @property
     def environment(self) -> dict[str, str]:
         """Returns the environment of its commands."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
         return {
-            **kept,
-            "LC_ALL": "C.UTF-8",
+            **environment(),
             "PYTHONPATH": str(PROGRAMS),
             "PYSPARK_PYTHON": str(self.python),
             "SPARK_LOCAL_IP": LOOPBACK,

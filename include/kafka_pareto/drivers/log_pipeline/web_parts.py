@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import shutil
 import string
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.factors import FactorValue
 
 LogLines = Literal["multi", "single"]
 PROGRAMS = Path(__file__).parents[3] / "log_pipeline"
@@ -22,6 +24,11 @@ PROGRAMS = Path(__file__).parents[3] / "log_pipeline"
 _ROOT = "root"
 _MOST_SOCKET_BYTES = 107
 _REFUSED_IN_PATHS = frozenset("\"'\\$;{}\n")
+
+
+def log_lines_of(settings: Mapping[str, FactorValue]) -> LogLines:
+    """Picks how entries of the log lie in it out of the settings of a pipeline."""
+    return "single" if settings["log_lines"] == "single" else "multi"
 
 
 def find_program(name: str) -> str | None:

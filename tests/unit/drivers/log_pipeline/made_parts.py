@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
-from kafka_pareto.drivers.log_pipeline.beats import Beats
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import FilebeatPair
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
@@ -42,11 +42,11 @@ def made_pipeline(
     asked = aggregator or AggregatorSettings("127.0.0.1:1", "logs")
     parts = folder / "parts"
     parts.mkdir()
-    beats = Beats(parts, programs, folder / "access.log", filebeat, asked)
+    shipping = FilebeatPair(parts, programs, folder / "access.log", filebeat, asked)
     warehouse = Warehouse(
         parts / "warehouse", programs.python, folder, asked.bootstrap_servers, asked.topic, trigger_ms
     )
-    with Pipeline(beats, warehouse) as opened:
+    with Pipeline(shipping, warehouse) as opened:
         while not ready.exists():
             opened.require_running()
             time.sleep(0.01)

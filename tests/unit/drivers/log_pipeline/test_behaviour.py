@@ -101,6 +101,12 @@ def test_chance_does_not_make_a_pipeline_look_throttled_in_a_short_run() -> None
     assert labels.count("throttled") <= 5
 
 
+def test_a_short_run_that_takes_three_quarters_is_throttled() -> None:
+    logged = even(50.0, 10)
+
+    assert label_of(reconciled(made_events(logged, 30_000.0 + logged / 3)), BEGAN_MS, 10, 4) == "throttled"
+
+
 def test_a_pipeline_so_slow_that_no_two_commits_fall_within_is_looked_at_until_the_second_one() -> None:
     # What comes within 25 s is committed at once, 20 s after that.
     events = made_events(LOGGED, 45_000 - LOGGED % 25_000)

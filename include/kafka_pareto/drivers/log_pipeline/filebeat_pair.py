@@ -10,10 +10,10 @@ from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, agg
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 from kafka_pareto.drivers.log_pipeline.shipping import READY_S, environment
-from kafka_pareto.load.child_process import READY, ChildProcess
+from kafka_pareto.load.child_process import ChildProcess, start_ready
 
 
-class Beats:
+class FilebeatPair:
     """Starts Filebeat and the aggregator: the `Shipping` of these two.
 
     Args:
@@ -51,9 +51,9 @@ class Beats:
     def start_aggregator(self) -> ChildProcess:
         """Starts the aggregator, and waits until it is ready."""
         argv = aggregator_argv(self._aggregator, self._programs.aggregator, self._programs.java)
-        child = ChildProcess("the aggregator", argv, environment())
+        child, said = start_ready("the aggregator", argv, environment(), READY_S)
         # One that is started anew listens where Filebeat looks for it.
-        self._aggregator = replace(self._aggregator, port=child.next_line(READY, READY_S)["port"])
+        self._aggregator = replace(self._aggregator, port=said["port"])
         return child
 
     def start_shipper(self) -> ChildProcess:

@@ -11,11 +11,11 @@ import yaml
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.drivers.log_pipeline.shipping import READY_S, environment
-from kafka_pareto.load.child_process import READY, ChildProcess
+from kafka_pareto.load.child_process import ChildProcess, start_ready
 
 _ACKS = {"0": 0, "1": 1, "all": -1}
 # Without it the receiver notes an entry as read while it lies in a buffer of its own: a killed agent loses that.
-_FEATURE_GATES = "--feature-gates=stanza.synchronousLogEmitter"
+_FEATURE_GATE = "--feature-gates=stanza.synchronousLogEmitter"
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,11 @@ class CollectorSettings:
     Attributes:
         log_lines: `multi` where an entry of the log is a JSON object over several lines, `single` where it is one line.
         poll_interval_ms: How often the agent looks whether the log has grown.
-        batch_size: The gateway's batch goes on when it has so many events,
-        batch_timeout_ms: or so long after it began.
+        batch_size: The gateway's batch goes on when it has so many events.
+        batch_timeout_ms: Or when so long has gone by since the last one, or since it was last looked whether there is
+            anything: an event waits for half of it on average.
         planted_delay_ms: Is waited for each batch before it is stamped, so that a test sees whether it is found there.
-        planted_at: The stamp.
+        planted_at: The stamp; not t1, which is of the entry, whenever it is written.
     """
 
     bootstrap_servers: str
@@ -37,13 +38,12 @@ class CollectorSettings:
     poll_interval_ms: int
     batch_size: int
     batch_timeout_ms: int
-    linger_ms: int
     acks: Literal["0", "1", "all"]
     planted_delay_ms: int = 0
-    planted_at: Literal["t1", "t2", "t3", "t4"] = "t3"
+    planted_at: Literal["t2", "t3", "t4"] = "t4"
 
 
-class Collectors:
+class CollectorPair:
     """Starts an agent and a gateway: the `Shipping` of these two.
 
     Args:
@@ -62,8 +62,8 @@ class Collectors:
 
     @property
     def holds_ms(self) -> int:
-        """Returns how long the gateway's batch and its producer wait for more."""
-        return self._settings.batch_timeout_ms + self._settings.linger_ms
+        """Returns how long the gateway's batch waits for more."""
+        return self._settings.batch_timeout_ms
 
     @property
     def sleeps_ms(self) -> int:
@@ -79,21 +79,21 @@ class Collectors:
         """Starts the agent, and waits until it is ready."""
         state = self._folder / "agent"
         state.mkdir(exist_ok=True)
-        return self._start("agent", agent_yaml(self._settings, self._log_file, state, self._port))
+        return self._start("agent", agent_yaml(self._settings, self._log_file, state, self._port), _FEATURE_GATE)
 
-    def _start(self, name: str, configuration: str) -> ChildProcess:
+    def _start(self, name: str, configuration: str, *options: str) -> ChildProcess:
         file = self._folder / f"{name}.yaml"
         file.write_text(configuration, encoding="utf-8")
-        argv = [str(self._program), "--config", f"file:{file}", _FEATURE_GATES]
-        child = ChildProcess(f"the {name}", argv, environment())
-        child.next_line(READY, READY_S)
+        argv = [str(self._program), "--config", f"file:{file}", *options]
+        child, _ = start_ready(f"the {name}", argv, environment(), READY_S)
         return child
 
 
 def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: int) -> str:
     """Returns the text of the agent's configuration file.
 
-    It promises what Filebeat does: an entry counts as read when the gateway has it, and is sent again until then.
+    It promises what Filebeat does: an entry counts as read when the gateway has it, and is sent again until then,
+    however long that takes.
 
     Args:
         settings: What a study varies.
@@ -108,14 +108,14 @@ def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: i
         "start_at": "beginning",
         "poll_interval": f"{settings.poll_interval_ms}ms",
         "storage": "file_storage",
-        "retry_on_failure": {"enabled": True},
+        "retry_on_failure": {"enabled": True, "max_elapsed_time": "0s"},
         **lines,
     }
     sent = {
         "endpoint": f"{LOOPBACK}:{port}",
         "tls": {"insecure": True},
         "sending_queue": {"wait_for_result": True},
-        "retry_on_failure": {"max_elapsed_time": "0s"},  # never given up
+        "retry_on_failure": {"max_elapsed_time": "0s"},
     }
     return _collector_yaml(
         receiver={"file_log": followed},
@@ -136,7 +136,7 @@ def gateway_yaml(settings: CollectorSettings, port: int) -> str:
     sent = {
         "brokers": [settings.bootstrap_servers],
         "logs": {"topic": settings.topic, "encoding": "raw"},
-        "producer": {"required_acks": _ACKS[settings.acks], "linger": f"{settings.linger_ms}ms"},
+        "producer": {"required_acks": _ACKS[settings.acks]},
     }
     return _collector_yaml(
         receiver={"otlp": {"protocols": {"grpc": {"endpoint": f"{LOOPBACK}:{port}"}}}},

@@ -260,7 +260,7 @@ def test_collectors_that_are_killed_go_on_where_they_were_and_only_what_the_gate
         opened.pipeline.kill("aggregator")  # the gateway
         opened.pipeline.start("aggregator")
 
-    reconciled = followed(testbed, break_both, shipper="otel", log_lines="multi").reconciled
+    reconciled = followed(testbed, break_both, drain_s=45.0, shipper="otel", log_lines="multi").reconciled
     lost = reconciled.requests[reconciled.requests.request_id.isin(reconciled.lost)]
 
     assert (reconciled.unknown, reconciled.pending.empty) == (0, True)

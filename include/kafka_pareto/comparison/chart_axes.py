@@ -15,6 +15,7 @@ from kafka_pareto.comparison.words import level_text
 
 _LONGEST_TICK = 12
 _MOST_UPRIGHT_TICKS = 7
+_MOST_UPRIGHT_CHARACTERS = 64
 _WIDE, _VERY_WIDE = 6.0, 1000.0
 
 
@@ -36,10 +37,12 @@ def name_levels(axes: Any, part: PartComparison, points: Sequence[Point]) -> Non
         axes.set_xscale("log", base=2 if kind == "log2" else 10)
         axes.xaxis.set_minor_locator(NullLocator())
     texts = dict(zip(map(level_text, part.levels), tick_texts(part), strict=True))
-    named = [(point.place, textwrap.fill(texts[point.level], _LONGEST_TICK)) for point in points]
-    crowded = len(named) > _MOST_UPRIGHT_TICKS
-    places, names = zip(*named, strict=True)
-    axes.set_xticks(places, names, rotation=40 if crowded else 0, ha="right" if crowded else "center")
+    widest = max(min(len(texts[point.level]), _LONGEST_TICK) for point in points)
+    crowded = len(points) > _MOST_UPRIGHT_TICKS or len(points) * widest > _MOST_UPRIGHT_CHARACTERS
+    names = [textwrap.fill(texts[point.level], _LONGEST_TICK, break_long_words=not crowded) for point in points]
+    axes.set_xticks(
+        [point.place for point in points], names, rotation=40 if crowded else 0, ha="right" if crowded else "center"
+    )
     axes.set_xlabel(part.factors[0])
     axes.margins(x=0.08)
 

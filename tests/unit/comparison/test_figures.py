@@ -11,9 +11,11 @@ from tests.unit.comparison.made_parts import (
     COMPARED,
     THROUGHPUT,
     batch_size_part,
+    both,
     codec_part,
     grid_part,
     linger_part,
+    made_part,
     producers_part,
     record_size_part,
     same_part,
@@ -57,6 +59,19 @@ def test_what_is_not_told_apart_is_drawn_otherwise_and_names_stand_evenly() -> N
     assert labels_of(figure) == {"reference", "not told apart from it"}
     assert figure.axes[0].get_xscale() == "linear"
     assert ticks_of(figure) == ["1", "all"]
+
+
+def test_names_that_would_lie_over_each_other_are_tilted_and_not_cut() -> None:
+    names = ["baseline", "zero_wait", "micro_batching", "io_control", "hybrid", "otel"]
+    few, many = (
+        draw_levels(
+            made_part("p", {(name,): both(1, 40) for name in kept}, ["variant"], ("baseline",), bottleneck=""), COMPARED
+        )
+        for kept in (names[:4], names)
+    )
+    assert {label.get_rotation() for label in few.axes[0].get_xticklabels()} == {0}
+    assert {label.get_rotation() for label in many.axes[0].get_xticklabels()} == {40}
+    assert ticks_of(many) == names
 
 
 def test_a_curve_shades_its_band_in_the_latency_alone_and_names_no_two_levels_over_each_other() -> None:

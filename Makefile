@@ -284,7 +284,7 @@ $(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find inclu
 
 # Builds the Go program in the folder that is named as the target; $(1) is its name in messages.
 define GO_PROGRAM
-	@echo 'Building $(1) from its source (about 3 minutes) …'
+	@echo 'Building $(1) from its source (up to 3 minutes) …'
 	@mkdir -p $(STAMPS)
 	@rm -f $@ '$(TOOLS)/log-pipeline/$(@F)'
 	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \

@@ -257,7 +257,7 @@ class LogPipelineStudy(Study):
     def _conflict_of_shipper(self, level: Configuration) -> str:
         found, common = self.effective(level), self.effective({})
         shipper = str(found["shipper"])
-        if common["shipper"] == shipper:  # what others have in common is for this one as well
+        if common["shipper"] == shipper:  # then the reference must not set them either
             common = {each.name: each.default for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS)}
         changed = [name for name in _UNUSED_WITH[shipper] if found[name] != common[name]]
         return f"{changed[0]} {found[changed[0]]}: does nothing with shipper {shipper}; leave it out" if changed else ""

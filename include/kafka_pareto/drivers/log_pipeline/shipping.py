@@ -39,6 +39,6 @@ class Shipping(Protocol):
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment of such a program."""
+    """Returns what each part of the pipeline has of this process' environment."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "LC_ALL": "C.UTF-8"}

@@ -106,6 +106,20 @@ def test_stages_are_predicted_from_the_reference_at_a_light_load() -> None:
     assert study.predicted(study.levels_of("scenarios")[0], {"scenarios": {}, "light": {}}) == {}
 
 
+@pytest.mark.parametrize(("reference", "predicts"), [("filebeat", [True, False]), ("otel", [False, False])])
+def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: str, predicts: list[bool]) -> None:
+    parts = [
+        {"name": "shippers", "variants": {name: {"shipper": name} for name in ("filebeat", "otel")}},
+        {"name": "light", "fixed": {"load": "10%"}, "variants": {"own": {}, "acks": {"acks": "all"}}},
+    ]
+    content = {key: value for key, value in COMPARE.items() if key != "tables"}
+    study = parsed({**content, "reference": {"shipper": reference}, "variants": parts})
+    means = {"shippers": {}, "light": {configuration_id(study.baseline_configuration("light")): LIGHT}}
+    levels = sorted(study.levels_of("shippers"), key=lambda level: str(level["shipper"]))
+
+    assert [bool(study.predicted(level, means)) for level in levels] == predicts
+
+
 def test_nothing_is_predicted_where_all_loads_are_the_same() -> None:
     study = parsed(COMPARE)
 

@@ -5,10 +5,13 @@ order in which a cause stands before what it makes look exhausted; the first tha
 
 1. `throttled`: a quota delays answers on purpose. Whatever else waits then waits for the quota.
 2. `load_tool` or `cpu`: where the sending threads did not wait for Kafka, no broker can be the limit, however busy it
-   looks. If they were compressing, that is the CPU: a producer of anybody's would do the same (see `_client_limit`).
-3. `gc`: a paused broker answers nobody, and the collector's threads take CPU. Both vanish with the pauses.
+   looks. If they lacked a core while all were busy, or if they were compressing, that is the CPU: a producer of
+   anybody's would do the same (see `_client_limit`).
+3. `gc`, where a broker is paused for a tenth of the time: it answers nobody, and the collector's threads take CPU. Both
+   vanish with the pauses.
 4. `cpu`: threads that wait for a core count as busy, so that full cores make all threads look exhausted. Threads that
-   are exhausted by themselves leave cores idle.
+   are exhausted by themselves leave cores idle. Full cores also make pauses longer, so that long pauses which take less
+   of the time are `gc` only after this rule.
 5. `network`: an interface at its rate lets brokers and clients wait, and nothing on this machine is then full.
 6. `disk`: a request handler that waits for a flush counts as busy. So the disk stands before the handlers.
 7. `request_handlers`, then `network_threads`: a network thread hands on to the handlers. It does not read a connection
@@ -61,6 +64,7 @@ STALLED_FRACTION = 0.3
 FLUSH_S = 0.5
 MANY_FLUSHES_PER_S = 20.0
 NEAR_FRACTION = 0.8
+OWN_CORE_FRACTION = 0.9
 HELD_RATE_FRACTION = 0.97
 CODEC_SHARE = 0.5
 BUFFER_WAIT_FRACTION = 0.2
@@ -118,10 +122,9 @@ def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None =
     rules: tuple[Callable[[], Verdict | None], ...] = (
         lambda: _throttled(look),
         lambda: _client_limit(look, setting, ceilings),
-        lambda: _gc(look),
-        lambda: _above(
-            look, "cpu", "host_cpu_busy_fraction", BUSY_CPU_FRACTION, ("busiest_core_fraction", "broker_cpu_cores")
-        ),
+        lambda: _paused(look),
+        lambda: _busy_cores(look),
+        lambda: _long_pauses(look),
         lambda: _above(look, "network", "nic_busy_fraction", BUSY_NIC_FRACTION),
         lambda: _disk(look, ceilings),
         lambda: _below(look, "request_handlers", "request_handler_idle_fraction", ("request_queue_time_ms",)),
@@ -157,7 +160,10 @@ def _throttled(look: _Look) -> Verdict | None:
 
 
 def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> Verdict | None:
-    """Tells a load tool that sends too little from a producer whose codec takes the time of its thread.
+    """Finds what limited sending threads that hardly waited for Kafka: the want of a core, a codec, or the tool itself.
+
+    A thread that neither waits for Kafka nor runs waits for a core. While all cores are busy it is the CPU that is
+    short, however little the tool sends: only a thread with a core to itself can send no more.
 
     A producer compresses in the thread that calls `send()`. Any program's producer with that codec would do the same,
     so that the CPU is named. With ceilings the codec's share of the thread's CPU time is known. Without them gzip and
@@ -169,6 +175,8 @@ def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) 
         return look.verdict("load_tool", "throughput_records_s", rate_limit_records_s=limit)
     if not look.is_bound_by_tool():
         return None
+    if not _has_its_cores(look, setting) and (busy := _busy_cores(look)):
+        return busy
     share = _codec_share(look, setting, ceilings)
     if share is None:
         is_codec, known = setting.property_of("compression.type") in _SLOW_CODECS, {}
@@ -193,14 +201,28 @@ def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -
     return min(sent_mib_s / ceilings.codec_mib_s[codec] / cores, 1.0)
 
 
-def _gc(look: _Look) -> Verdict | None:
-    """Finds pauses that take a tenth of a broker's time, or long ones that are more than a single accident."""
-    fraction, longest_ms = look.number("gc_pause_fraction"), look.number("gc_pause_longest_ms")
-    if fraction is None or longest_ms is None:
+def _has_its_cores(look: _Look, setting: LoadSetting) -> bool:
+    """Tells whether the sending threads ran nearly all the time in which they did not wait for Kafka."""
+    cores, waited = look.number("sending_cpu_cores"), look.number("sending_wait_fraction")
+    if cores is None or waited is None:
+        return False
+    return cores >= OWN_CORE_FRACTION * setting.producers * (1 - waited)
+
+
+def _busy_cores(look: _Look) -> Verdict | None:
+    names = ("sending_cpu_cores", "broker_cpu_cores")
+    return _above(look, "cpu", "host_cpu_busy_fraction", BUSY_CPU_FRACTION, names)
+
+
+def _paused(look: _Look) -> Verdict | None:
+    return _above(look, "gc", "gc_pause_fraction", GC_FRACTION, ("gc_pause_longest_ms",))
+
+
+def _long_pauses(look: _Look) -> Verdict | None:
+    """Finds long pauses that are more than a single accident."""
+    if (look.number("gc_pause_fraction") or 0.0) <= LONG_PAUSES_FRACTION:
         return None
-    if fraction <= GC_FRACTION and (longest_ms <= LONG_PAUSE_MS or fraction <= LONG_PAUSES_FRACTION):
-        return None
-    return look.verdict("gc", "gc_pause_longest_ms", "gc_pause_fraction")
+    return _above(look, "gc", "gc_pause_longest_ms", LONG_PAUSE_MS, ("gc_pause_fraction",))
 
 
 def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:

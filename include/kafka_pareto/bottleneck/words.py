@@ -72,9 +72,12 @@ def _cpu(numbers: Mapping[str, float]) -> str:
             "CPU limited the load: the producer's threads compressed and waited for Kafka only "
             f"{_percent(numbers, 'sending_wait_fraction')} of the time ({cores}{share})."
         )
+    used = {"brokers": "broker_cpu_cores", "sending threads": "sending_cpu_cores"}
+    shares = [f"{who} {numbers[name]:.2f} cores" for who, name in used.items() if name in numbers]
     return (
         "CPU limited the load: the machine's cores were busy "
-        f"{_percent(numbers, 'host_cpu_busy_fraction')} of the time (threshold {BUSY_CPU_FRACTION:.0%})."
+        f"{_percent(numbers, 'host_cpu_busy_fraction')} of the time (threshold {BUSY_CPU_FRACTION:.0%}"
+        f"{''.join(f'; {share}' for share in shares)})."
     )
 
 

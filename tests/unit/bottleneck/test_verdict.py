@@ -117,6 +117,12 @@ def test_a_single_long_pause_is_no_limit_and_repeated_ones_are() -> None:
     assert code({"gc_pause_longest_ms": 150.0, "gc_pause_fraction": 0.04}) == "gc"
 
 
+def test_full_cores_make_pauses_longer_so_that_only_pauses_of_a_tenth_of_the_time_stand_before_them() -> None:
+    full: dict[str, Value] = {"host_cpu_busy_fraction": 0.98, "gc_pause_longest_ms": 150.0}
+    assert code(full, {"gc_pause_fraction": 0.07}) == "cpu"
+    assert code(full, {"gc_pause_fraction": 0.12}) == "gc"
+
+
 BOUND: dict[str, Value] = {"generator_bound": "it hardly waited", "sending_cpu_cores": 0.95}
 
 
@@ -140,6 +146,35 @@ def test_the_codecs_share_is_that_of_the_cpu_time_which_a_busy_machine_leaves_to
     found = verdict_on(AT_EASE | BOUND | {"sending_cpu_cores": 0.25, "throughput_mib_s": 6.0}, setting, CEILINGS)
     assert found.code == "cpu"
     assert found.numbers["codec_fraction"] == pytest.approx(0.8)
+
+
+# As `impact_quick` and `impact` counted them: 6 % of what the load generator makes by itself.
+STARVED: dict[str, Value] = {
+    "generator_bound": "it hardly waited",
+    "sending_cpu_cores": 0.34,
+    "sending_wait_fraction": 0.12,
+    "host_cpu_busy_fraction": 0.98,
+    "broker_cpu_cores": 1.05,
+}
+
+
+def test_a_sending_thread_without_a_core_on_a_busy_machine_is_short_of_cpu_and_not_the_load_tools_limit() -> None:
+    found = verdict_on(AT_EASE | STARVED, SETTING, CEILINGS)
+    assert found.code == "cpu"
+    assert verdict_text(found.code, found.numbers) == (
+        "CPU limited the load: the machine's cores were busy 98% of the time (threshold 80%; brokers 1.05 cores; "
+        "sending threads 0.34 cores)."
+    )
+
+
+def test_a_sending_thread_with_a_core_of_its_own_is_the_load_tools_limit_however_busy_the_others_are() -> None:
+    assert code(STARVED, {"sending_cpu_cores": 0.87}) == "load_tool"
+    assert code(STARVED, {"sending_cpu_cores": 0.87}, setting=LoadSetting(1024, {}, producers=3)) == "cpu"
+
+
+def test_a_tool_that_does_not_tell_its_threads_cpu_time_leaves_the_verdict_to_the_cores() -> None:
+    assert code(STARVED, {"sending_cpu_cores": None, "sending_wait_fraction": None}) == "cpu"
+    assert code(STARVED, {"sending_cpu_cores": None, "host_cpu_busy_fraction": 0.5}) == "load_tool"
 
 
 def test_a_rate_limit_that_is_held_is_the_load_tools_and_one_that_is_not_held_is_none() -> None:

@@ -57,13 +57,17 @@ class ProgressReport(BaseModel):
     finished: bool
 
 
-def campaign_progress(campaign: Campaign) -> ProgressReport:
+def campaign_progress(campaign: Campaign, listed: Mapping[str, datetime] | None = None) -> ProgressReport:
     """Returns the progress of a campaign, from its plan, its rounds' decisions and one listing of its objects.
+
+    Args:
+        campaign: The campaign.
+        listed: When each of its objects was written, by key; listed here if it is not given.
 
     Raises:
         ArtifactError: If one of these is damaged or of another schema version.
     """
-    written = campaign.store.written_at(f"{campaign.keys.prefix}/")
+    written = campaign.store.written_at(f"{campaign.keys.prefix}/") if listed is None else listed
     cases_of_rounds = _cases_of_rounds(campaign, written)
     parts = list(_parts(campaign, written, cases_of_rounds))
     expected = _expected(campaign)
@@ -103,12 +107,14 @@ def _parts(
     campaign: Campaign, written: Mapping[str, datetime], cases_of_rounds: Mapping[int, list[str]]
 ) -> Iterator[Part]:
     keys = campaign.keys
+    # In one pass: a look at every name for each case would grow with the square of the cases.
+    stored = Counter(key.rpartition("/")[0] for key in written if key.endswith(".json"))
     for number, cases in {0: campaign.study.cases, **cases_of_rounds}.items():
         for case in cases:
-            done = _count(written, keys.measurements(case, number))
+            done = stored[keys.measurements(case, number).rstrip("/")]
             yield Part(case, number, done, ended=keys.trials(number) in written)
     for case in campaign.study.cases:
-        done = _count(written, keys.confirmation(case, "repetitions/"))
+        done = stored[keys.confirmation(case, "repetitions")]
         yield Part(case, None, done, ended=keys.confirmation(case, "decision.json") in written)
 
 
@@ -164,10 +170,6 @@ def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
     except MissingArtifactError:
         return None
     return ExpectedRepetitions(campaign.tune, plan, Counter(design.case.tolist()))
-
-
-def _count(written: Mapping[str, datetime], prefix: str) -> int:
-    return sum(key.startswith(prefix) and key.endswith(".json") for key in written)
 
 
 def _is_repetition(key: str) -> bool:

@@ -19,12 +19,13 @@ from kafka_pareto.explorer.comparison_view import (
     read_part,
 )
 from kafka_pareto.storage.store import Store
+from kafka_pareto_airflow.explorer.own_threads import DataRouter, OwnThreads
 from kafka_pareto_airflow.explorer.parameters import CampaignId, Case, StudyName
 
 
-def comparison_router(store: Callable[[], Store]) -> APIRouter:
-    """Returns the routes, which read from this store."""
-    router = APIRouter(prefix="/api/comparisons")
+def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRouter:
+    """Returns the routes, which read from this store in these threads."""
+    router = DataRouter(threads, "/api/comparisons")
 
     @router.get("")
     def comparisons() -> list[CampaignEntry]:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from kafka_pareto.doctor.examine import DoctorRequest, examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
-from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
+from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.settings import load_settings
+from kafka_pareto_airflow.explorer.own_threads import LONGEST_S, OwnThreads
 
-LONGEST_S = 45.0
 _HOME = {"Pareto explorer": "./"}
 _TROUBLE_PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Doctor</title>'
@@ -26,47 +24,25 @@ _TROUBLE_PAGE = (
 )
 
 
-class Examination:
-    """Examines the cluster, one examination at a time: each starts a Java process.
+def doctor_router(policy: str, look: Callable[[], str] | None = None, longest_s: float = LONGEST_S) -> APIRouter:
+    """Returns the route of the page. One examination runs at a time, for all who ask meanwhile: each starts a JVM.
 
     Args:
-        longest_s: How long whoever asks waits for it.
+        policy: The Content-Security-Policy of a page that brings its own style.
         look: Returns the page of an examination; another one in tests.
+        longest_s: How long whoever asks waits for it.
     """
-
-    def __init__(self, longest_s: float = LONGEST_S, look: Callable[[], str] | None = None) -> None:
-        self._longest_s = longest_s
-        self._look = look or _own_cluster_page
-        self._lock = Lock()
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="doctor")
-        self._running: Future[str] | None = None
-
-    def page(self) -> str:
-        """Returns the page of an examination; who asks while one is under way gets that one's.
-
-        Raises:
-            BadInputError: If the installation has no cluster.
-            ClusterError: If the cluster is away, or the examination takes too long.
-        """
-        with self._lock:
-            if self._running is None or self._running.done():
-                self._running = self._pool.submit(self._look)
-            running = self._running
-        try:
-            return running.result(self._longest_s)
-        except TimeoutError as error:
-            raise ClusterError(f"the examination has not ended after {self._longest_s:g} s") from error
-
-
-def doctor_router(examination: Examination, policy: str) -> APIRouter:
-    """Returns the route of the page; `policy` is the Content-Security-Policy of a page that brings its own style."""
     router = APIRouter()
+    threads = OwnThreads(threads=1, longest_s=longest_s)
+
+    def page() -> Response:
+        return HTMLResponse((look or _own_cluster_page)(), headers={"Content-Security-Policy": policy})
 
     @router.get("/doctor")
-    def doctor() -> HTMLResponse:
+    async def doctor() -> Response:
         """Examines the installation's own cluster, and returns the page."""
         try:
-            return HTMLResponse(examination.page(), headers={"Content-Security-Policy": policy})
+            return await threads.shared_answer("doctor", page)
         except KafkaParetoError as error:
             said = html.escape(f"The cluster could not be examined: {error}.")
             return HTMLResponse(_TROUBLE_PAGE.format(said), 404 if isinstance(error, BadInputError) else 503)

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns_of
-from kafka_pareto.campaign.progress import ProgressReport, campaign_progress
+from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.drift.check_records import PastCheck, read_checks
-from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
 from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
 from kafka_pareto.explorer.intervals import Intervals, intervals
@@ -39,8 +36,10 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, tune_dag_of
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto_airflow.explorer.answers import STORED_PAGE_POLICY, guard_answers
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
-from kafka_pareto_airflow.explorer.doctor_routes import Examination, doctor_router
+from kafka_pareto_airflow.explorer.doctor_routes import doctor_router
+from kafka_pareto_airflow.explorer.own_threads import DataRouter, OwnThreads
 from kafka_pareto_airflow.explorer.parameters import (
     ArtifactName,
     Bounds,
@@ -60,27 +59,16 @@ _STATIC = {
     ),
 }
 
-# Scripts and styles are files of this app. A page of the store (report, Data Docs) may bring its own style, but no
-# script, and does not belong to this origin.
-# The one style sheet that Plotly 7.1.0 inserts by itself. The browser's console names the hash of any other one.
-_STYLE_OF_PLOTLY = "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"
-_PAGE_POLICY = (
-    f"default-src 'none'; script-src 'self'; style-src 'self' {_STYLE_OF_PLOTLY}; img-src 'self' data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-)
-_STORED_PAGE_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; font-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; sandbox allow-downloads"
-)
 _STORED_TYPES = {".html": "text/html", ".txt": "text/plain", ".csv": "text/csv", ".png": "image/png"}
 _STORED_TYPES |= {".css": "text/css", ".json": "application/json", ".yaml": "text/plain", ".properties": "text/plain"}
 
-_LOGIN_PAGE = (
-    '<!doctype html><html lang="en"><title>Log in first</title>'
-    '<p>Log in to <a href="../">Airflow</a>, then open this page again.</p></html>'
-)
+# However large a campaign is, looking on takes at most a tenth of a core of the machine that may be measured.
+_PROGRESS_KEPT_FOR_TIMES_ITS_COST = 9.0
 
-router = APIRouter()
+_THREADS = OwnThreads()
+pages = APIRouter()
+data = DataRouter(_THREADS)
+rest = APIRouter()
 
 
 def create_app() -> FastAPI:
@@ -92,29 +80,28 @@ def create_app() -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.include_router(comparison_router(_store))
-    app.include_router(doctor_router(Examination(), _STORED_PAGE_POLICY))
-    app.include_router(router)  # the last: its last route takes what is left
-    app.add_exception_handler(KafkaParetoError, _said)
-    app.add_exception_handler(RequestValidationError, _refused)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.middleware("http")(_with_headers)
+    app.include_router(comparison_router(_store, _THREADS))
+    app.include_router(doctor_router(STORED_PAGE_POLICY))
+    app.include_router(pages)
+    app.include_router(data)
+    app.include_router(rest)  # the last: it takes what is left
+    guard_answers(app)
     return app
 
 
-@router.get("/")
+@pages.get("/")
 def page() -> HTMLResponse:
     """Returns the explorer's page."""
     return _page("index.html")
 
 
-@router.get("/comparisons")
+@pages.get("/comparisons")
 def comparisons_page() -> HTMLResponse:
     """Returns the page of the comparisons."""
     return _page("comparisons.html")
 
 
-@router.get("/static/{name}")
+@pages.get("/static/{name}")
 def static(name: str) -> FileResponse:
     """Returns one of the page's scripts or styles."""
     if name not in _STATIC:
@@ -124,17 +111,17 @@ def static(name: str) -> FileResponse:
     return FileResponse(_STATIC[name], headers={"Cache-Control": lasting})
 
 
-@router.get("/api/campaigns")
+@data.get("/api/campaigns")
 def campaigns() -> list[CampaignEntry]:
     """Lists all campaigns that tune."""
     return list_campaigns_of(_store(), "tune")
 
 
-@router.get("/api/campaigns/{study}/{campaign}")
+@data.get("/api/campaigns/{study}/{campaign}")
 def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
     """Returns a campaign's cases, progress, and links to its report and Data Docs."""
     found = Campaign.open(_store(), study, campaign)
-    artifacts = found.store.keys(f"{found.keys.prefix}/")
+    artifacts = found.store.written_at(f"{found.keys.prefix}/")
     docs = [key for key in artifacts if key.endswith("/data_docs/index.html")]
     report = found.keys.report("report.html")
     prefix = f"{found.keys.prefix}/"
@@ -142,7 +129,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
         "cases": [{"case": case, "label": case_label(case)} for case in found.study.cases],
         "case_word": found.study.declaration.case_words[0].capitalize(),
         "description": found.study.description,
-        "progress": campaign_progress(found),
+        "progress": campaign_progress(found, artifacts),
         "report": report.removeprefix(prefix) if report in artifacts else None,
         "data_docs": [key.removeprefix(prefix) for key in docs],
         "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
@@ -151,13 +138,18 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
     }
 
 
-@router.get("/api/campaigns/{study}/{campaign}/progress")
-def progress(study: StudyName, campaign: CampaignId) -> ProgressReport:
-    """Returns how far a campaign is."""
-    return campaign_progress(Campaign.open(_store(), study, campaign))
+@pages.get("/api/campaigns/{study}/{campaign}/progress")
+async def progress(study: StudyName, campaign: CampaignId) -> Response:
+    """Returns how far a campaign is. Every open page asks again and again, so they share the answer."""
+
+    def compute() -> Response:
+        report = campaign_progress(Campaign.open(_store(), study, campaign))
+        return Response(report.model_dump_json(), media_type="application/json")
+
+    return await _THREADS.shared_answer((study, campaign), compute, _PROGRESS_KEPT_FOR_TIMES_ITS_COST)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/mlflow")
+@data.get("/api/campaigns/{study}/{campaign}/mlflow")
 def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
     """Redirects to the campaign's run in MLflow."""
     address = run_address(load_settings(), Campaign.open(_store(), study, campaign).keys)
@@ -166,7 +158,7 @@ def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
     return RedirectResponse(address)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
+@data.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
 def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Response:
     """Returns an artifact: a page or picture is shown, any other file is a download."""
     keys = Campaign.open(_store(), study, campaign).keys
@@ -174,22 +166,22 @@ def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Resp
     content = _store().get(f"{keys.prefix}/{name}")
     if kind is None:
         return Response(content, media_type="application/octet-stream", headers=_download(FilePath(name).name))
-    return Response(content, media_type=kind, headers={"Content-Security-Policy": _STORED_PAGE_POLICY})
+    return Response(content, media_type=kind, headers={"Content-Security-Policy": STORED_PAGE_POLICY})
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}")
+@data.get("/api/campaigns/{study}/{campaign}/{case}")
 def view(study: StudyName, campaign: CampaignId, case: Case) -> CaseView:
     """Returns the view of one case."""
     return case_view(_snapshot(study, campaign, case))
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}/intervals")
+@data.get("/api/campaigns/{study}/{campaign}/{case}/intervals")
 def case_intervals(study: StudyName, campaign: CampaignId, case: Case) -> dict[str, dict[str, Intervals]]:
     """Returns 95 % intervals of the means of one case's trials."""
     return intervals(_snapshot(study, campaign, case))
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}/choice")
+@data.get("/api/campaigns/{study}/{campaign}/{case}/choice")
 def choice(
     study: StudyName,
     campaign: CampaignId,
@@ -210,39 +202,39 @@ def choice(
     return best_remaining(snapshot, requirements)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}/trials.csv")
+@data.get("/api/campaigns/{study}/{campaign}/{case}/trials.csv")
 def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
     """Returns all trials of one case as CSV."""
     text = trials_csv(_snapshot(study, campaign, case))
     return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{case}.csv"))
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
+@data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId) -> Move:
     """Returns what would change if this configuration came into force."""
     return move_to(_snapshot(study, campaign, case), configuration, in_force(_store(), study, case))
 
 
-@router.get("/api/in-force/{study}/{case}")
+@data.get("/api/in-force/{study}/{case}")
 def settings_in_force(study: StudyName, case: Case) -> InForceView:
     """Returns all versions of the settings in force for one case."""
     return in_force_view(versions(_store(), study, case))
 
 
-@router.get("/api/in-force/{study}/{case}/{file}")
+@data.get("/api/in-force/{study}/{case}/{file}")
 def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
     """Returns the settings in force as a file that clients read."""
     content = _store().get(InForceKeys(study, case).file(file))
     return PlainTextResponse(content, headers=_download(f"{study}-{case}-{file}"))
 
 
-@router.get("/api/checks/{study}/{case}")
+@data.get("/api/checks/{study}/{case}")
 def checks(study: StudyName, case: Case) -> list[PastCheck]:
     """Returns the checks of one case, the oldest first."""
     return read_checks(_store(), study, case)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/{file}")
+@data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/{file}")
 def settings_file(
     study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, file: FileName
 ) -> PlainTextResponse:
@@ -251,7 +243,7 @@ def settings_file(
     return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{file}"))
 
 
-@router.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+@rest.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
     """Refuses any other path, after the check of the whole app."""
     raise HTTPException(404, "there is no such page")
@@ -273,32 +265,3 @@ def _store() -> Store:
 
 def _download(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "_", name)}"'}
-
-
-async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-    response = await call_next(request)
-    response.headers.setdefault("Content-Security-Policy", _PAGE_POLICY)
-    response.headers.setdefault("Cache-Control", "no-store")
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Referrer-Policy"] = "same-origin"
-    return response
-
-
-async def _said(_request: Request, error: Exception) -> JSONResponse:
-    """Returns a project's error as one clear message for the user."""
-    if isinstance(error, ArtifactError) and not isinstance(error, MissingArtifactError):
-        return JSONResponse({"detail": str(error)}, 422)
-    return JSONResponse({"detail": str(error)}, 404 if isinstance(error, BadInputError) else 503)
-
-
-async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    """Returns a refusal that names the pattern that was broken, without repeating the input."""
-    places = [str(each["loc"][-1]) for each in error.errors()] if isinstance(error, RequestValidationError) else []
-    return JSONResponse({"detail": f"cannot be used: {', '.join(places)}"}, 404)
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    if status == 401 and request.url.path.endswith(("/", "/comparisons", "/doctor")):
-        return HTMLResponse(_LOGIN_PAGE, status)
-    return JSONResponse({"detail": detail}, status)

@@ -156,7 +156,8 @@ class Stack:
     def explorer_environment(self) -> dict[str, str]:
         """Returns what Airflow's API server needs.
 
-        The explorer reads the store and MLflow. A campaign that is stopped there has its client configuration removed.
+        The explorer reads the store and MLflow, and examines the brokers. A campaign that is stopped there has its
+        client configuration removed.
         """
         return _variables(
             {
@@ -167,6 +168,9 @@ class Stack:
                 "mlflow_tracking_uri": self.mlflow_url,
                 "mlflow_username": EXPLORER_USER,
                 "mlflow_password": self.credentials.mlflow_explorer_password,
+                "bootstrap_servers": self.bootstrap_servers,
+                "java": self.java,
+                "kafka_jars": self.kafka_jars,
                 "client_configs": self.client_configs,
             }
         )

@@ -16,6 +16,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.comparison_view import comparison_overview, part_view, read_part
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
+from kafka_pareto_airflow.explorer.own_threads import OwnThreads
 from tests.unit.comparison.made_parts import (
     COMPARED,
     THROUGHPUT,
@@ -48,7 +49,7 @@ def store(tmp_path: Path) -> FolderStore:
 @pytest.fixture
 def client(store: FolderStore) -> TestClient:
     app = FastAPI()
-    app.include_router(comparison_router(lambda: store))
+    app.include_router(comparison_router(lambda: store, OwnThreads()))
     return TestClient(app)
 
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
 from threading import Event
 
 import pytest
 from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
 from starlette.testclient import TestClient
 
 from kafka_pareto.errors import BadInputError, ClusterError
-from kafka_pareto_airflow.explorer.doctor_routes import Examination, doctor_router
+from kafka_pareto_airflow.explorer.doctor_routes import doctor_router
 
 pytestmark = pytest.mark.fast
 
 
-def asked(examination: Examination) -> tuple[int, str, str]:
+@pytest.fixture
+def go_on() -> Iterator[Event]:
+    """Ends the examinations that wait for it, at the latest with the test."""
+    event = Event()
+    yield event
+    event.set()
+
+
+def asked(look: Callable[[], str], **options: float) -> tuple[int, str, str]:
     app = FastAPI()
-    app.include_router(doctor_router(examination, "default-src 'none'"))
+    app.include_router(doctor_router("default-src 'none'", look, **options))
     answer = TestClient(app).get("/doctor")
     return answer.status_code, answer.text, answer.headers.get("Content-Security-Policy", "")
 
@@ -30,27 +40,42 @@ def failing(error: Exception) -> Callable[[], str]:
 
 
 def test_a_finished_examination_is_the_page() -> None:
-    assert asked(Examination(look=lambda: "<p>found</p>")) == (200, "<p>found</p>", "default-src 'none'")
+    assert asked(lambda: "<p>found</p>") == (200, "<p>found</p>", "default-src 'none'")
 
 
 @pytest.mark.parametrize(("error", "status"), [(ClusterError("<b> is away"), 503), (BadInputError("<b>: none"), 404)])
 def test_a_cluster_that_is_away_or_missing_is_said_without_markup(error: Exception, status: int) -> None:
-    found, text, _ = asked(Examination(look=failing(error)))
+    found, text, _ = asked(failing(error))
     assert found == status
     assert "The cluster could not be examined: &lt;b&gt;" in text
 
 
-def test_who_asks_waits_for_a_limited_time_and_joins_an_examination_that_is_under_way() -> None:
-    looks, go_on = [], Event()
+def test_who_asks_waits_for_a_limited_time(go_on: Event) -> None:
+    status, text, _ = asked(lambda: str(go_on.wait(10)), longest_s=0.02)
+    assert (status, "there is no answer yet after 0.02 s" in text) == (503, True)
+
+
+def test_forty_open_pages_are_one_examination_and_a_heartbeat_beside_them_waits_for_none(go_on: Event) -> None:
+    looks = []
 
     def look() -> str:
         looks.append(1)
         go_on.wait(10)
         return "found"
 
-    examination = Examination(longest_s=0.02, look=look)
-    status, text, _ = asked(examination)
-    assert (status, "has not ended after 0.02 s" in text) == (503, True)
-    assert asked(examination)[0] == 503
-    go_on.set()
+    app = FastAPI()
+    app.include_router(doctor_router("default-src 'none'", look))
+    app.get("/heartbeat")(lambda: "alive")  # a synchronous route, as those of Airflow's API server are
+
+    async def story() -> tuple[str, int, set[str]]:
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://here") as client:
+            pages = [asyncio.create_task(client.get("/doctor")) for _ in range(40)]
+            while not looks:
+                await asyncio.sleep(0.001)
+            heartbeat = await asyncio.wait_for(client.get("/heartbeat"), 5)
+            answered = sum(page.done() for page in pages)
+            go_on.set()
+            return heartbeat.json(), answered, {answer.text for answer in await asyncio.gather(*pages)}
+
+    assert asyncio.run(story()) == ("alive", 0, {"found"})
     assert len(looks) == 1

@@ -1,0 +1,139 @@
+"""Runs what may take long in threads of the explorer's own, and leaves Airflow's to Airflow.
+
+Airflow's API server has one process with one event loop and 40 threads, which all synchronous routes share: the tasks'
+heartbeats too, and a task whose heartbeats wait for a minute is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, wraps
+from threading import RLock
+from typing import Any, TypeAlias, get_type_hints
+
+from fastapi import APIRouter, Response
+from pydantic import TypeAdapter
+
+from kafka_pareto.errors import KafkaParetoError
+
+LONGEST_S = 45.0
+# Python runs one thread at a time: with more of them a heartbeat would wait longer for its turn.
+_THREADS = 2
+_MOST_OPEN = 64
+
+_Computation: TypeAlias = Future[tuple[Response, float]]
+"""An answer, and until when it is fresh."""
+
+
+class BusyError(KafkaParetoError):
+    """Signals that nothing is known yet: the same question may be answered a moment later."""
+
+
+class OwnThreads:
+    """Computes answers in a few threads; whoever waits for one holds none.
+
+    Args:
+        threads: How many answers are computed at a time.
+        most_open: How many may be under way or queued; more are refused.
+        longest_s: How long a question waits for its answer.
+    """
+
+    def __init__(self, threads: int = _THREADS, most_open: int = _MOST_OPEN, longest_s: float = LONGEST_S) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="explorer")
+        self._most_open = most_open
+        self._longest_s = longest_s
+        self._lock = RLock()  # a computation may have ended before its callback is set
+        self._open = 0
+        self._shared: dict[Hashable, _Computation] = {}
+
+    async def answer(self, compute: Callable[[], Response]) -> Response:
+        """Returns the answer once it is computed.
+
+        Raises:
+            BusyError: If too many are open, or it takes too long.
+        """
+        with self._lock:
+            begun = self._begin(partial(_timed, compute))
+        return await self._result(begun)
+
+    async def shared_answer(
+        self, question: Hashable, compute: Callable[[], Response], kept_for_times_its_cost: float = 0.0
+    ) -> Response:
+        """Returns the answer of whoever asked the same and still waits; computes it where nobody does.
+
+        Args:
+            question: What is asked.
+            compute: Returns the answer.
+            kept_for_times_its_cost: How long an answer is given again, in times of how long it took to compute. With 9
+                a question that is always asked takes a tenth of a core, however much there is to read.
+
+        Raises:
+            BusyError: If too many are open, or it takes too long.
+        """
+        with self._lock:
+            self._shared = {asked: begun for asked, begun in self._shared.items() if _is_fresh(begun)}
+            begun = self._shared.get(question) or self._begin(partial(_timed, compute, kept_for_times_its_cost))
+            self._shared[question] = begun
+        return await self._result(begun)
+
+    def _begin(self, compute: Callable[[], tuple[Response, float]]) -> _Computation:
+        if self._open >= self._most_open:
+            raise BusyError("the explorer answers too many questions already; ask again in a minute")
+        self._open += 1
+        begun = self._pool.submit(compute)
+        begun.add_done_callback(self._end)
+        return begun
+
+    def _end(self, _: object) -> None:
+        with self._lock:
+            self._open -= 1
+
+    async def _result(self, begun: _Computation) -> Response:
+        try:
+            answer, _ = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(begun)), self._longest_s)
+        except TimeoutError as error:
+            raise BusyError(f"there is no answer yet after {self._longest_s:g} s; ask again in a minute") from error
+        return answer
+
+
+def _timed(compute: Callable[[], Response], kept_for_times_its_cost: float = 0.0) -> tuple[Response, float]:
+    """Returns an answer, and until when it is fresh."""
+    begun_s = time.monotonic()
+    answer = compute()
+    ended_s = time.monotonic()
+    return answer, ended_s + kept_for_times_its_cost * (ended_s - begun_s)
+
+
+def _is_fresh(begun: _Computation) -> bool:
+    return not begun.done() or (begun.exception() is None and begun.result()[1] > time.monotonic())
+
+
+class DataRouter(APIRouter):
+    """Routes whose answers are computed in these threads, down to their JSON."""
+
+    def __init__(self, threads: OwnThreads, prefix: str = "") -> None:
+        super().__init__(prefix=prefix)
+        self._threads = threads
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Adds a route, whose function is called in the threads."""
+        super().add_api_route(path, _in_threads(self._threads, endpoint), **options)
+
+
+def _in_threads(threads: OwnThreads, endpoint: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Response]]:
+    kind = get_type_hints(endpoint)["return"]
+    is_json = not (isinstance(kind, type) and issubclass(kind, Response))
+    adapter: TypeAdapter[Any] = TypeAdapter(kind if is_json else None)
+
+    def compute(arguments: dict[str, Any]) -> Response:
+        found = endpoint(**arguments)
+        return Response(adapter.dump_json(found), media_type="application/json") if is_json else found
+
+    @wraps(endpoint)
+    async def answer(**arguments: Any) -> Response:
+        return await threads.answer(partial(compute, arguments))
+
+    return answer

@@ -43,15 +43,19 @@ class KeptCampaign:
         own = self.repetitions[(self.repetitions.phase == "design") & (self.repetitions["round"] == 0)]
         return pd.DataFrame([self._trial(of_trial) for _, of_trial in own.groupby(["case", "configuration_id"])])
 
-    def values(self, case: str, phase: str, configuration_id: str, mean: str) -> Values:
-        """Returns a configuration's values of a mean, by block."""
+    def values(self, case: str, phase: str, mean: str) -> dict[str, Values]:
+        """Maps each configuration's id to its values of a mean, by block."""
         own = self.repetitions
-        own = own[(own.case == case) & (own.phase == phase) & (own.configuration_id == configuration_id)]
-        return self._floored(own.sort_values("block"), mean)
+        own = own[(own.case == case) & (own.phase == phase)].sort_values("block")
+        return {str(name): self._floored(rows, mean) for name, rows in own.groupby("configuration_id")}
 
     def sides(self, case: str, configuration_id: str, mean: str) -> tuple[Values, Values]:
-        """Returns the baseline's and the configuration's values in the gain blocks that have both, by block."""
-        own = self.repetitions[(self.repetitions.case == case) & (self.repetitions.phase == "gain")]
+        """Returns the baseline's and the configuration's values in the final blocks that have both, by block.
+
+        Cards state their changes from these blocks. A campaign without final blocks states them from its gain blocks.
+        """
+        own = self.repetitions[self.repetitions.case == case]
+        own = own[own.phase == ("final" if (own.phase == "final").any() else "gain")]
         baseline, pick = (
             own[own.configuration_id == name].set_index("block")
             for name in (self.study.baseline_id(), configuration_id)

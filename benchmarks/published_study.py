@@ -24,6 +24,8 @@ from kafka_pareto.report.published_tables import best_and_worst_table, best_per_
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import is_maximised, label_of, objective_named
 from kafka_pareto.study.overrides import overrides_of
+from kafka_pareto.study.section import Section
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study
 
 OBJECTIVES = ("throughput_mib_s", "p95_latency_ms", "throughput_cv", "latency_cv")
@@ -47,7 +49,7 @@ def main(
 def comparison(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
     """Returns the page's sections in lines of Markdown, after a line on what was measured."""
     paper = load_named_study(STUDIES, "paper")
-    changed = "; ".join(map(str, overrides_of(paper, kept.study))) or "nothing"
+    changed = "; ".join(map(str, overrides_of(paper, _with_later_keys(kept.study, paper)))) or "nothing"
     measured = f"{len(kept.repetitions):,} valid repetitions, design and confirmation. Unlike `paper.yaml`: {changed}."
     sections = {
         "Table 1: best and worst of the design": table_1(kept, published["table_1"]["best_and_worst"]),
@@ -163,13 +165,27 @@ def figure_6(kept: KeptCampaign) -> list[str]:
 
 
 def figure_7(kept: KeptCampaign, published: dict[str, float]) -> list[str]:
-    """Returns by record size the change from the defaults to R1 in fresh blocks, with its 95 % interval."""
+    """Returns by record size the change from the defaults to R1 that the cards state, with its 95 % interval."""
     rows = [["published, ten rounds", *(f"{published[objective]:+.0%}" for objective in OBJECTIVES)]]
     for case in kept.study.cases:
         pick = kept.pick(case)
         cells = ["nothing was picked"] * 4 if pick is None else [_change(kept, case, pick, name) for name in OBJECTIVES]
         rows.append([case_label(case), *cells])
     return _markdown(["", *map(label_of, OBJECTIVES)], rows)
+
+
+def _with_later_keys(kept: Study, file: Study) -> Study:
+    """Returns the kept study with the file's values for the keys that the kept one does not state.
+
+    A frozen study states every key of its time. A key that it lacks came later, and its default may be another than
+    what the file asks for.
+    """
+    stated, values = kept.model_dump(exclude_unset=True), file.model_dump()
+    for key, value in stated.items():
+        in_file = values.get(key)
+        both_are_sections = isinstance(value, dict) and isinstance(getattr(file, key, None), Section)
+        values[key] = {**in_file, **value} if both_are_sections and in_file else value
+    return type(file).model_validate(values)
 
 
 def _change(kept: KeptCampaign, case: str, pick: str, objective: str) -> str:
@@ -187,9 +203,9 @@ def _change(kept: KeptCampaign, case: str, pick: str, objective: str) -> str:
 def _wins_again(
     kept: KeptCampaign, case: str, objective: str, names: list[str], winner: str, rng: np.random.Generator
 ) -> float:
-    ends = []
+    ends, measured = [], kept.values(case, "design", mean_of(objective))
     for name in names:
-        values = kept.values(case, "design", name, mean_of(objective))
+        values = measured[name]
         draws = values[rng.integers(len(values), size=(_RESAMPLES, len(values)))]
         spread = objective_named(objective).spread_of
         means = draws.mean(axis=1)

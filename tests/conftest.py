@@ -22,6 +22,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = [
     "tests.airflow_home",
+    "tests.spring_jars",
     "tests.system.broker_fixtures",
     "tests.system.ingestion_bench",
     "tests.contract.minio_fixture",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.brokers
 
 EXAMPLES = ROOT / "include" / "examples"
 RECORDS = 1000
-MAVEN_READS = ("PATH", "HOME", "JAVA_HOME", "MAVEN_OPTS", "MAVEN_ARGS")
 JAVA_OPTIONS = ["-Xmx192m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
 
 # None of them a default, and each of another kind; acks as a study has it, a number that is a text.
@@ -52,28 +50,6 @@ AS_LIBRDKAFKA_SAYS = {
 @pytest.fixture
 def java(single_broker: RunningBrokers) -> list[str]:
     return [single_broker.settings.java, *JAVA_OPTIONS]
-
-
-@pytest.fixture(scope="session")
-def spring_jars() -> Path:
-    """The example of Spring with all that it needs, built anew where its sources have changed."""
-    folder, sources = ROOT / ".state" / "spring", EXAMPLES / "spring"
-    built = folder / "jars" / "kafka-pareto-example-1.jar"
-    changed = max(path.stat().st_mtime for path in sources.rglob("*"))
-    if not built.exists() or built.stat().st_mtime < changed:
-        shutil.rmtree(folder, ignore_errors=True)  # a jar of another version would be on the class path beside it
-        argv = ["mvn", "-q", "-B", "-f", str(sources / "pom.xml"), "package", f"-DbuildDir={folder}"]
-        done = subprocess.run(
-            argv,
-            env={name: os.environ[name] for name in MAVEN_READS if name in os.environ},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
-        assert done.returncode == 0, done.stdout
-    return folder / "jars"
 
 
 def written(folder: Path, name: str, **others: PropertyValue) -> Path:

@@ -17,6 +17,7 @@ from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
 from kafka_pareto.rollout.client_files import settings_file
+from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.log_pipeline_study import PIPELINE_SETTINGS
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.processes import end_process
@@ -128,6 +129,23 @@ def test_with_the_file_that_is_handed_over_it_reads_and_sends(bench: Bench, tmp_
     lines = bench.write(20)
     with Receiver(bench.port) as receiver, bench.filebeat_by(f"{text}path.home: {tmp_path / 'state'}\n"):
         wait_for(receiver, lines)
+
+
+OF_FILEBEAT = PIPELINE_SETTINGS[: [each.name for each in PIPELINE_SETTINGS].index("aggregator_batch_size")]
+ENDS = [(each.name, end) for each in OF_FILEBEAT for end in (each.choices or (each.least, each.most))]
+
+
+@pytest.mark.parametrize(("name", "value"), ENDS)
+def test_it_takes_the_file_that_is_handed_over_at_both_ends_of_each_range(
+    bench: Bench, tmp_path: Path, name: str, value: FactorValue
+) -> None:
+    pipeline = {each.name: each.value(each.default) for each in PIPELINE_SETTINGS}
+    pipeline |= {name: value} | ({"max_backoff_ms": value} if name == "backoff_ms" else {})
+    pipeline |= {"backoff_ms": value} if name == "max_backoff_ms" else {}
+    more = f"path.home: {tmp_path / 'state'}\nlogging.to_stderr: true\n"
+    with bench.filebeat_by(settings_file(pipeline, "filebeat.yml", ["why"], "log_pipeline") + more):
+        log = tmp_path / "filebeat.log"
+        wait_until("its inputs have started", lambda: "starting Inputs completed" in log.read_text(), 20, poll_s=0.02)
 
 
 def test_entries_over_several_lines_arrive_whole(bench: Bench) -> None:

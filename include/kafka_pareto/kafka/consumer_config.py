@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.kafka.property_values import Bounds, PropertyValue, value_of
+from kafka_pareto.kafka.property_values import INT_MAX, Bounds, PropertyValue, value_of
 
 DEFAULTS: dict[str, PropertyValue] = {
     "auto.commit.interval.ms": 5000,
@@ -42,19 +42,19 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 BOUNDS: dict[str, Bounds] = {
-    "auto.commit.interval.ms": (0, None),
-    "fetch.max.bytes": (0, None),
-    "fetch.max.wait.ms": (0, None),
-    "fetch.min.bytes": (0, None),
-    "max.partition.fetch.bytes": (0, None),
-    "max.poll.interval.ms": (1, None),
-    "max.poll.records": (1, None),
+    "auto.commit.interval.ms": (0, INT_MAX),
+    "fetch.max.bytes": (0, INT_MAX),
+    "fetch.max.wait.ms": (0, INT_MAX),
+    "fetch.min.bytes": (0, INT_MAX),
+    "max.partition.fetch.bytes": (0, INT_MAX),
+    "max.poll.interval.ms": (1, INT_MAX),
+    "max.poll.records": (1, INT_MAX),
     "metadata.max.age.ms": (0, None),
-    "receive.buffer.bytes": (-1, None),
-    "request.timeout.ms": (0, None),
+    "receive.buffer.bytes": (-1, INT_MAX),
+    "request.timeout.ms": (0, INT_MAX),
     "retry.backoff.max.ms": (0, None),
     "retry.backoff.ms": (0, None),
-    "send.buffer.bytes": (-1, None),
+    "send.buffer.bytes": (-1, INT_MAX),
 }
 """The bounds of the properties that have any."""
 
@@ -78,7 +78,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number where one is needed.
     """
-    return value_of(name, text, DEFAULTS, CHOICES)
+    return value_of(name, text, DEFAULTS, CHOICES, BOUNDS)
 
 
 def conflict_in(properties: Mapping[str, PropertyValue]) -> str:

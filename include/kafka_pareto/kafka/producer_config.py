@@ -14,6 +14,7 @@ from pydantic import Field
 
 from kafka_pareto.errors import did_you_mean
 from kafka_pareto.kafka import property_values
+from kafka_pareto.kafka.property_values import INT_MAX
 
 PropertyValue: TypeAlias = property_values.PropertyValue
 
@@ -56,24 +57,24 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 BOUNDS: dict[str, property_values.Bounds] = {
-    "batch.size": (0, None),
+    "batch.size": (0, INT_MAX),
     "buffer.memory": (0, None),
     "compression.gzip.level": (-1, 9),
     "compression.lz4.level": (1, 17),
     "compression.zstd.level": (-131072, 22),
-    "delivery.timeout.ms": (0, None),
+    "delivery.timeout.ms": (0, INT_MAX),
     "linger.ms": (0, None),
     "max.block.ms": (0, None),
-    "max.in.flight.requests.per.connection": (1, None),
-    "max.request.size": (0, None),
+    "max.in.flight.requests.per.connection": (1, INT_MAX),
+    "max.request.size": (0, INT_MAX),
     "metadata.max.age.ms": (0, None),
     "partitioner.availability.timeout.ms": (0, None),
-    "receive.buffer.bytes": (-1, None),
-    "request.timeout.ms": (0, None),
-    "retries": (0, 2147483647),
+    "receive.buffer.bytes": (-1, INT_MAX),
+    "request.timeout.ms": (0, INT_MAX),
+    "retries": (0, INT_MAX),
     "retry.backoff.max.ms": (0, None),
     "retry.backoff.ms": (0, None),
-    "send.buffer.bytes": (-1, None),
+    "send.buffer.bytes": (-1, INT_MAX),
 }
 """The bounds of the properties that have any."""
 
@@ -127,6 +128,6 @@ def typed_value(name: str, text: str) -> PropertyValue:
     """Converts the text of a property to a value of its type.
 
     Raises:
-        ValueError: If the text is none of the property's choices, or no whole number where one is needed.
+        ValueError: If the text is none of the property's choices, or no whole number within its bounds.
     """
-    return property_values.value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES)
+    return property_values.value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)

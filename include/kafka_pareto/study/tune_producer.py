@@ -73,6 +73,9 @@ class TuneProducer(ProducerStudy, Tune):
             for level in factor.levels or []:
                 if name in CHOICES and level not in CHOICES[name]:
                     raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
+            if needed == "integer":
+                for end in factor.extremes():
+                    typed_value(name, str(end))
         return factors
 
     @field_validator("baseline")

@@ -1,7 +1,9 @@
-"""Settings as other clients' files: what they take, and under which names."""
+"""Settings as clients' files: what their real clients take, and under which names."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,20 +11,94 @@ import yaml
 from confluent_kafka import Producer
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.kafka.property_values import INT_MAX
+from kafka_pareto.rollout import producer_files
 from kafka_pareto.rollout.client_files import client_files, settings_file
+from kafka_pareto.settings import load_settings
 from kafka_pareto.study.log_pipeline_study import PIPELINE_SETTINGS
+from tests.exported_settings import exported_settings, read_by_java
 
 pytestmark = pytest.mark.fast
 
-TURNED_OFF = {"batch.size": 0, "connections.max.idle.ms": -1, "retry.backoff.ms": 0, "send.buffer.bytes": -1}
+JAVA_READS = Path(__file__).parents[2] / "fixtures" / "LoadedProperties.java"
 
 
-@pytest.mark.parametrize("properties", [DEFAULTS, {**DEFAULTS, **TURNED_OFF}], ids=["defaults", "turned_off"])
-def test_librdkafka_takes_every_property_that_a_study_may_vary(properties: dict[str, PropertyValue]) -> None:
-    text = settings_file(properties, "librdkafka.properties", [])
-    Producer(parse_properties(text))  # raises at a name or a value that it does not know
+def librdkafka_lines(properties: dict[str, PropertyValue]) -> list[str]:
+    return settings_file(properties, "librdkafka.properties", []).splitlines()
+
+
+def test_librdkafka_takes_every_value_of_every_property() -> None:
+    for properties in exported_settings():
+        settings = parse_properties("\n".join(librdkafka_lines(properties)))
+        Producer({**settings, "log_level": 0})  # raises at a name or a value that it does not know
+        assert max(int(value) for value in settings.values() if value.lstrip("-").isdigit()) <= INT_MAX  # else it wraps
+
+
+def test_what_librdkafka_cannot_be_told_is_a_comment_with_the_reason() -> None:
+    for properties in exported_settings():
+        lines = librdkafka_lines(properties)
+        for name in properties:
+            said = [
+                line
+                for line in lines
+                if re.match(rf"(# {name}=\S+ has no counterpart: .|{in_librdkafka(name)}=)", line)
+            ]
+            assert said, (name, properties[name])
+
+
+def in_librdkafka(name: str) -> str:
+    if name.endswith(".level"):
+        return "compression.level"
+    return producer_files.LIBRDKAFKA_NAMES.get(name, name)
+
+
+@pytest.mark.parametrize(
+    ("properties", "wanted"),
+    [
+        ({"compression.type": "zstd", "compression.zstd.level": 7}, "compression.level=7"),
+        ({"compression.type": "zstd", "compression.zstd.level": -5}, "# compression.zstd.level=-5 has no counter"),
+        # There it is the default, which is 3.
+        ({"compression.type": "zstd", "compression.zstd.level": -1}, "# compression.zstd.level=-1 has no counter"),
+        ({"compression.type": "zstd", "compression.zstd.level": 13}, "# compression.zstd.level=13 has no counter"),
+        ({"compression.type": "gzip", "compression.gzip.level": -1}, "compression.level=-1"),
+        # Java compresses with another compressor at its default than at 8 or 10.
+        ({"compression.type": "lz4", "compression.lz4.level": 9}, "compression.level=0"),
+        ({"compression.type": "lz4", "compression.lz4.level": 10}, "compression.level=10"),
+        ({"compression.type": "lz4", "compression.lz4.level": 17}, "compression.level=12"),
+        ({"compression.type": "lz4", "compression.lz4.level": 2}, "# compression.lz4.level=2 has no counterpart: b"),
+        ({"compression.type": "gzip", "compression.lz4.level": 9}, "# compression.lz4.level=9 has no counterpart: t"),
+        # Its default of message.max.bytes would bound the batch at 1,000,000 B.
+        ({"batch.size": 1_047_003}, "message.max.bytes=1048576"),
+        ({"batch.size": 2_000_000, "max.request.size": 65_536}, "message.max.bytes=2000000"),
+        ({"batch.size": 2_000_000}, "# batch.num.messages, 10,000 by default, bounds a batch of records below 200 B"),
+        ({"batch.size": 2_000_000_000}, "# batch.size=2000000000 has no counterpart: it takes 1 to 1,000,000,000."),
+        ({"batch.size": 0}, "batch.size=1"),
+        ({"connections.max.idle.ms": -1}, "connections.max.idle.ms=0"),
+        # There it would mean never.
+        ({"connections.max.idle.ms": 0}, "# connections.max.idle.ms=0 has no counterpart: "),
+        ({"buffer.memory": 67_108_864}, "queue.buffering.max.kbytes=65536"),
+        ({"buffer.memory": 67_108_864}, "queue.buffering.max.messages=0"),
+        ({"linger.ms": 900_001}, "# linger.ms=900001 has no counterpart: it takes 0 to 900,000."),
+        # It refuses a linger that is not below its delivery timeout, 300,000 ms by default.
+        ({"linger.ms": 300_000}, "delivery.timeout.ms=330000"),
+        # Java's defaults, where those of librdkafka are others.
+        ({}, "enable.idempotence=true"),
+        ({}, "batch.size=16384"),
+        ({"acks": "1"}, "max.in.flight.requests.per.connection=5"),
+    ],
+)  # fmt: skip
+def test_librdkafka_is_told_what_acts_as_in_java(properties: dict[str, PropertyValue], wanted: str) -> None:
+    assert any(line.startswith(wanted) for line in librdkafka_lines(properties)), librdkafka_lines(properties)
+
+
+def test_java_takes_every_value_of_every_property(tmp_path: Path) -> None:
+    found = [settings_file(each, "producer.properties", []) for each in exported_settings()]
+    found += [of_pipeline("producer.properties", acks=acks, linger_ms=600_000) for acks in ("0", "1", "all")]
+    for number, text in enumerate(found):
+        (tmp_path / f"{number}.properties").write_text(text)
+    assert read_by_java(JAVA_READS, load_settings().kafka_jars, tmp_path) == [str(len(found))]
 
 
 PIPELINE = {each.name: each.value(each.default) for each in PIPELINE_SETTINGS}

@@ -56,7 +56,7 @@ from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.notify.overdue import tell_overdue
 from kafka_pareto_airflow.retuning import CheckedStudies, retune_parameters, studies_with_checks_of_their_own
 from kafka_pareto_airflow.steps.step_operator import StepOperator
-from kafka_pareto_airflow.task_rules import OWNER, RULES
+from kafka_pareto_airflow.task_rules import CASE_LABEL, OWNER, RULES
 
 Schedule: TypeAlias = CronTriggerTimetable | AssetOrTimeSchedule | list[Asset] | None
 
@@ -105,7 +105,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
             step="check_measure",
             arguments=arguments,
             pool=route.pool,
-            map_index_template="{{ task.case }} B",
+            map_index_template=CASE_LABEL,
             doc_md="Measures the settings in force and the baseline in blocks, for one record size.",
             **RULES["check_measure"],
         ).expand(case=check.output)

@@ -63,9 +63,7 @@ from kafka_pareto_airflow.forms.parameters import (
 )
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import StepOperator
-from kafka_pareto_airflow.task_rules import OWNER, RULES
-
-CASE_LABEL = "{{ task.case }} B"
+from kafka_pareto_airflow.task_rules import CASE_LABEL, OWNER, RULES
 
 
 def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:

@@ -9,7 +9,7 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.producer_config import PRODUCER_DURABILITIES
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.protocol import Protocol
@@ -134,7 +134,7 @@ class Reference:
             title = self.titles[name]
             return f"[{title}](#{_slug(title)})"
         # The one model without keys: the study gives names where the schema has numbers.
-        return " or ".join(f"`{durability}`" for durability in Durability.__members__)
+        return " or ".join(f"`{each.name}`" for each in PRODUCER_DURABILITIES)
 
     def _plain(self, schema: Schema) -> str:
         if schema["type"] == "array":

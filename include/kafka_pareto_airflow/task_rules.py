@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import TypedDict
 
 OWNER = "kafka-pareto"
+CASE_LABEL = "{{ task.case }}{{ ' B' if task.case.isdecimal() }}"
+"""Labels a mapped task by its case: `8192 B` for a record size, any other unchanged, as `pipeline`."""
 
 
 class Rule(TypedDict):

@@ -61,7 +61,9 @@ export function comparison(view, left, right) {
       const [ours, theirs] = sides.map((point) => point.factors[name]);
       return [name, ours, theirs, differs(ours, theirs)];
     }),
-    ["durability", left.durability, right.durability, differs(left.durability, right.durability)],
+    ...(view.durabilities.length > 0
+      ? [["durability", left.durability, right.durability, differs(left.durability, right.durability)]]
+      : []),
     ...Object.entries(view.objectives).map(([objective, words]) => {
       const [ours, theirs] = sides.map((point) => measuredOf(point).values[objective]);
       return [words, shown(objective, ours), shown(objective, theirs), changeText(theirs, ours)];

@@ -87,7 +87,7 @@ export function best(view, choice, path) {
     "best",
     el("p", { class: "name" }, point.configuration_id, ` (${roleOf(view, point)})`),
     reasons,
-    table([["Setting", "value"], ...settings, ["durability", point.durability.replaceAll("_", " ")]]),
+    table([["Setting", "value"], ...settings, ...promiseOf(view, point)]),
     table([["Measured", counted(measured.repetitions, "repetition")], ...values]),
     el(
       "div",
@@ -98,6 +98,10 @@ export function best(view, choice, path) {
     ),
     el("div", { id: "put-best-in-force" }),
   );
+}
+
+function promiseOf(view, point) {
+  return view.durabilities.length > 0 ? [["durability", point.durability.replaceAll("_", " ")]] : [];
 }
 
 /** Two configurations beside each other; the left one may be put in force. */

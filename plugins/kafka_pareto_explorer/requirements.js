@@ -26,7 +26,7 @@ export function requirementsForm(view, at, changed) {
   options(prefer, PREFERENCES, at.get("prefer") ?? "study");
   form.replaceChildren(
     ...lower,
-    el("label", { class: "row" }, "Durability from", durability),
+    view.durabilities.length > 0 ? el("label", { class: "row" }, "Durability from", durability) : "",
     el("label", { class: "row" }, "Then prefer", prefer),
     rulesOf(view),
   );
@@ -90,7 +90,7 @@ function requirement(view, [objective, label], at, changed) {
 
 /** What the form says, by the names of the server's parameters. */
 export function readRequirements() {
-  const value = (id) => document.getElementById(id).value;
+  const value = (id) => document.getElementById(id)?.value ?? "";
   const limits = document.querySelectorAll("#requirements input[type=number]");
   const bounds = Array.from(limits, (limit) => [limit.id, Number(limit.value) > 0 ? limit.value : ""]);
   return { ...Object.fromEntries(bounds), durability: value("durability"), prefer: value("prefer") };

@@ -94,6 +94,12 @@ test("two configurations stand beside each other, with what differs and by how m
   ]);
 });
 
+test("no durability is compared where the study's driver states none", () => {
+  const heads = comparison({ ...VIEW, durabilities: [] }, DESIGNED, RECOMMENDED).map(([head]) => head);
+
+  assert.deepEqual(heads.slice(3, 5), ["compression.type", "p95 latency"]);
+});
+
 test("a change of more than double has no decimals, and the place of a measurement is told", () => {
   const rows = comparison(VIEW, DESIGNED, RECOMMENDED);
 

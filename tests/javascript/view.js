@@ -66,6 +66,7 @@ export const VIEW = {
     { name: "compression.type", levels: ["none", "lz4"], log_scale: false },
   ],
   points: [BASELINE, RECOMMENDED, DESIGNED, ESTIMATED],
+  durabilities: ["NONE", "LEADER"],
   rules: ["batch.size >= record.size"],
   limits: [],
   in_force_id: null,

@@ -11,7 +11,6 @@ import pandas as pd
 
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, table_schema
 from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import DURABILITY_PROPERTIES
 from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.constraints import narrowed, satisfies
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, configuration_id
@@ -137,7 +136,7 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Tune) -> dict[str
     """Returns the factors without the levels that break the promise even when all else is the baseline's."""
     baseline, weakest = study.baseline_configuration(), study.weakest_durability()
     remaining = dict(factors)
-    for name in factors.keys() & set(DURABILITY_PROPERTIES):
+    for name in factors.keys() & study.promises:
         with contextlib.suppress(ValueError):  # no level keeps it by itself; two factors together may
             remaining[name] = factors[name].within(
                 lambda value, name=name: study.durability_of({**baseline, name: value}) >= weakest  # type: ignore[misc]

@@ -95,6 +95,7 @@ def decide(
         pick_properties=None if chosen is None else study.properties(chosen),
         baseline_durability=study.durability_of(baseline).name,
         pick_durability=None if chosen is None else study.durability_of(chosen).name,
+        states_durability=study.declaration.states_durability,
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
         newest_version=found.newest_version,
         in_force=in_force,

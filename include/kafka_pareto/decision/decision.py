@@ -78,6 +78,7 @@ class Decision(Record):
         cases_compared: Where they were sequential, the cases that share the level of the claims.
         advice: How the pick stands against the best of what others advise; None where nothing is advised, or none of
             it was in the fresh blocks.
+        states_durability: Whether the card states the names of durabilities, as the driver declares.
         holds_for: For whom it holds, as the protocol measured it; `other_study` asks the same for the others. Both are
             empty where that is not told apart, and in earlier decisions.
     """
@@ -93,6 +94,7 @@ class Decision(Record):
     pick_properties: dict[str, PropertyValue] | None
     baseline_durability: DurabilityName
     pick_durability: DurabilityName | None
+    states_durability: bool = True
     weaker_than_baseline: bool
     newest_version: int | None = None
     in_force: InForce | None = None

@@ -27,9 +27,10 @@ def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
         return snapshot.campaign.store.get(report).decode()
     row = _measured_row(snapshot, configuration_id)
     properties = snapshot.study.properties({factor: row[factor] for factor in snapshot.study.factors})
+    promise = f", {row['durability']}" if declaration.states_durability else ""
     header = [
         f"{declaration.settings_word.capitalize()} for {case_label(snapshot.case)}.",
-        f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",
+        f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}{promise}.",
         _standing(snapshot, configuration_id),
     ]
     return settings_file(properties, name, header, declaration.name)

@@ -17,7 +17,7 @@ from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.analysis.trials import may_be_recommended
 from kafka_pareto.analysis.wording import role_text
 from kafka_pareto.explorer.snapshot import Snapshot
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.producer_config import PRODUCER_DURABILITIES, Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import reason_of
@@ -90,6 +90,7 @@ class CaseView(BaseModel):
         rules: The study's constraints and forbidden regions.
         measured_front_of: The trials that the measured front is drawn from: `confirmed`, or `design` before there are
             any.
+        durabilities: What may be asked for at least; empty where files and cards state none.
         decision: The card's headline and reasons; None before the confirmation has ended.
         provisional: True until the report has adjusted the decision over all record sizes.
         files: The names of the files with settings that clients read.
@@ -137,7 +138,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         estimated_front_points=len(_joint_front(snapshot)),
         measured_front_of="confirmed" if len(snapshot.confirmed) else "design",
         weakest_durability=study.weakest_durability().name,
-        durabilities=[durability.name for durability in Durability],
+        durabilities=[each.name for each in PRODUCER_DURABILITIES] if study.declaration.states_durability else [],
         rules=_texts(study.rules()),
         limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),

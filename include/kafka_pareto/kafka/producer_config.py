@@ -80,14 +80,21 @@ BOUNDS: dict[str, property_values.Bounds] = {
 
 
 class Durability(IntEnum):
-    """Orders the promises made for an acknowledged record, from the weakest to the strongest."""
+    """Orders the promises made for an acknowledged record, from the weakest to the strongest.
 
+    A producer promises one of those from `acks_0` on; `received` is that of a part before Kafka that acknowledges what
+    it holds in memory.
+    """
+
+    received = -1
     acks_0 = 0
     acks_1 = 1
     acks_all = 2
     acks_all_idempotent = 3
 
 
+PRODUCER_DURABILITIES = tuple(each for each in Durability if each >= Durability.acks_0)
+"""Lists what a producer may promise."""
 DurabilityName: TypeAlias = Annotated[str, Field(pattern=f"^({'|'.join(Durability.__members__)})$")]
 """The name of a durability; pydantic refuses any other text."""
 

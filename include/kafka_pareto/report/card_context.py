@@ -31,6 +31,7 @@ class CardContext(BaseModel):
     """The circumstances of one record size's decision.
 
     Attributes:
+        variability: What the CVs are of; None where no objective is one.
         sizing: What a repetition sends, with the ramp where the study is paced; None where it was not kept.
         noise: The A/A study of the baseline; None where the study spends no repetitions on it.
         sentinel: Whether the baseline stayed the same from their first repetition to the last gain block.
@@ -45,7 +46,7 @@ class CardContext(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     case: str
-    variability: Variability
+    variability: Variability | None
     sizing: Sizing | None
     noise: NoiseReport | None
     sentinel: SentinelReport
@@ -71,7 +72,9 @@ def card_context(
     rng = np.random.default_rng([study.seed, case_seed(decision.case)])
     return CardContext(
         case=decision.case,
-        variability=study.protocol.variability,
+        variability=study.protocol.variability
+        if any(each.spread_of for each in study.declaration.objectives)
+        else None,
         sizing=sizing,
         noise=noise,
         sentinel=sentinel_report([*noise_repetitions, *design, *confirmation], study, rng),
@@ -91,7 +94,7 @@ def warnings_of_context(context: CardContext) -> list[str]:
 
 def context_lines(context: CardContext, decision: Decision) -> dict[str, list[str]]:
     """Sentences by label: how was measured, what the noise lets one find, how steady the baseline was."""
-    lines = {"Protocol": _protocol(context, decision)}
+    lines = {"Protocol": protocol} if (protocol := _protocol(context, decision)) else {}
     if context.rounds is not None:
         lines["Rounds"] = _rounds(context.rounds)
     if context.noise is not None:
@@ -140,7 +143,8 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
     sizing = context.sizing
     if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
         sentences.append(_pace(rate_records_s, sizing.capacity_records_s, len(sizing.ramp)))
-    sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context, decision))
+    if context.variability is not None:
+        sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context, decision))
     if context.repetitions_set_aside:
         sentences.append(
             "Set aside and measured again, for trouble in the cluster or on the machine: "

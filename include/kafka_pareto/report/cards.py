@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.noise_study import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
@@ -19,6 +21,7 @@ from kafka_pareto.study.preferences import objectives_named
 from kafka_pareto.study.study import Study
 
 PROMISES: dict[str, str] = {
+    Durability.received.name: "none: a record is acknowledged before Kafka has it",
     Durability.acks_0.name: "none: acks=0, nobody confirms a record",
     Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
     Durability.acks_all.name: "in-sync replicas: acks=all, duplicates possible",
@@ -42,17 +45,21 @@ def settings_rows(decision: Decision) -> list[Row]:
     beside = {reference_label(decision) + kept: (reference, decision.reference_durability)}
     if decision.in_force:
         beside["baseline"] = (baseline, decision.baseline_durability)
+    promised = [durability for _, durability in beside.values()]
     names = sorted({*baseline, *reference, *(pick or {})})
     if pick is None:
         shown_rows = [(name, *(shown(name, properties) for properties, _ in beside.values())) for name in names]
-        return [("Settings", *beside), *shown_rows, ("durability", *(durability for _, durability in beside.values()))]
+        return [("Settings", *beside), *shown_rows, *_durability_rows(decision, promised)]
     rows: list[Row] = [("Settings", standing(decision), *beside, "")]
     for name in names:
         new, *others = (shown(name, properties) for properties in (pick, *(each for each, _ in beside.values())))
         rows.append((name, new, *others, "*" if new != others[0] else ""))
     weaker = "WEAKER" if decision.weaker_than_baseline or decision.weaker_than_in_force else ""
-    durabilities = (durability for _, durability in beside.values())
-    return [*rows, ("durability", decision.pick_durability or "", *durabilities, weaker)]
+    return [*rows, *_durability_rows(decision, [decision.pick_durability or "", *promised, weaker])]
+
+
+def _durability_rows(decision: Decision, cells: Sequence[str]) -> list[Row]:
+    return [("durability", *cells)] if decision.states_durability else []
 
 
 def gain_rows(decision: Decision) -> list[Row]:
@@ -168,8 +175,9 @@ def notes_of(decision: Decision) -> list[str]:
     notes += _on_blocks(decision)
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
+    here = " at this record size" if decision.case.isdecimal() else ""
     exempt = [
-        *(f"breaks the study's constraint {rule} at this record size" for rule in decision.baseline_constraints_broken),
+        *(f"breaks the study's constraint {rule}{here}" for rule in decision.baseline_constraints_broken),
         *(f"lies in the study's forbidden region {rule}" for rule in decision.baseline_in_forbidden),
         *(f"does not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
     ]

@@ -117,7 +117,9 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
             f"less durability than {than}, so records can be lost that are safe today, and they come into force only "
             f"when a person approves; {_cost(changed, driver)}."
         )
-    return f"The promise of durability is kept everywhere, and {_cost(changed, driver)}."
+    kept = "The promise of durability is kept everywhere, and " if driver.states_durability else ""
+    cost = f"{kept}{_cost(changed, driver)}."
+    return cost[0].upper() + cost[1:]
 
 
 def _cost(changed: Sequence[Decision], driver: Driver) -> str:

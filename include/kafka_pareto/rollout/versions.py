@@ -24,6 +24,7 @@ from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
+from kafka_pareto.study.driver import DRIVERS
 from kafka_pareto.study.factors import FactorValue, configuration_id
 from kafka_pareto.study.producer import PRODUCER
 
@@ -255,8 +256,9 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 
 def _header(settings: SettingsInForce) -> list[str]:
     came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
+    promise = f", {settings.durability}" if DRIVERS[settings.driver].states_durability else ""
     return [
         f"Settings in force for {case_label(settings.case)} of study {settings.study}.",
         f"Version {settings.version} since {settings.at}: {came_by[settings.came_by]}.",
-        f"Campaign {settings.campaign}, configuration {settings.configuration_id}, {settings.durability}.",
+        f"Campaign {settings.campaign}, configuration {settings.configuration_id}{promise}.",
     ]

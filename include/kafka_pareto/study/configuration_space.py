@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kafka_pareto.kafka.producer_config import DURABILITY_PROPERTIES, Durability
+from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.factors import Column, Configuration, Factor, FactorValue, Positions
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
 Row: TypeAlias = tuple[FactorValue, ...]
@@ -44,9 +43,9 @@ def rows_of(columns: Mapping[str, Column]) -> list[Row]:
     return list(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
-def durability_column(study: Study, columns: Mapping[str, Column]) -> list[Durability]:
+def durability_column(study: Tune, columns: Mapping[str, Column]) -> list[Durability]:
     """Returns the durability of each configuration, computed once for each combination of the deciding factors."""
-    names = [name for name in columns if name in DURABILITY_PROPERTIES]
+    names = [name for name in columns if name in study.promises]
     if not names:
         return [study.durability_of({})] * len(next(iter(columns.values())))
     deciding = rows_of({name: columns[name] for name in names})
@@ -56,7 +55,7 @@ def durability_column(study: Study, columns: Mapping[str, Column]) -> list[Durab
 
 def reachable_durabilities(study: Tune) -> list[Durability]:
     """Lists every durability that the factors can lead to, from the weakest to the strongest."""
-    names = [name for name in study.factors if name in DURABILITY_PROPERTIES]
+    names = [name for name in study.factors if name in study.promises]
     choices = itertools.product(*(study.factors[name].extremes() for name in names))
     return sorted({study.durability_of(dict(zip(names, values, strict=True))) for values in choices})
 

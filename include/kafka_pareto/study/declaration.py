@@ -82,6 +82,8 @@ class Driver:
         stages: Quantities that add up to a whole, in the order in which time passes.
         settings_word: What a configuration sets, as people say it.
         settings_file: What the file with the settings is called.
+        states_durability: Whether cards and files state the name of a durability. A producer's follows from defaults
+            that no table shows; where each setting that it follows from is shown, there is nothing to add.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Driver:
     stages: tuple[str, ...] = ()
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
+    states_durability: bool = False
 
     def __post_init__(self) -> None:
         """Refuses a declaration that pages could not show.

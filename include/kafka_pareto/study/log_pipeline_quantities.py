@@ -142,7 +142,6 @@ class LogPipelineQuantities(Quantities):
         refused: Requests that were answered with an error of the server's, or not at all.
         clock_step_ms: The largest change of the clock against the monotonic one.
         generator_bound: Why the load's own pace set that of the events; empty where it did not.
-        limited_by: Empty: what limits a pipeline is not judged.
     """
 
     requests_due: int
@@ -163,7 +162,6 @@ class LogPipelineQuantities(Quantities):
     burst: BurstFigures = BurstFigures()
     cost: CostFigures = CostFigures()
     generator_bound: str = ""
-    limited_by: str = ""
 
 
 LOG_PIPELINE_QUANTITIES = quantities_of(LogPipelineQuantities)

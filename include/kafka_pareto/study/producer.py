@@ -37,6 +37,7 @@ PRODUCER = Driver(
     case_words=("record size", "record sizes"),
     settings_word="producer settings",
     settings_file="producer.properties",
+    states_durability=True,
     objectives=(
         Objective("p95_latency_ms", _BY_NAME["latency_p95_ms"]),
         Objective("throughput_mib_s", _BY_NAME["throughput_mib_s"]),

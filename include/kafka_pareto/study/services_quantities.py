@@ -106,7 +106,6 @@ class ServicesQuantities(Quantities):
         produce: Empty where a broker was started meanwhile.
         fault: Empty where none was made.
         generator_bound: Why the hospital's own pace set that of the orders; empty where the chain did.
-        limited_by: Empty: what limits services is not judged.
     """
 
     orders_placed: int | None = None
@@ -123,7 +122,6 @@ class ServicesQuantities(Quantities):
     fault: FaultFigures = FaultFigures()
     generator_bound: str = ""
     counters: LoadCounters = LoadCounters()  # noqa: RUF009 (frozen)
-    limited_by: str = ""
 
 
 SERVICES_QUANTITIES = quantities_of(ServicesQuantities)

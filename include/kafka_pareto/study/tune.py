@@ -42,7 +42,7 @@ class Tune(Study):
     """
 
     promises: ClassVar[frozenset[str]] = frozenset()
-    """Names the settings by which durability is promised: what others advise of them is not followed."""
+    """Names the settings that durability follows from: what others advise of them is not followed."""
 
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     constraints: Constraints = Field(default_factory=list)

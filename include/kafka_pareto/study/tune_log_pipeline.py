@@ -111,10 +111,10 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         return self.effective(configuration)
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that the aggregator promises: none where it acknowledges what it has only received."""
+        """Returns the durability that the aggregator promises: it may acknowledge what it has only received."""
         found = self.effective(configuration)
         is_stored = found["aggregator_acknowledges"] == "kafka"
-        return _DURABILITIES[str(found["acks"])] if is_stored else Durability.acks_0
+        return _DURABILITIES[str(found["acks"])] if is_stored else Durability.received
 
     def conditions(self) -> dict[str, Any]:
         """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""

@@ -11,6 +11,7 @@ from kafka_pareto.kafka.producer_config import (
     CHOICES,
     DEFAULTS,
     DURABILITY_PROPERTIES,
+    PRODUCER_DURABILITIES,
     Durability,
     PropertyValue,
     durability_of,
@@ -53,8 +54,9 @@ class TuneProducer(ProducerStudy, Tune):
     def _durability_by_name(cls, given: Any) -> Any:
         if given is None or isinstance(given, Durability):
             return given
-        if not isinstance(given, str) or given not in Durability.__members__:
-            raise ValueError(f"must be one of {', '.join(Durability.__members__)}")
+        names = [each.name for each in PRODUCER_DURABILITIES]
+        if given not in names:
+            raise ValueError(f"must be one of {', '.join(names)}")
         return Durability[given]
 
     @field_serializer("durability", mode="plain", when_used="json-unless-none")

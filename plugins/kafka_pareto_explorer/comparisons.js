@@ -62,6 +62,7 @@ async function openCampaign(name, current = opening()) {
     "links",
     overview.report ? link(report, "Report") : null,
     el("a", { href: "./" }, "Pareto explorer"),
+    el("a", { href: "doctor" }, "Doctor"),
     EMBEDDED ? null : el("a", { href: "../" }, "Airflow"),
   );
   $("waiting").hidden = overview.parts.length > 0;

@@ -230,6 +230,12 @@ def test_the_data_docs_open_from_a_copy_of_the_folder_and_are_replaced_by_the_ne
         links = re.findall(r'href="(?!https?:|#)([^"]+\.html)"', page.read_text("utf-8"))
         assert links
         assert [link for link in links if not (page.parent / link).resolve().is_file()] == []
+    counted = r'href="([^"]+)">\w+</a><td>(\d+) of (\d+) kept'
+    for address, kept, of in re.findall(counted, index.read_text("utf-8")):
+        page = (index.parent / address).read_text("utf-8")
+        said = re.findall(r"(?:Evaluated|Successful) Expectations\D*(\d+)", re.sub(r"<[^>]*>", "", page))
+        assert [of, kept] == said, address
+        assert re.findall(r"<script|<footer|onclick|(?:href|src)=.https?:", page) == []
 
 
 def test_the_step_runs_by_its_command_line_and_ends_with_its_manifest(tmp_path: Path) -> None:

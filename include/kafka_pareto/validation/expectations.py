@@ -15,6 +15,7 @@ import pandas as pd
 
 from kafka_pareto.campaign.suites import SUITES, Expectation, Severity
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.validation.offline_pages import offline_page
 
 ROW_ID = "repetition_id"
 _INDEX = """<!doctype html>
@@ -83,15 +84,18 @@ class Examination:
             result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [ROW_ID]},
             run_id=gx.RunIdentifier(run_name=self._name),
         )
-        self._findings[suite] = [_finding(suite, result) for result in outcome.results]
-        return self._findings[suite]
+        found = [_finding(suite, result) for result in outcome.results]
+        self._findings[suite] = found
+        return [*found]
 
     def build_data_docs(self) -> None:
-        """Builds the site of everything checked so far; its `index.html` opens from any copy of the folder.
+        """Builds the site of everything checked so far; it opens from any copy of the folder, and needs no network.
 
-        Great Expectations' own index is drawn by scripts from public servers: offline it is empty.
+        Great Expectations' own index is drawn by scripts.
         """
         self._context.build_data_docs()
+        for page in self._docs_folder.rglob("*.html"):
+            page.write_text(offline_page(page.read_text(encoding="utf-8")), encoding="utf-8")
         rows = []
         for suite, findings in self._findings.items():
             page = next(self._docs_folder.glob(f"validations/{suite}/**/*.html"))

@@ -15,7 +15,7 @@ from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto_airflow.explorer.own_threads import LONGEST_S, OwnThreads
 
-_HOME = {"Pareto explorer": "./"}
+_HOME = {"Pareto explorer": "./", "Comparisons": "comparisons"}
 _TROUBLE_PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Doctor</title>'
     '<link rel="stylesheet" href="static/explorer.css"></head><body>'

@@ -14,10 +14,15 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from docs.study_reference import PAGE, study_reference
+from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.systems import OwnBrokersSystem
 from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_comparison
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.compare import compare_study
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.tune import Tune
 from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
@@ -103,23 +108,47 @@ def test_a_card_that_is_shown_is_a_real_campaigns(page: str) -> None:
     assert card in kept.read_text(encoding="utf-8")
 
 
-def test_the_memory_that_a_shipped_study_is_said_to_need_is_what_it_does_not_begin_without() -> None:
+def test_the_table_of_studies_says_what_their_plans_come_to() -> None:
     page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`.+`) \| [^|]+ \| [^|]+ \| ([^|]+) \|$", page, re.MULTILINE)
-    said: dict[str, str] = {}
-    for names, memory in rows:
-        studies, amounts = re.findall(r"`(\w+)`", names), re.findall(r"[\d.]+|-", memory)
-        assert len(amounts) in (1, len(studies))
-        said |= zip(studies, amounts * (1 if len(amounts) > 1 else len(studies)), strict=True)
+    table = re.findall(r"^\| `\w+` \| [^|]+ \| [\d.]+ GiB \| [^|]+ \|$", page, re.MULTILINE)
+    studies = [load_study(file) for file in STUDIES.glob("*.yaml")]
+    planned = {study.name: plan_of(study) for study in studies}
+    expected = [
+        f"| `{study.name}` | {duration_text(planned[study.name])} | {disk_gib(planned[study.name])} GiB "
+        f"| {memory_gib(study)} |"
+        for study in studies
+    ]
+    assert sorted(table) == sorted(expected)
 
-    assert said == {file.stem: memory_gib(file) for file in STUDIES.glob("*.yaml")}
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs/quickstart.md"], ids=lambda page: page.name)
+def test_planned_times_in_the_tables_of_commands_are_those_of_the_plans(page: Path) -> None:
+    planned = re.compile(r"^\| `make run STUDY=(\w+)` \|.* planned at ([^;|(]+?) ?[;|(]", re.MULTILINE)
+    said = planned.findall(page.read_text(encoding="utf-8"))
+    expected = {name: duration_text(plan_of(load_study(STUDIES / f"{name}.yaml"))) for name, _ in said}
+    assert len(said) == len(expected) >= 3
+    assert dict(said) == expected
 
 
-def memory_gib(file: Path) -> str:
+def plan_of(study: Study) -> Plan:
+    driver = driver_of(study)
+    return plan_campaign(study, driver) if isinstance(study, Tune) else plan_comparison(compare_study(study), driver)
+
+
+def duration_text(plan: Plan) -> str:
+    """Returns the plan's duration in the words of its own line."""
+    return describe_plan(plan).split(", about ")[1].split(",")[0]
+
+
+def disk_gib(plan: Plan) -> str:
+    """Returns the disk that must be free: a fifth more than what lies there at once, rounded up."""
+    return f"{math.ceil(plan.peak_disk_gib * 1.2 * 10) / 10:.1f}"
+
+
+def memory_gib(study: Study) -> str:
     """Returns the memory that a study with brokers of its own needs, rounded up; `-` for any other."""
-    study = load_study(file)
     if study.own_brokers is None:
         return "-"
     with driver_of(study).system(study, Settings()) as system:
         assert isinstance(system, OwnBrokersSystem)
-        return f"{math.ceil(system.needed_mib / 1024 * 10) / 10:.1f}"
+        return f"{math.ceil(system.needed_mib / 1024 * 10) / 10:.1f} GiB"

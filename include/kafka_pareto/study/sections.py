@@ -128,7 +128,7 @@ class Confirmation(Section):
         it is in all but the choice blocks; where it takes the pick's place, gain blocks follow without the pick.
         """
         in_every_block, final_blocks = 1 + in_force, 0
-        if self.gain_blocks >= self.minimum_blocks:  # else nothing can be claimed
+        if self.can_claim:
             final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks)
         of_choice = (self.points + in_every_block) * self.choice_blocks
         compared = 1 + in_every_block
@@ -162,6 +162,11 @@ class Confirmation(Section):
         if self.is_sequential:
             return None
         return 2 if self.more_blocks else 1
+
+    @property
+    def can_claim(self) -> bool:
+        """Returns whether the gain blocks can be as many as a claim needs."""
+        return self.gain_blocks >= self.minimum_blocks
 
     @property
     def is_sequential(self) -> bool:

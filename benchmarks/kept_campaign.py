@@ -50,12 +50,9 @@ class KeptCampaign:
         return {str(name): self._floored(rows, mean) for name, rows in own.groupby("configuration_id")}
 
     def sides(self, case: str, configuration_id: str, mean: str) -> tuple[Values, Values]:
-        """Returns the baseline's and the configuration's values in the final blocks that have both, by block.
-
-        Cards state their changes from these blocks. A campaign without final blocks states them from its gain blocks.
-        """
+        """Returns the baseline's and the configuration's values in the fresh blocks that have both, by block."""
         own = self.repetitions[self.repetitions.case == case]
-        own = own[own.phase == ("final" if (own.phase == "final").any() else "gain")]
+        own = own[own.phase.isin(["gain", "final"])]
         baseline, pick = (
             own[own.configuration_id == name].set_index("block")
             for name in (self.study.baseline_id(), configuration_id)

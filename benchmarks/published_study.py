@@ -19,7 +19,7 @@ from scipy import stats
 
 from benchmarks.kept_campaign import KeptCampaign, mean_of, read_kept
 from benchmarks.on_cluster import DATA, Values, clear_errors
-from kafka_pareto.analysis.paired_tests import cv_change, mean_change
+from kafka_pareto.analysis.gains import gain_of
 from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import is_maximised, label_of, objective_named
@@ -165,7 +165,7 @@ def figure_6(kept: KeptCampaign) -> list[str]:
 
 
 def figure_7(kept: KeptCampaign, published: dict[str, float]) -> list[str]:
-    """Returns by record size the change from the defaults to R1 that the cards state, with its 95 % interval."""
+    """Returns by record size the change from the defaults to R1 that the cards state, with its joint 95 % interval."""
     rows = [["published, ten rounds", *(f"{published[objective]:+.0%}" for objective in OBJECTIVES)]]
     for case in kept.study.cases:
         pick = kept.pick(case)
@@ -190,14 +190,10 @@ def _with_later_keys(kept: Study, file: Study) -> Study:
 
 def _change(kept: KeptCampaign, case: str, pick: str, objective: str) -> str:
     sides = kept.sides(case, pick, mean_of(objective))
-    if objective_named(objective).spread_of:
-        change = cv_change(*sides, np.random.default_rng(_SEED))
-    else:
-        change = mean_change(*sides)
-    if not np.isfinite(change.low_fraction):
-        return _percent(change.change_fraction, sign="+")
-    low, high = (_percent(each, sign="+") for each in (change.low_fraction, change.high_fraction))
-    return f"{_percent(change.change_fraction, sign='+')} ({low} to {high})"
+    gain = gain_of(objective, *sides, kept.study)
+    ends = (gain.change_fraction, gain.change_low_fraction, gain.change_high_fraction)
+    change, low, high = (_percent(np.nan if each is None else each, sign="+") for each in ends)
+    return change if gain.change_low_fraction is None else f"{change} ({low} to {high})"
 
 
 def _wins_again(

@@ -46,9 +46,10 @@ def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
             planned += _planned(campaign, beaten, blocks, "gain", case)
     finalists = [baseline, *(each for each in selected if each.configuration_id in finalist_ids)]
     # Sequential blocks end once they have answered; none of them may be missing before.
-    blocks = decision.blocks_used if confirmation.is_sequential else confirmation.gain_blocks
+    gain_blocks = decision.blocks_used - decision.final_blocks
+    blocks = gain_blocks if confirmation.is_sequential else confirmation.gain_blocks
     planned += _planned(campaign, finalists, blocks, "gain", case, first_block)
-    if decision.stated_gains:
+    if decision.final_blocks:
         first_block += confirmation.gain_blocks
         planned += _planned(campaign, finalists, confirmation.final_blocks, "final", case, first_block)
     return sorted(planned)

@@ -61,7 +61,7 @@ def confirmed_pick(world: World, budget: int) -> Pick:
         return Pick(None, spent)
     promised = sum(
         (1 if is_maximised(gain.objective) else -1) * float(np.log1p(gain.change_fraction or 0.0))
-        for gain in decision.shown_gains
+        for gain in decision.gains
         if not objective_named(gain.objective).spread_of
     )
     return Pick(places_by_id()[decision.pick_configuration_id], spent, promised, asked=not decision.recommended)
@@ -94,7 +94,6 @@ def _confirmed(grid: Grid, study: Tune, candidates: pd.DataFrame) -> Decision | 
     if choice.configuration_id == study.baseline_id():
         return None
     finalists = [baseline, *(each for each in in_play if configuration_id(each) == choice.configuration_id)]
-    rng = np.random.default_rng(study.seed)
 
     def decided(gain: list[Repetition], final: list[Repetition]) -> Decision:
         return decide(
@@ -105,7 +104,6 @@ def _confirmed(grid: Grid, study: Tune, candidates: pd.DataFrame) -> Decision | 
             choice_repetitions=choice_repetitions,
             gain_repetitions=gain,
             final_repetitions=final,
-            rng=rng,
         )
 
     gain: list[Repetition] = []

@@ -162,13 +162,11 @@ def kept(study: str, folder: Path) -> Texts:
 def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> Cards:
     """As the step `report` makes them, which would need a gate for every round and draw figures: half a minute."""
     from kafka_pareto.analysis.trials import summarise_trials
-    from kafka_pareto.decision.decide import adjust_across_cases, with_blocks_to_tell
     from kafka_pareto.report.card_context import card_context
     from kafka_pareto.search.stopping import rounds_so_far
 
     study, keys = campaign.study, campaign.keys
-    stored = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in study.cases]
-    decisions = with_blocks_to_tell(adjust_across_cases(stored))
+    decisions = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in study.cases]
     trials = [summarise_trials([each for each in measured if each.round <= number], study) for number in range(rounds)]
     contexts = [
         card_context(

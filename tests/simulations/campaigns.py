@@ -6,25 +6,19 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-import pandas as pd
 
 from kafka_pareto.analysis.gains import Gain, compare
 from kafka_pareto.analysis.noise_study import noise_report
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.decision.choice import Choice
-from kafka_pareto.decision.decide import adjust_across_cases, decide
-from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import tune_study
 from tests.recorded import paper_study, recorded_repetitions
 
 NOISE_REPETITIONS = 12
-STUDY: Study = paper_study()
-PICK = {"batch.size": 65536, "linger.ms": 5, "acks": "all", "compression.type": "lz4"}
+STUDY = tune_study(paper_study())
 PICK_ID = "pick"
-_CANDIDATES = pd.DataFrame([{"configuration_id": PICK_ID, "durability_accepted": True, "feasible": True, **PICK}])
 
 
 @cache
@@ -47,7 +41,6 @@ class EqualArms:
 
     def __init__(self, case: str, rng: np.random.Generator, shared_sd: float) -> None:
         self._case = case
-        self._rng = rng
         recorded = recorded_configurations(case)
         self._configuration = recorded[rng.integers(len(recorded))]
         blocks = STUDY.confirmation.gain_blocks
@@ -72,32 +65,22 @@ class EqualArms:
             for block, (repetition, slow) in enumerate(zip(drawn, slowed, strict=True))
         ]
 
-    def decision(self) -> Decision:
-        """What `decide` makes of the record size."""
-        return decide(
-            STUDY,
-            self._case,
-            Choice(configuration_id=PICK_ID, chosen_by="balanced_gain"),
-            _CANDIDATES,
-            choice_repetitions=[],
-            gain_repetitions=[*self.baseline, *self.pick],
-            rng=self._rng,
-        )
+    def gains(self) -> list[Gain]:
+        """What the record size says of each objective."""
+        return [compare(objective, self.baseline, self.pick, STUDY) for objective in STUDY.objective_names]
 
-    def with_planted_gain(self, objective: ObjectiveName, comparisons: int, rng: np.random.Generator) -> Gain | None:
+    def with_planted_gain(self, objective: ObjectiveName, rng: np.random.Generator) -> Gain | None:
         """The pick with a gain of twice what a noise report of the same configuration calls detectable.
 
         Returns:
             None where the report knows no such effect.
         """
-        noise = noise_report(
-            STUDY, self._case, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng), comparisons
-        ).objectives[PRODUCER.objective_names.index(objective)]
+        report = noise_report(STUDY, self._case, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng))
+        noise = report.objectives[PRODUCER.objective_names.index(objective)]
         if noise.minimum_detectable_effect_fraction is None:
             return None
         factor = 1 + 2 * noise.minimum_detectable_effect_fraction
-        pick = improved(self.pick, objective, factor)
-        return compare(objective, self.baseline, pick, STUDY.protocol, rng)
+        return compare(objective, self.baseline, improved(self.pick, objective, factor), STUDY)
 
 
 def improved(repetitions: Sequence[Repetition], objective: ObjectiveName, factor: float) -> list[Repetition]:
@@ -111,25 +94,6 @@ def improved(repetitions: Sequence[Repetition], objective: ObjectiveName, factor
     return [r.with_values({field: value}) for r, value in zip(repetitions, values.tolist(), strict=True)]
 
 
-def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> tuple[list[EqualArms], list[Decision]]:
-    """An A/A campaign over the study's record sizes, and its decisions."""
-    arms = [EqualArms(case, rng, shared_sd) for case in STUDY.cases]
-    return arms, adjust_across_cases([arm.decision() for arm in arms])
-
-
-def resolution_of_planted(
-    arms: Sequence[EqualArms],
-    decisions: Sequence[Decision],
-    objective: ObjectiveName,
-    at: int,
-    rng: np.random.Generator,
-) -> str | None:
-    """What the campaign says of a gain planted at one of its record sizes; None where none could be."""
-    planted = arms[at].with_planted_gain(objective, len(decisions) * len(PRODUCER.objective_names), rng)
-    if planted is None:
-        return None
-    gains = [planted if gain.objective == objective else gain for gain in decisions[at].gains]
-    changed = [*decisions]
-    changed[at] = decisions[at].model_copy(update={"gains": gains})
-    after = adjust_across_cases(changed)[at].gains
-    return next(gain.resolution for gain in after if gain.objective == objective)
+def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> list[EqualArms]:
+    """The record sizes of an A/A campaign."""
+    return [EqualArms(case, rng, shared_sd) for case in STUDY.cases]

@@ -1,204 +1,274 @@
-"""Simulated sequential confirmations: what blocks that end as soon as they answer save, and how often they err.
+"""Simulated confirmations: how often they claim what is not there, what they find, how many blocks they take.
 
 Run as a program, it prints the figures of docs/method.md: `python -m tests.simulations.sequential`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
-from scipy import stats
 
-from kafka_pareto.analysis import paired_tests, sequential
-from kafka_pareto.analysis.gains import CAUTION_ABOUT_CVS, SIGNIFICANCE
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.rounding import Values
-from kafka_pareto.analysis.sequential import unselected_weights, weighted_change
-from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.decision.stopping import Rule
-from tests.simulations.campaigns import STUDY, recorded_configurations
+from kafka_pareto.analysis.sequential import half_width, mean_and_sd
 
-CHANGES = (0.05, 0.1, 0.2, 0.5, 1.0, 3.0)
-FIXED = (10, 14, 20)
-COMPARISONS = 20
-"""Four objectives at five record sizes."""
-MOST_BLOCKS, FINAL_BLOCKS, MINIMUM_BLOCKS = 20, 4, 3
-# Throughput, of which more is better, and p95 latency.
-RULE = Rule(
-    signs=np.array([1.0, -1.0]),
-    level=SIGNIFICANCE / COMPARISONS,
-    harm_margin_fraction=0.1,
-    wanted_effect_fraction=0.1,
-    minimum_blocks=MINIMUM_BLOCKS,
-)
+SIZES = (1, 3, 5, 7)
+SDS = (0.1, 0.2, 0.35)
+MARGIN = WANTED = 0.1
+# Two means, and two CVs across repetitions with a tenth of a mean's share each.
+_SHARES = 2.2
+_SIGNS = np.array([1.0, -1.0])[:, np.newaxis]  # throughput, of which more is better, and p95 latency
+
+Mask = np.ndarray
+Deviation = Callable[[Values], tuple[Values, Values]]
+
+
+def plain(log_ratios: Values) -> tuple[Values, Values]:
+    """Returns mean and standard deviation of the blocks, as if neighbours had nothing in common."""
+    return log_ratios.mean(axis=-1), np.std(log_ratios, axis=-1, ddof=1)
+
+
+def with_lag(log_ratios: Values) -> tuple[Values, Values]:
+    """Returns the mean, and the standard deviation widened by the autocorrelation of neighbours (Newey and West)."""
+    mean, sd = plain(log_ratios)
+    blocks, off = log_ratios.shape[-1], log_ratios - mean[..., np.newaxis]
+    lag = (off[..., 1:] * off[..., :-1]).sum(axis=-1) / np.maximum((off**2).sum(axis=-1), 1e-300)
+    return mean, sd * np.sqrt(1 + 2 * np.clip(lag + 1 / blocks, 0, 0.5))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Says when blocks end and what is claimed, of the means of one record size.
+
+    Attributes:
+        deviation: What gives mean and standard deviation of a block.
+        expected_variance: Of the effect, in squared standard deviations of a block.
+        comparisons: By which number the 5 % are divided at one record size.
+        most: The most gain blocks.
+        final: Blocks that follow where something is shown.
+        harm_level: Of an interval of its own, by which harm is judged; None for the one that is printed.
+        at_the_stop: Whether claims are made by the gain blocks alone, before final ones.
+    """
+
+    deviation: Deviation = mean_and_sd
+    expected_variance: float = 4.0
+    comparisons: float = _SHARES
+    most: int = 24
+    final: int = 10
+    harm_level: float | None = None
+    at_the_stop: bool = False
+    minimum_blocks: int = 3
+
+
+RULE = Rule()
+CANDIDATES = {
+    "before: claims by the gain blocks, harm by intervals of its own": Rule(
+        plain, 9.0, comparisons=4, harm_level=SIGNIFICANCE, at_the_stop=True
+    ),
+    "one interval of all blocks, neighbours ignored, effect SD 3": Rule(plain, 9.0),
+    "one interval of all blocks, neighbours ignored, effect SD 2": Rule(plain),
+    "widened by the neighbours' autocorrelation, effect SD 2": Rule(with_lag),
+    "widened by pairs of neighbours, effect SD 3": Rule(expected_variance=9.0),
+    "widened by pairs of neighbours, effect SD 1": Rule(expected_variance=1.0),
+    "widened by pairs of neighbours, effect SD 2 (in use)": RULE,
+    "the same with the blocks of `quick` (12, then 4)": replace(RULE, most=12, final=4),
+    "the same with the blocks of `cold_burst` (30, then 10)": replace(RULE, most=30, final=10),
+}
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Holds how simulated confirmations ended, each of shape (confirmations,).
+    """Holds how simulated confirmations ended, each of shape (confirmations,) or (confirmations, means).
 
     Attributes:
-        blocks: After how many blocks.
-        claimed: With a claim that no person is asked about.
-        harmed: With harm that was shown.
+        blocks: After how many gain blocks.
+        all_blocks: With the final ones.
+        better: Which means are claimed to be better.
+        worse: Which are claimed to be worse.
+        unasked: Whether the pick comes into force without a person's word.
+        mean: The log-ratio that is stated.
+        half_width: Of its interval.
     """
 
     blocks: Values
-    claimed: np.ndarray
-    harmed: np.ndarray
+    all_blocks: Values
+    better: Mask
+    worse: Mask
+    unasked: Mask
+    mean: Values
+    half_width: Values
+
+    def has_gain(self) -> float:
+        """Returns the share that claims any gain."""
+        return float(self.better.any(axis=1).mean())
+
+    def has_change(self) -> float:
+        """Returns the share that claims any change."""
+        return float((self.better | self.worse).any(axis=1).mean())
 
 
-def ends_of(log_ratios: Values, rule: Rule = RULE) -> Ends:
-    """Ends confirmations after the first block that answers, else with the last.
+class After:
+    """What a rule makes of log-ratios (confirmations, 2 means, blocks) after each block."""
 
-    Args:
-        log_ratios: Candidate over reference, shape (confirmations, means, blocks).
-        rule: What ends them.
+    def __init__(self, log_ratios: Values, deviation: Deviation) -> None:
+        found = [deviation(log_ratios[..., :blocks]) for blocks in range(2, log_ratios.shape[-1] + 1)]
+        unknown = np.full(log_ratios.shape[:-1], np.inf)
+        self.means = np.stack([log_ratios[..., 0], *(mean for mean, _ in found)], axis=-1)
+        self.sds = np.stack([unknown, *(sd for _, sd in found)], axis=-1)
+
+    def ends(self, rule: Rule, sizes: int) -> Ends:
+        """Ends each after the first block that answers, else with the last; claims by what all of its blocks show."""
+        number = np.arange(1, self.means.shape[-1] + 1)
+        level = SIGNIFICANCE / (rule.comparisons * sizes)
+        widths = self.sds * half_width(number, level, rule.expected_variance)
+        by_harm = (
+            widths
+            if rule.harm_level is None
+            else self.sds * half_width(number, rule.harm_level, rule.expected_variance)
+        )
+        good = _SIGNS * self.means
+        better, worse = good - widths > 0, good + by_harm < 0
+        harmless = good - by_harm >= np.where(_SIGNS > 0, np.log1p(-MARGIN), -np.log1p(MARGIN))
+        if rule.harm_level is not None:
+            harmless |= better
+        harmed = (worse & ~harmless).any(axis=1)
+        within = (self.means - widths >= np.log1p(-WANTED)) & (self.means + widths <= np.log1p(WANTED))
+        claimed = better.any(axis=1) & harmless.all(axis=1) & ~harmed
+        ended = claimed | harmed | within.all(axis=1)
+        ended[:, : rule.minimum_blocks - 1] = False
+        ended[:, rule.most - 1] = True
+        stop = ended[:, : rule.most].argmax(axis=1)
+        each = np.arange(len(stop))
+        shows = (better | worse).any(axis=1)[each, stop]
+        end = stop + rule.final * shows
+        by = stop if rule.at_the_stop else end
+        return Ends(
+            blocks=stop + 1,
+            all_blocks=end + 1,
+            better=better[each, :, by],
+            worse=worse[each, :, by],
+            unasked=claimed[each, by],
+            mean=self.means[each, :, end],
+            half_width=widths[each, :, end],
+        )
+
+
+MODELS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Values]] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "t with 3 degrees of freedom": lambda rng, shape: rng.standard_t(3, size=shape) / np.sqrt(3),
+    "one in ten five times as far off": lambda rng, shape: (
+        rng.normal(size=shape) * np.where(rng.random(shape) < 0.1, 5, 1) / np.sqrt(3.4)
+    ),
+    "both means tied, correlation 0.8": lambda rng, shape: _tied(rng.normal(size=shape)),
+    "AR(1) 0.3": lambda rng, shape: _autocorrelated(rng.normal(size=shape), 0.3),
+    "AR(1) 0.5": lambda rng, shape: _autocorrelated(rng.normal(size=shape), 0.5),
+    "log-normal tail, skewness 1.8": lambda rng, shape: _SIGNS * -_standard(np.exp(rng.normal(size=shape) / 2), 0.25),
+    "exponential tail, skewness 2": lambda rng, shape: -_SIGNS * (rng.exponential(size=shape) - 1),
+    "exponential tail to the good side": lambda rng, shape: _SIGNS * (rng.exponential(size=shape) - 1),
+}
+"""Log-ratios in standard deviations. Tails are rare blocks to the bad side, so that few blocks look like a gain."""
+
+
+def _tied(normal: Values) -> Values:
+    normal[:, 1] = -0.8 * normal[:, 0] + 0.6 * normal[:, 1]
+    return normal
+
+
+def _autocorrelated(steps: Values, share: float) -> Values:
+    for block in range(1, steps.shape[-1]):
+        steps[..., block] = share * steps[..., block - 1] + np.sqrt(1 - share**2) * steps[..., block]
+    return steps
+
+
+def _standard(log_normal: Values, variance: float) -> Values:
+    mean = np.exp(variance / 2)
+    return (log_normal - mean) / (mean * np.sqrt(np.expm1(variance)))
+
+
+def log_ratios_of(
+    model: str, confirmations: int, sd: float, seed: int, changes: tuple[float, float] = (0.0, 0.0), blocks: int = 40
+) -> Values:
+    """Draws log-ratios of throughput and p95 latency whose geometric means change by these fractions.
+
+    What slows both sides of a block alike cancels in them.
     """
-    answers = rule.answers(log_ratios)
-    ended = answers.ended.copy()
-    ended[:, : rule.minimum_blocks - 1] = False
-    ended[:, -1] = True
-    last = ended.argmax(axis=1)
-    each = np.arange(len(last))
-    return Ends(last + 1, answers.claimed[each, last], answers.harmed[each, last])
+    rng = np.random.default_rng([seed, round(1000 * sd)])
+    found: Values = np.log1p(np.array(changes))[:, np.newaxis] + sd * MODELS[model](rng, (confirmations, 2, blocks))
+    return found
 
 
-def normal_log_ratios(rng: np.random.Generator, confirmations: int, changes: tuple[float, float], sd: float) -> Values:
-    """Draws log-ratios of throughput and p95 latency whose geometric means change by these fractions."""
-    means = np.log1p(np.array(changes))[:, np.newaxis]
-    return means + rng.normal(0, sd, (confirmations, 2, MOST_BLOCKS))
+def of_campaigns(share: float, sizes: int) -> float:
+    """Returns the share of campaigns in which it happens at any record size."""
+    return float(1 - (1 - share) ** sizes)
 
 
-@cache
-def _recorded_values(case: str) -> Values:
-    """Throughput and p95 latency of the recorded repetitions, shape (configurations, 2, repetitions)."""
-    return np.array(
-        [
-            [[_value(each, name) for each in repetitions] for name in ("throughput_mib_s", "latency_p95_ms")]
-            for repetitions in recorded_configurations(case)
-        ]
-    )
-
-
-def _value(repetition: Repetition, name: str) -> float:
-    value = repetition.number(name)
-    assert value is not None
-    return value
-
-
-def _least_sds(reference: Values, candidate: Values) -> Values:
-    """Returns what the resolutions leave unknown of both means, shape (..., 2): the tool shows whole milliseconds."""
-    typical = [np.exp(np.mean(np.log(side), axis=-1)) for side in (reference, candidate)]
-    least: Values = np.array([0.0, 1.0]) / np.sqrt(12) * np.hypot(1 / typical[0], 1 / typical[1])
-    return least
-
-
-@dataclass(frozen=True)
-class Unchanged:
-    """Tells of campaigns of unchanged settings what they show, each of shape (campaigns,).
-
-    Attributes:
-        mean: A change of a mean, at any record size after any block.
-        claimed: A gain of a mean, where the blocks end.
-        cv: A change of a CV, where the blocks end.
-    """
-
-    mean: np.ndarray
-    claimed: np.ndarray
-    cv: np.ndarray
-
-
-def unchanged(rng: np.random.Generator, campaigns: int) -> Unchanged:
-    """Confirms unchanged settings: both sides of every block are drawn from the recorded repetitions of one
-    configuration, a new one for each record size.
-    """
-    changed, claimed, cvs = (np.zeros(campaigns, dtype=bool) for _ in range(3))
-    for case in STUDY.cases:
-        values = _recorded_values(case)
-        of_configuration = values[rng.integers(len(values), size=campaigns)]
-        drawn = rng.integers(values.shape[-1], size=(2, campaigns, 1, MOST_BLOCKS))
-        reference, candidate = (np.take_along_axis(of_configuration, side, axis=2) for side in drawn)
-        log_ratios, least_sds = np.log(candidate / reference), _least_sds(reference, candidate)
-        means, sds = sequential.after_each_block(log_ratios, least_sds)
-        shown = np.abs(means) > sequential.half_widths(sds, RULE.level)
-        changed |= shown[:, :, MINIMUM_BLOCKS - 1 :].any(axis=(1, 2))
-        ends = ends_of(log_ratios, replace(RULE, least_sds=least_sds))
-        claimed |= ends.claimed
-        for campaign, blocks in enumerate(ends.blocks):
-            sides = zip(reference[campaign, :, :blocks], candidate[campaign, :, :blocks], strict=True)
-            cvs[campaign] |= any(_shows_a_change_of_its_cv(*each, rng) for each in sides)
-    return Unchanged(changed, claimed, cvs)
-
-
-def _shows_a_change_of_its_cv(reference: Values, candidate: Values, rng: np.random.Generator) -> bool:
-    return bool(paired_tests.cv_change(reference, candidate, rng).p_value * CAUTION_ABOUT_CVS < RULE.level)
-
-
-def fixed_power(log_ratios: Values, blocks: int) -> float:
-    """Returns the share in which Student's t test of so many blocks shows the change of throughput, at that level."""
-
-    p_values = stats.ttest_1samp(log_ratios[:, 0, :blocks], 0.0, axis=1).pvalue
-    return float(np.mean(p_values < RULE.level))
-
-
-def stated(rng: np.random.Generator, confirmations: int, changes: tuple[float, float], sd: float) -> Values:
-    """States the throughput of those that ended with a claim, by three estimates.
+def false_claims(model: str, rule: Rule, confirmations: int, sds: tuple[float, ...] = SDS) -> Values:
+    """Returns the shares of unchanged campaigns that claim a gain, claim any change, and put the pick in force.
 
     Returns:
-        Of each claim the log-ratio by all of its blocks up to the claim, by the weighted ones, by the final ones
-        alone, and whether the weighted one's interval holds the truth; shape (claims, 4).
+        Shape (3, sizes): the largest over the standard deviations, at each number of record sizes.
     """
     found = []
-    for log_ratios in normal_log_ratios(rng, confirmations, changes, sd):
-        ends = ends_of(log_ratios[np.newaxis])
-        if not ends.claimed[0]:
-            continue
-        blocks = int(ends.blocks[0])
-        final = np.log1p(np.array(changes))[:, np.newaxis] + rng.normal(0, sd, (2, FINAL_BLOCKS))
-        together = np.concatenate([log_ratios[:, :blocks], final], axis=1)
-        early = blocks < MOST_BLOCKS
-        weights = unselected_weights(
-            together, FINAL_BLOCKS, lambda orders, early=early: RULE.ends_alike(orders, early=early), rng
-        )
-        change = weighted_change(np.ones(together.shape[1]), np.exp(together[0]), weights)
-        holds = change.low_fraction <= changes[0] <= change.high_fraction
-        found.append([together[0, :blocks].mean(), weights @ together[0], final[0].mean(), holds])
-    return np.array(found).reshape(-1, 4)
+    for sd in sds:
+        after = After(log_ratios_of(model, confirmations, sd, 31, blocks=rule.most + rule.final), rule.deviation)
+        ends = [after.ends(rule, sizes) for sizes in SIZES]
+        shares = [[each.has_gain(), each.has_change(), float(each.unasked.mean())] for each in ends]
+        found.append([[of_campaigns(one, n) for one in of_size] for of_size, n in zip(shares, SIZES, strict=True)])
+    largest: Values = np.max(found, axis=0).T
+    return largest
+
+
+def _changed(change: float, sd: float, confirmations: int, seed: int = 33) -> Values:
+    """Draws log-ratios of a throughput changed by this fraction and a p95 latency changed alike, to the good side."""
+    return log_ratios_of("normal", confirmations, sd, seed, (change, -change / (1 + change)))
 
 
 def main() -> None:
     """Prints the figures of docs/method.md."""
-    rng = np.random.default_rng(31)
-    found = unchanged(rng, 2000)
-    print(
-        f"of 2,000 unchanged campaigns {(found.mean | found.cv).sum()} show anything: a change of a mean "
-        f"{found.mean.sum()} (a gain of one {found.claimed.sum()}), of a CV {found.cv.sum()}",
-        flush=True,
-    )
-    for sd in (0.1, 0.2, 0.35):
-        print(f"\nblock SD {sd}: change of both means | claimed | blocks, median and mean | power of fixed {FIXED}")
-        for change in CHANGES:
-            log_ratios = normal_log_ratios(rng, 4000, (change, -change / (1 + change)), sd)
-            ends = ends_of(log_ratios)
-            powers = " ".join(f"{fixed_power(log_ratios, blocks):4.0%}" for blocks in FIXED)
-            blocks = f"{np.median(ends.blocks):3.0f} {ends.blocks.mean():5.1f}"
-            print(f"{change:5.0%} | {ends.claimed.mean():4.0%} | {blocks} | {powers}", flush=True)
-    print("\nharm of p95 beside +50 % throughput, block SD 0.2: comes into force | is shown")
-    for harm in (0.05, 0.1, 0.2, 0.5):
-        ends = ends_of(normal_log_ratios(rng, 4000, (0.5, harm), 0.2))
-        print(f"{harm:4.0%} | {ends.claimed.mean():5.1%} | {ends.harmed.mean():5.1%}", flush=True)
-    print("\nstated, both means better alike: change, block SD | claims | by the claim | weighted | final alone | held")
-    for change, sd in ((0.2, 0.2), (0.3, 0.2), (0.5, 0.35), (1.0, 0.35), (3.0, 0.35)):
-        found = stated(rng, 2000, (change, -change / (1 + change)), sd)
-        by_claim, weighted, final, holds = found.mean(axis=0)
-        spreads = " ".join(f"{each:.3f}" for each in found[:, 1:3].std(axis=0))
-        print(
-            f"{change:4.0%} {sd} | {len(found)} | {np.expm1(by_claim):5.1%} | {np.expm1(weighted):5.1%} | "
-            f"{np.expm1(final):5.1%} | {holds:5.1%} | SDs {spreads}",
-            flush=True,
+    for name, rule in CANDIDATES.items():
+        print(f"\n{name}: of unchanged campaigns of {SIZES} record sizes claim a gain | any change | in force unasked")
+        for model in MODELS:
+            shares = false_claims(model, rule, 20_000)
+            print(f"{model:34} | " + " | ".join(" ".join(f"{each:6.2%}" for each in row) for row in shares), flush=True)
+        print("change of both means, block SD: throughput is claimed | in force unasked | gain blocks, all blocks")
+        for sd in (*SDS, 0.5):
+            for change in (0.1, 0.2, 0.5, 1.0, 3.0):
+                ends = After(_changed(change, sd, 4000), rule.deviation).ends(rule, 5)
+                blocks = f"{ends.blocks.mean():4.1f}, {ends.all_blocks.mean():4.1f}"
+                print(
+                    f"{change:5.0%}, {sd:4} | {ends.better[:, 0].mean():5.1%} | {ends.unasked.mean():5.1%} | {blocks}"
+                )
+    print("\nharm of p95 beside +50 % throughput, block SD 0.2: in force unasked before | now | is shown now")
+    for harm in (0.05, 0.1, 0.11, 0.2, 0.5):
+        log_ratios = log_ratios_of("normal", 20_000, 0.2, 35, (0.5, harm))
+        before, now = (
+            After(log_ratios, rule.deviation).ends(rule, 5) for rule in (next(iter(CANDIDATES.values())), RULE)
         )
+        print(f"{harm:4.0%} | {before.unasked.mean():6.2%} | {now.unasked.mean():6.2%} | {now.worse[:, 1].mean():5.1%}")
+    print("\nstated, both means better alike: change, SD | offered | by its gain blocks | by all | interval misses")
+    for change, sd in ((0.1, 0.1), (0.2, 0.2), (0.3, 0.2), (0.5, 0.35), (1.0, 0.35), (3.0, 0.35)):
+        for rule in (RULE, replace(RULE, most=12, final=4)):
+            offered, stop, stated, missed = stated_by(change, sd, rule, 20_000)
+            blocks = f"{rule.most:2} {rule.final:2}"
+            print(f"{change:4.0%} {sd} {blocks} | {offered:4.0%} | {stop:6.1%} | {stated:6.1%} | {missed:.3%}")
+
+
+def stated_by(change: float, sd: float, rule: Rule, confirmations: int) -> tuple[float, float, float, float]:
+    """States the throughput of picks that were offered.
+
+    Returns:
+        Which share was offered after the gain blocks, the mean change by those, by all blocks, and the share of all
+        intervals that misses the true one.
+    """
+    after = After(_changed(change, sd, confirmations), rule.deviation)
+    at_stop, ends = (after.ends(each, 5) for each in (replace(rule, at_the_stop=True), rule))
+    offered = at_stop.better.any(axis=1)
+    by_gain_blocks = after.means[np.arange(confirmations), 0, ends.blocks - 1]
+    missed = np.abs(ends.mean[:, 0] - np.log1p(change)) > ends.half_width[:, 0]
+    stated = [float(np.expm1(each[offered].mean())) for each in (by_gain_blocks, ends.mean[:, 0])]
+    return float(offered.mean()), stated[0], stated[1], float(missed.mean())
 
 
 if __name__ == "__main__":

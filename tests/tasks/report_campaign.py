@@ -113,8 +113,7 @@ def _measure(campaign: Campaign, case: str, recorded: list[Repetition]) -> None:
     ]
     for repetition in noise:
         campaign.write_record(f"{keys.noise_repetitions(case)}{repetition.repetition_id}.json", repetition)
-    comparisons = len(PRODUCER.objective_names) * len(study.cases)
-    campaign.write_record(keys.noise(case), noise_report(study, case, noise, comparisons))
+    campaign.write_record(keys.noise(case), noise_report(study, case, noise))
 
 
 def write_troubles(campaign: Campaign, case: str, reason: str) -> None:
@@ -174,9 +173,7 @@ def _confirm(
     chosen = choose(study, candidates, choice)
     finalists = {study.baseline_id(), chosen.configuration_id}
     gain = _shuffled(recorded, finalists, "gain", rng) if len(finalists) > 1 else []
-    decision = decide(
-        study, case, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
-    )
+    decision = decide(study, case, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain)
     ends = [name for name in front if name.endswith(("_low", "_high"))]
     candidates = candidates.merge(front[["configuration_id", *ends]], on="configuration_id", how="left")
     campaign.write_table(keys.confirmation(case, "candidates.parquet"), candidates, CANDIDATE_INTERVAL_COLUMNS)

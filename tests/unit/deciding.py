@@ -61,7 +61,7 @@ def repetitions(
     ]
 
 
-def around(mean: float, spread: float = 0.05, blocks: int = 10, seed: int = 1) -> np.ndarray:
+def around(mean: float, spread: float = 0.03, blocks: int = 10, seed: int = 1) -> np.ndarray:
     values = np.random.default_rng(seed).normal(1.0, spread, blocks)
     return mean * values / values.mean()
 

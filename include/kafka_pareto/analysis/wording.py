@@ -26,7 +26,7 @@ def percent(fraction: float | None) -> str:
 
 
 def interval_text(gain: Gain) -> str:
-    """Returns the text of the 95 % interval of a change."""
+    """Returns the text of the interval of a change."""
     if gain.change_low_fraction is None or gain.change_high_fraction is None:
         return "-"
     return f"{_signed(gain.change_low_fraction)} to {_signed(gain.change_high_fraction)} %"

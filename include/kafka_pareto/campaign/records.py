@@ -261,9 +261,10 @@ class NoiseOfObjective(BaseModel):
 
     Attributes:
         value: The objective over all repetitions of the noise study.
-        noise_floor_fraction: Half of the 95 % interval of the change between two equal samples of `blocks` blocks.
-        minimum_detectable_effect_fraction: The change that `blocks` blocks find with 80 % power at 5 % after Holm.
-        blocks_for_wanted_effect: Blocks that it takes to find the wanted effect; None beyond 100,000.
+        noise_floor_fraction: Half of the interval of the change between two equal samples of `blocks` blocks; the
+            intervals of all objectives and cases hold together at 95 %. None where there are too few blocks for any.
+        minimum_detectable_effect_fraction: The change that `blocks` blocks show with 80 % power.
+        blocks_for_wanted_effect: Blocks that it takes to show the wanted effect; None beyond 100,000.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

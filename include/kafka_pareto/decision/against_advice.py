@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.harm import Harm
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import choose
-from kafka_pareto.decision.comparing import gains_over, harm_over
+from kafka_pareto.decision.comparing import gains_over
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
@@ -26,28 +24,26 @@ class AgainstAdvice(BaseModel):
         titles: Who advises it.
         configuration: The values of its factors.
         properties: What the producer is told.
-        gains: The pick's means against it, in the gain and final blocks that have both; not adjusted. Empty where the
-            pick is that advice.
-        harm: By how much each mean of the pick may be worse.
+        gains: The pick's means against it, in the gain and final blocks that have both. Empty where the pick is that
+            advice.
         in_place_of: The values of the factors of the choice blocks' pick, where that was worse, and the advice became
-            the pick in its place. Gains and harm are that one's.
+            the pick in its place. The gains are that one's.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # As stored gains of earlier releases, it may hold what the intervals say by now.
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     configuration_id: str
     titles: list[str]
     configuration: dict[str, FactorValue]
     properties: dict[str, PropertyValue]
     gains: list[Gain] = []
-    harm: list[Harm] = []
     in_place_of: dict[str, FactorValue] | None = None
 
     def is_better(self, margin_fraction: float) -> bool:
         """Tells whether the pick is shown to be worse, maybe by more than the margin, and better in no mean."""
-        worse = [each.is_shown() and not each.is_excluded(margin_fraction) for each in self.harm]
-        better = [each.worst_fraction is not None and each.worst_fraction < 0 for each in self.harm]
-        return any(worse) and not any(better)
+        worse = [gain.resolution == "worse" and gain.may_be_worse_by(margin_fraction) for gain in self.gains]
+        return any(worse) and all(gain.resolution != "better" for gain in self.gains)
 
 
 def best_advice(
@@ -75,7 +71,6 @@ def against_advice(
     configuration: dict[str, FactorValue],
     titles: Sequence[str],
     repetitions: Sequence[Repetition],
-    rng: np.random.Generator,
 ) -> AgainstAdvice:
     """Compares the pick's means with the best advice's, in fresh blocks that hold both."""
     is_another = advice_id != pick_id
@@ -84,6 +79,5 @@ def against_advice(
         titles=list(titles),
         configuration=configuration,
         properties=study.properties(configuration),
-        gains=gains_over(study, advice_id, pick_id, repetitions, study.means, rng) if is_another else [],
-        harm=harm_over(study, advice_id, pick_id, repetitions) if is_another else [],
+        gains=gains_over(study, advice_id, pick_id, repetitions, study.means) if is_another else [],
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.analysis.harm import failing_more_p_value, largest_failure_fraction
+from kafka_pareto.analysis.failures import failing_more_p_value, largest_failure_fraction
 from kafka_pareto.campaign.records import Repetition
 
 
@@ -18,7 +18,7 @@ class Counts(BaseModel):
         lost_records: Those that lost or duplicated records.
         failed: Those that failed. A failure counts unless the configuration cannot have caused it.
         repeated: Valid ones that needed more than one attempt, for a cause that the configuration cannot have.
-        generator_bound: Valid ones of the gain blocks in which the load tool, not Kafka, set the pace.
+        generator_bound: Valid ones of the fresh blocks in which the load tool, not Kafka, set the pace.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

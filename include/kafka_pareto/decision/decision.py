@@ -10,7 +10,6 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
-from kafka_pareto.analysis.harm import Harm
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
@@ -64,18 +63,13 @@ class Decision(Record):
         in_force_limits_missed: The same of what is in force.
         wanted_effect_fraction: The smallest change that matters, as the study states it; less is no difference.
         harm_margin_fraction: By how much a mean may be worse, as the study states it.
-        gains: The pick against the reference in the gain blocks: what is claimed, and by which test.
-        stated_gains: The same in the final blocks, which no claim was made on: what is promised. Of sequential blocks
-            it is of all, weighted. Empty without a claim, and in decisions from before there were such blocks.
-        gains_over_baseline: The pick against the baseline in the final blocks, or in the gain blocks where there are no
-            final ones; of sequential blocks in all of them, unweighted. Empty where the baseline is the reference, or
-            the pick.
-        harm: Of each mean how much worse it may be, from gain blocks and final blocks together.
-        harm_over_baseline: The same against the baseline, where that is neither the reference nor the pick: several
-            versions, each a little worse in one mean, must not add up.
-        blocks_used: Gain blocks in which both the pick and the reference gave a valid repetition.
+        gains: The pick against the reference in all fresh blocks. Everything that is claimed is read off their
+            intervals.
+        gains_over_baseline: The pick against the baseline in the same blocks. Empty where that is the reference, or
+            the pick. Several versions, each a little worse in one mean, must not add up.
+        blocks_used: Fresh blocks in which both the pick and the reference gave a valid repetition.
+        final_blocks: How many of them were measured after the gain blocks had shown something.
         stopping: Whether the gain blocks were `fixed`, or `sequential`: until they answered.
-        cases_compared: Where they were sequential, the cases that share the level of the claims.
         advice: How the pick stands against the best of what others advise; None where nothing is advised, or none of
             it was in the fresh blocks.
         states_durability: Whether the card states the names of durabilities, as the driver declares.
@@ -112,14 +106,11 @@ class Decision(Record):
     wanted_effect_fraction: float
     harm_margin_fraction: float
     gains: list[Gain]
-    stated_gains: list[Gain] = Field(default_factory=list)
     gains_over_baseline: list[Gain] = Field(default_factory=list)
-    harm: list[Harm]
-    harm_over_baseline: list[Harm] = Field(default_factory=list)
     blocks_used: int
+    final_blocks: int = 0
     minimum_blocks: int
     stopping: Literal["fixed", "sequential"] = "fixed"
-    cases_compared: int = 1
     advice: AgainstAdvice | None = None
     holds_for: str = ""
     other_study: str = ""
@@ -151,14 +142,14 @@ class Decision(Record):
 
     @property
     def no_difference(self) -> bool:
-        """Returns whether no mean differs by as much as matters."""
-        return bool(self.gains) and all(gain.resolution == "no difference shown" for gain in self.main_gains)
+        """Returns whether no mean differs by more than matters."""
+        return bool(self.gains) and all(gain.lies_within(self.wanted_effect_fraction) for gain in self.main_gains)
 
     @property
     def is_answered(self) -> bool:
         """Returns whether sequential blocks may end: better without harm, worse, or no difference that matters.
 
-        What would go to a person may still be told by more blocks, and so may a gain of CVs alone: their bootstrap is
+        What would go to a person may still be told by more blocks, and so may a gain of CVs alone: their interval is
         not meant to be looked at after every block.
         """
         if self.verdict == "recommended":
@@ -168,8 +159,14 @@ class Decision(Record):
         return self.verdict in ("keep_harmed", "keep_lost_records", "keep_failed_more")
 
     @property
+    def shows_a_change(self) -> bool:
+        """Returns whether a mean is claimed to be better or worse, which final blocks have to bear out."""
+        changed = any(gain.resolution in ("better", "worse") for gain in self.main_gains)
+        return self.offered or (changed and self.verdict in ("keep_harmed", "keep_no_gain"))
+
+    @property
     def has_enough_blocks(self) -> bool:
-        """Returns whether the gain blocks are as many as the study asks for a claim."""
+        """Returns whether the blocks are as many as the study asks for a claim."""
         return self.blocks_used >= self.minimum_blocks
 
     @property
@@ -209,11 +206,6 @@ class Decision(Record):
         return bool(broken) or not found.durability_accepted or self.reference_counts.lost_records > 0
 
     @property
-    def shown_gains(self) -> list[Gain]:
-        """Returns what a reader is told of the pick: the stated gains, or the claims where nothing is stated."""
-        return self.stated_gains or self.gains
-
-    @property
     def main_gains(self) -> list[Gain]:
         """Returns the gains in the means, of which none may be harmed."""
         return [gain for gain in self.gains if not objective_named(gain.objective).spread_of]
@@ -231,29 +223,21 @@ class Decision(Record):
         return [gain.objective for gain in self.wanted_gains if gain.resolution == "better"]
 
     @property
-    def harm_not_excluded(self) -> list[Harm]:
-        """Returns the means that may be worse by more than the margin.
-
-        One that was claimed to be better is not among them, unless all blocks together say the contrary.
-        """
-        better = {
-            each.objective
-            for each in self.harm
-            if each.objective in self.better and each.worse_fraction is not None and each.worse_fraction < 0
-        }
-        doubtful = [each for each in self.harm if not each.is_excluded(self.harm_margin_fraction)]
-        return [each for each in doubtful if each.objective not in better]
+    def harm_not_excluded(self) -> list[Gain]:
+        """Returns the means that may be worse by more than the margin."""
+        return [gain for gain in self.main_gains if gain.may_be_worse_by(self.harm_margin_fraction)]
 
     @property
-    def harm_over_baseline_not_excluded(self) -> list[Harm]:
+    def harm_over_baseline_not_excluded(self) -> list[Gain]:
         """Returns the means that may be worse than the baseline's by more than the margin."""
-        return [each for each in self.harm_over_baseline if not each.is_excluded(self.harm_margin_fraction)]
+        means = {gain.objective for gain in self.main_gains}
+        found = [gain for gain in self.gains_over_baseline if gain.objective in means]
+        return [gain for gain in found if gain.may_be_worse_by(self.harm_margin_fraction)]
 
     @property
     def harmed(self) -> list[ObjectiveName]:
         """Names the means that are shown to be worse, and may be so by more than the margin."""
-        worse = {gain.objective for gain in self.gains if gain.resolution == "worse"}
-        return [each.objective for each in self.harm_not_excluded if each.is_shown() or each.objective in worse]
+        return [gain.objective for gain in self.harm_not_excluded if gain.resolution == "worse"]
 
     @property
     def unjudged(self) -> list[ObjectiveName]:

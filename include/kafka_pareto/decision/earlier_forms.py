@@ -1,7 +1,7 @@
 """Decisions as earlier releases stored them.
 
 Schema version 3 held sentences, and said `tentative` of the pick. Early decisions of version 4 knew only the baseline,
-counted in single keys, and did not judge harm by itself.
+and counted in single keys.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kafka_pareto.study.driver import is_maximised, objective_named
+from kafka_pareto.study.driver import objective_named
 from kafka_pareto.study.objectives import Limit
 
 _RENAMED = {
@@ -30,7 +30,7 @@ def decision_of_earlier_form(found: Any) -> Any:
     """Says a stored decision as today's; everything else is returned as it is.
 
     The sentences of version 3 are left out: they follow from what else it holds. Of a missed limit the value is the
-    gain's, or as many of its digits as the text had. The harm is read off the gains' 95 % intervals.
+    gain's, or as many of its digits as the text had.
 
     Raises:
         ValueError: If it is damaged.
@@ -40,7 +40,7 @@ def decision_of_earlier_form(found: Any) -> Any:
     try:
         if "tentative_configuration_id" in found:
             found = _of_version_3(found)
-        return _before_harm(found) if "repetitions_failed" in found else found
+        return _before_counts(found) if "repetitions_failed" in found else found
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"is no decision of an earlier release: {type(error).__name__}: {error}") from error
 
@@ -53,7 +53,7 @@ def _of_version_3(found: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _before_harm(found: dict[str, Any]) -> dict[str, Any]:
+def _before_counts(found: dict[str, Any]) -> dict[str, Any]:
     said = {**found, "verdict": found["verdict"].replace("keep_baseline_", "keep_")}
     means = [gain for gain in found["gains"] if not objective_named(gain["objective"]).spread_of]
     if said["verdict"] == "keep_no_gain" and any(gain["resolution"] == "worse" for gain in means):
@@ -62,23 +62,7 @@ def _before_harm(found: dict[str, Any]) -> dict[str, Any]:
         counted = {name: said.pop(f"{prefix}{stored}") for name, stored in _COUNTED.items()}
         said[side] = {"repetitions": None, **counted}
     said["harm_margin_fraction"] = found["wanted_effect_fraction"]
-    said["harm"] = [_harm(gain, found["blocks_used"]) for gain in means]
     return said
-
-
-def _harm(gain: dict[str, Any], blocks: int) -> dict[str, Any]:
-    sign = -1 if is_maximised(gain["objective"]) else 1
-    low, high = gain["change_low_fraction"], gain["change_high_fraction"]
-    ends = [] if low is None or high is None else [sign * low, sign * high]
-    estimate = gain["change_fraction"]
-    return {
-        "objective": gain["objective"],
-        "worse_fraction": None if estimate is None else sign * estimate,
-        "worst_fraction": max(ends, default=None),
-        "best_fraction": min(ends, default=None),
-        "confidence": 0.95,
-        "blocks": blocks,
-    }
 
 
 def _missed_limit(text: str, values: dict[str, float | None]) -> dict[str, Any]:

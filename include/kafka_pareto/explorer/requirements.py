@@ -105,7 +105,7 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
     fresh = confirmed.copy()
     if decision is None:
         return fresh
-    for gain in decision.shown_gains:
+    for gain in decision.gains:
         for configuration_id, value in (
             (decision.pick_configuration_id, gain.candidate_value),
             (decision.reference_configuration_id, gain.reference_value),

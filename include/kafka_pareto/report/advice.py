@@ -32,7 +32,7 @@ def advice_of(decision: Decision) -> list[str]:
         words = configuration_words(advice.in_place_of, ", ")
         return [f"what was tested is advised by {told}. What the search had picked ({words}) was worse: {changes}."]
     margin = decision.harm_margin_fraction
-    open_means = [label_of(each.objective) for each in advice.harm if not each.is_excluded(margin)]
+    open_means = [label_of(gain.objective) for gain in advice.gains if gain.may_be_worse_by(margin)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
     return [f"against the best advice, {told}: {changes}; {may_be_worse} worse by more than {margin:.0%}."]
 

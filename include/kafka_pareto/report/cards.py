@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.noise_study import MOST_BLOCKS
-from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
+from kafka_pareto.analysis.paired_tests import CONFIDENCE
+from kafka_pareto.analysis.sequential import MOST_BLOCKS
+from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, percent, value_text
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, DurabilityName, PropertyValue
@@ -30,7 +31,7 @@ PROMISES: dict[str, str] = {
 
 
 class Cards(Record):
-    """All decisions of a campaign, with Holm's adjustment over all record sizes; `contexts` in the same order."""
+    """All decisions of a campaign; `contexts` in the same order."""
 
     study: str
     campaign: str
@@ -63,21 +64,22 @@ def _durability_rows(decision: Decision, cells: Sequence[str]) -> list[Row]:
 
 
 def gain_rows(decision: Decision) -> list[Row]:
-    """Header and one row per objective: both values, the change with its 95 % interval, and what was claimed."""
-    header = ("Measured", reference_label(decision), standing(decision), "change", "95 % interval", "shown", "Holm p")
-    return [
-        header,
-        *(
-            (*_change_row(gain), gain.resolution.removesuffix(" shown"), p_text(gain.p_value_holm))
-            for gain in decision.shown_gains
-        ),
-    ]
+    """Header and one row per objective: both values, the change with its interval, and what that shows."""
+    interval = interval_label(decision.gains)
+    header = ("Measured", reference_label(decision), standing(decision), "change", interval, "shown")
+    return [header, *((*_change_row(gain), gain.resolution.removesuffix(" shown")) for gain in decision.gains)]
 
 
 def baseline_gain_rows(decision: Decision) -> list[Row]:
-    """The same against the baseline, where that is not in force; it tests nothing."""
-    header = ("Over the baseline", "baseline", standing(decision), "change", "95 % interval")
-    return [header, *map(_change_row, decision.gains_over_baseline)] if decision.gains_over_baseline else []
+    """The same against the baseline, where that is not in force."""
+    gains = decision.gains_over_baseline
+    header = ("Over the baseline", "baseline", standing(decision), "change", interval_label(gains))
+    return [header, *map(_change_row, gains)] if gains else []
+
+
+def interval_label(gains: Sequence[Gain]) -> str:
+    """Returns the heading of the intervals; earlier releases stored such as hold one at a time."""
+    return "joint 95 % interval" if any(gain.confidence > CONFIDENCE for gain in gains) else "95 % interval"
 
 
 def warnings_of(decision: Decision) -> list[str]:
@@ -99,10 +101,10 @@ def warnings_of(decision: Decision) -> list[str]:
     if decision.offered:
         warnings += [
             f"{label_of(gain.objective)} is not resolved: its change may lie anywhere from {interval_text(gain)}."
-            for gain in decision.shown_gains
+            for gain in decision.gains
             if not objective_named(gain.objective).spread_of
             and gain.resolution == "not resolved"
-            and _may_be_worse(gain)
+            and gain.change_low_fraction is not None
         ]
     for whose, counts in _sides(decision):
         if counts.generator_bound:
@@ -111,13 +113,6 @@ def warnings_of(decision: Decision) -> list[str]:
                 f"pace of {whose}: that is what the tool can do, Kafka may do better."
             )
     return warnings
-
-
-def _may_be_worse(gain: Gain) -> bool:
-    """Tells whether the bad end of the interval is a change for the worse."""
-    if gain.change_low_fraction is None or gain.change_high_fraction is None:
-        return False
-    return gain.change_low_fraction < 0 if is_maximised(gain.objective) else gain.change_high_fraction > 0
 
 
 def _weaker(decision: Decision, durability: DurabilityName) -> list[str]:
@@ -188,21 +183,15 @@ def notes_of(decision: Decision) -> list[str]:
 
 
 def _on_blocks(decision: Decision) -> list[str]:
-    """Says which blocks claim, which state, and what does not count."""
+    """Says which blocks the intervals are from, what they hold for, and what does not count."""
     notes = []
-    if decision.stated_gains and decision.stopping == "sequential":
+    if decision.gains and decision.gains[0].confidence > CONFIDENCE:
+        final = f" and {decision.final_blocks} final" if decision.final_blocks else ""
         notes.append(
-            f"the claims are from {decision.blocks_used} gain blocks, which ended once they had answered or were used "
-            f"up; values, changes and intervals are from these and {_final_blocks(decision)} later ones, weighted so "
-            "that neither the early end nor the claim flatters them."
+            f"better and worse are read off the intervals: one that excludes no change. They are from all "
+            f"{decision.blocks_used - decision.final_blocks} gain{final} blocks, hold at whichever block the "
+            f"measuring ended, and at all objectives and cases of the campaign together with 95 % confidence."
         )
-    elif decision.stated_gains:
-        notes.append(
-            f"the claims are from {decision.blocks_used} gain blocks; values, changes and intervals are from "
-            f"{_final_blocks(decision)} later ones, which no claim was made on."
-        )
-    elif decision.better:
-        notes.append("values and changes are from the blocks that the claims were made on, which flatters them.")
     if decision.in_force_left_out:
         notes.append(
             f"version {decision.newest_version} is in force, and does not count here: "
@@ -212,12 +201,14 @@ def _on_blocks(decision: Decision) -> list[str]:
 
 
 def unresolved_of(decision: Decision) -> list[str]:
-    """Lists what the gain blocks could not tell, and how many would; empty if they are too few for any claim."""
+    """Lists what the blocks could not tell, and how many would; empty if they are fewer than the study asks for."""
     unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
     if not decision.has_enough_blocks or not unresolved:
         return []
-    seen = [gain for gain in unresolved if gain.change_low_fraction is not None]
-    unseen = [label_of(gain.objective) for gain in unresolved if gain.change_low_fraction is None]
+    # Earlier releases stored decisions before anybody had asked how many blocks would tell.
+    unresolved = [gain for gain in unresolved if gain.confidence > CONFIDENCE or gain.blocks_to_tell is not None]
+    seen = [gain for gain in unresolved if gain.change_low_fraction is not None or gain.blocks_to_tell is not None]
+    unseen = [label_of(gain.objective) for gain in unresolved if gain not in seen]
     told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in seen)
     blocks = f"{decision.blocks_used} blocks"
     return [
@@ -235,14 +226,8 @@ def evidence_of(decision: Decision, campaign: str) -> str:
         f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.reference_repetition_ids)
     )
     asked = f"the study asks for {decision.minimum_blocks}{' or more' if decision.stopping == 'sequential' else ''}"
-    later = f", then {_final_blocks(decision)} final ones" if decision.stated_gains else ""
+    later = f", {decision.final_blocks} of them final" if decision.final_blocks else ""
     return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}){later}; repetitions {ranges}."
-
-
-def _final_blocks(decision: Decision) -> int:
-    """Returns how many final blocks state the gains; sequential ones are stated from the gain blocks, too."""
-    stated = max(len(gain.candidate_repetition_ids) for gain in decision.stated_gains)
-    return stated - decision.blocks_used if decision.stopping == "sequential" else stated
 
 
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:

@@ -101,6 +101,6 @@ def _of_case(decision: Decision) -> CaseOutcome:
                 change_high_fraction=gain.change_high_fraction,
                 resolution=gain.resolution,
             )
-            for gain in decision.shown_gains
+            for gain in decision.gains
         ],
     )

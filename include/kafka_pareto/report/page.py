@@ -12,8 +12,8 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
-from kafka_pareto.analysis.wording import joined, p_text, role_text, value_text
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.analysis.wording import joined, role_text, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables, published_tables
 from kafka_pareto.report.advice import advice_rows, advice_sources
@@ -71,7 +71,6 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         case_words=evidence.study.declaration.case_words,
         settings_word=evidence.study.declaration.settings_word,
         settings_file=evidence.study.declaration.settings_file,
-        significance=SIGNIFICANCE,
         wanted=evidence.study.confirmation.wanted_effect_fraction,
     )
     return page.encode()
@@ -119,20 +118,15 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
         **dict(parts),
         "decision": decision,
         "reason": reason_of(decision),
-        "tests": [_tests(gain) for gain in decision.gains],
+        "effect_sizes": [_effect_sizes(gain) for gain in decision.gains],
         "properties": properties_text(decision, evidence.study, evidence.keys.campaign, evidence.measured_on(case)),
         "repetitions": _repetition_ids(evidence, decision),
     }
 
 
-def _tests(gain: Gain) -> dict[str, str]:
+def _effect_sizes(gain: Gain) -> dict[str, str]:
     return {
         "label": label_of(gain.objective),
-        "method": gain.method,
-        "p": p_text(gain.p_value),
-        "holm": p_text(gain.p_value_holm),
-        "welch": p_text(gain.welch_p_value),
-        "mann_whitney": p_text(gain.mann_whitney_p_value),
         "hedges_g": _number(gain.hedges_g),
         "cliffs_delta": _number(gain.cliffs_delta),
     }
@@ -145,11 +139,6 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
         groups.append({"of": "Gains: the pick, fresh blocks", "ids": gain.candidate_repetition_ids})
         in_force = "what is in force" if decision.in_force else "the baseline"
         groups.append({"of": f"Gains: {in_force}, fresh blocks", "ids": gain.reference_repetition_ids})
-    if decision.stated_gains:
-        stated = decision.stated_gains[0]
-        ids = [*stated.candidate_repetition_ids, *stated.reference_repetition_ids]
-        blocks = "gain and final blocks" if decision.stopping == "sequential" else "final blocks"
-        groups.append({"of": f"Stated: both, {blocks}", "ids": ids})
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.case == decision.case]):
         words = configuration_words({name: row[name] for name in evidence.study.factors})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.harm import Harm
 from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision, Verdict
@@ -88,12 +87,12 @@ def rules_broken(decision: Decision) -> str:
     return f"Version {found.version}, which is in force, does not keep {joined(broken)}."
 
 
-def harm_text(harm: Harm, than: str = "") -> str:
+def harm_text(gain: Gain, than: str = "") -> str:
     """Says how much worse a mean may be."""
-    label = label_of(harm.objective)
-    if harm.worst_fraction is None:
+    label = label_of(gain.objective)
+    if gain.worst_fraction is None:
         return f"what becomes of {label} cannot be judged"
-    return f"{label} may be worse{than} by up to {harm.worst_fraction:.0%}"
+    return f"{label} may be worse{than} by up to {gain.worst_fraction:.0%}"
 
 
 def given_up(decision: Decision) -> list[str]:
@@ -104,7 +103,7 @@ def given_up(decision: Decision) -> list[str]:
         sentences.append(f"durability: {decision.pick_durability} instead of {promised}")
     if decision.weaker_than_baseline:
         sentences.append(f"durability: {decision.pick_durability} instead of {decision.baseline_durability}")
-    for gain in decision.shown_gains:
+    for gain in decision.gains:
         if gain.resolution == "worse":
             change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
             sentences.append(f"{label_of(gain.objective)} is worse{change}")
@@ -159,9 +158,8 @@ def harm_sentences(decision: Decision) -> str:
         (decision.harm_over_baseline_not_excluded, " than the baseline's"),
     ):
         if doubtful:
-            blocks = max(each.blocks for each in doubtful)
             texts = joined(harm_text(each, than) for each in doubtful)
-            said.append(f"After {blocks} blocks {texts}, where the study tolerates {margin}.")
+            said.append(f"After {decision.blocks_used} blocks {texts}, where the study tolerates {margin}.")
     if decision.fails_more:
         said.append(f"{_failures(decision)}; that may be chance.")
     return " ".join(said)

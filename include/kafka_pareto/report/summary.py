@@ -29,7 +29,7 @@ def overview(decisions: Sequence[Decision], objectives: Sequence[ObjectiveName])
     """Returns a line for each case, with a cell for each of the objectives."""
     rows = []
     for decision in decisions:
-        gains = {gain.objective: gain for gain in decision.shown_gains}
+        gains = {gain.objective: gain for gain in decision.gains}
         cells = [_cell(gains.get(objective)) for objective in objectives]
         rows.append(OverviewRow(decision.case, headline_of(decision), decision.offered, cells))
     return rows
@@ -89,7 +89,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
         better = [
             gain.change_fraction
             for decision in changed
-            for gain in decision.shown_gains
+            for gain in decision.gains
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:

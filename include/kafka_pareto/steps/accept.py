@@ -182,7 +182,7 @@ def _next_version(
         driver=study.driver,
         campaign=keys.campaign,
         compared_with_version=decision.in_force.version if decision.in_force else None,
-        gains=decision.shown_gains if is_the_pick else [],
+        gains=decision.gains if is_the_pick else [],
         gains_over_baseline=decision.gains_over_baseline if is_the_pick else [],
         fingerprint=campaign.read_record(keys.fingerprint(decision.case), Fingerprint),
         accepted_by=wanted.by,

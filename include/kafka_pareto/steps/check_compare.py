@@ -9,8 +9,8 @@ from typing import get_args
 from pydantic import JsonValue
 
 from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between
+from kafka_pareto.analysis.failures import failing_more_p_value
 from kafka_pareto.analysis.gains import SIGNIFICANCE
-from kafka_pareto.analysis.harm import failing_more_p_value
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest

@@ -1,7 +1,7 @@
 """Step `confirm`: points of the front on the real cluster, in blocks with what is in force and the baseline.
 
-The choice is made on one set of blocks, the claim on fresh ones, and what the pick brings is stated from later ones, so
-that no selection's luck is counted.
+The choice is made on one set of blocks, and everything that is claimed of it on fresh ones, so that the choice's luck
+is not counted. What the first of them show, final ones have to bear out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.trials import summarise_trials
@@ -32,7 +31,6 @@ from kafka_pareto.measurement.phase import Block, MeasurementPhase, Race
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.found_in_force import found_in_force
-from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
 
@@ -147,7 +145,6 @@ class _Confirming:
             gain_repetitions=gain,
             final_repetitions=final,
             found=self._found,
-            rng=self._rng(),
         )
 
     def _beside_advice(
@@ -156,7 +153,7 @@ class _Confirming:
         if advice_id is None:
             return None
         advice = advice_id, self._factors_of(advice_id), self._advised[advice_id]
-        return against_advice(self._study, choice.configuration_id, *advice, repetitions, self._rng())
+        return against_advice(self._study, choice.configuration_id, *advice, repetitions)
 
     def _finalists(self, choice: Choice, advice_id: str | None) -> list[Candidate]:
         wanted = choice.configuration_id, advice_id
@@ -165,9 +162,6 @@ class _Confirming:
     def _factors_of(self, configuration_id: str) -> dict[str, FactorValue]:
         in_play = [*self._always, *self._others]
         return next(each.configuration for each in in_play if each.configuration_id == configuration_id)
-
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng([self._study.seed, case_seed(self._case)])
 
 
 def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:

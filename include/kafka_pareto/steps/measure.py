@@ -63,9 +63,7 @@ def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[st
         seed=study.seed,
     )
     measured = measurer.measure(MeasurementPhase(planned, RepetitionStore(campaign, prefix)))
-    # One comparison for each objective at each record size: what the decision is corrected for.
-    comparisons = len(study.objective_names) * len(study.cases)
-    report = noise_report(campaign.tune, case, measured, comparisons)
+    report = noise_report(campaign.tune, case, measured)
     for line in noise_lines(report):
         log.info("%s", line)
     return [prefix, campaign.write_record(keys.noise(case), report)]

@@ -19,7 +19,6 @@ from kafka_pareto.campaign.tables import (
     TRIAL_COLUMNS,
     rejected_columns,
 )
-from kafka_pareto.decision.decide import adjust_across_cases, with_blocks_to_tell
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report.card_context import card_context
@@ -123,8 +122,7 @@ def _notice(cards: Cards, driver: Driver) -> Notice:
 def _read(campaign: Campaign) -> Evidence:
     study, keys, last_round = campaign.tune, campaign.keys, campaign.last_round()
     cases = study.cases
-    stored = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
-    decisions = with_blocks_to_tell(adjust_across_cases(stored))
+    decisions = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
     repetitions = {decision.case: _repetitions(campaign, decision) for decision in decisions}
     design = {case: _measured(campaign, case, last_round) for case in cases}
     rounds = _rounds(campaign, last_round)

@@ -98,7 +98,7 @@ class Confirmation(Section):
     is `sequential` or `fixed`. `sequential`: after each block from `minimum_blocks` on it is asked whether the pick
     is better and does no harm, is worse, or makes no difference that matters; the first answer ends the blocks, and
     `gain_blocks` are the most. `fixed`: there are `gain_blocks`, and one answer. After a claim, `final_blocks` more
-    state what the pick brings. If in `fixed` they cannot tell whether it harms a mean by more than
+    have to bear it out. If in `fixed` all cannot tell whether the pick harms a mean by more than
     `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow. What cannot be told in the end, a
     person is asked. `choose_by` picks among the measured points that keep the study's limits: `balanced_gain` by
     the product of the gains in throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV,
@@ -156,12 +156,6 @@ class Confirmation(Section):
     def harm_margin(self) -> float:
         """Returns by how much a mean may be worse at most."""
         return self.wanted_effect_fraction if self.harm_margin_fraction is None else self.harm_margin_fraction
-
-    def harm_looks(self) -> int | None:
-        """Returns how often harm may be judged: after the final blocks and after those that follow; None: always."""
-        if self.is_sequential:
-            return None
-        return 2 if self.more_blocks else 1
 
     @property
     def can_claim(self) -> bool:

@@ -7,144 +7,169 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from kafka_pareto.analysis.sequential import (
-    after_each_block,
-    change_at_any_stop,
-    half_widths,
-    least_sd,
-    log_e_values,
-    unselected_weights,
-    weighted_change,
+    blocks_to_answer,
+    blocks_to_show,
+    fewest_blocks,
+    half_width,
+    least_change_shown,
+    log_ratio_of_cvs,
+    log_ratio_of_means,
+    mean_and_sd,
 )
+from kafka_pareto.analysis.trials import coefficient_of_variation
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error")]
 
 RNG = np.random.default_rng(5)
 
 
-def test_mean_and_deviation_after_each_block_are_those_of_the_blocks_so_far() -> None:
-    values = RNG.normal(3, 0.5, (2, 7))
-    means, sds = after_each_block(values)
-    for blocks in range(2, 8):
-        assert means[:, blocks - 1] == pytest.approx(values[:, :blocks].mean(axis=1))
-        assert sds[:, blocks - 1] == pytest.approx(values[:, :blocks].std(axis=1, ddof=1))
-    assert np.isinf(sds[:, 0]).all()
+@pytest.mark.parametrize("blocks", [2, 3, 4, 5, 9])
+def test_the_deviation_is_the_larger_one_of_blocks_and_of_pairs_of_neighbours(blocks: int) -> None:
+    values = RNG.normal(3, 0.5, (200, blocks))
+    means, sds = mean_and_sd(values)
+    assert means == pytest.approx(values.mean(axis=1))
+    plain = values.std(axis=1, ddof=1)
+    if blocks < 4:
+        assert sds == pytest.approx(plain)
+        return
+    pairs = [values[:, at : at + 2].mean(axis=1) for at in range(blocks % 2, blocks, 2)]
+    of_pairs = np.sqrt(2) * np.std(pairs, axis=0, ddof=1)
+    assert sds == pytest.approx(np.maximum(plain, of_pairs))
+    assert 0 < np.mean(of_pairs > plain) < 1
 
 
-def test_the_evidence_is_the_ratio_of_students_likelihoods_averaged_over_the_expected_effects() -> None:
-    values = RNG.normal(0.4, 0.3, 6)
-    t, blocks = stats.ttest_1samp(values, 0.0).statistic, 6
+def test_neighbours_that_are_alike_widen_the_deviation_and_independent_ones_hardly() -> None:
+    steps = RNG.normal(0, 1, (2000, 30))
+    alike = steps.copy()
+    for block in range(1, 30):
+        alike[:, block] = 0.5 * alike[:, block - 1] + np.sqrt(0.75) * steps[:, block]
+    independent, tied = (np.median(mean_and_sd(each)[1]) for each in (steps, alike))
+    assert independent == pytest.approx(1.0, abs=0.1)
+    assert tied > independent + 0.1
+
+
+def test_the_interval_holds_the_means_that_students_likelihoods_do_not_refute() -> None:
+    values, blocks, level = RNG.normal(0.4, 0.3, 6), 6, 0.01
+    sd = values.std(ddof=1)
+    edge = values.mean() - sd * float(half_width(blocks, level))
+    t = stats.ttest_1samp(values, edge).statistic
 
     def weighed(effect: float) -> float:
         likelihood = stats.nct.pdf(t, blocks - 1, np.sqrt(blocks) * effect)
-        return float(likelihood * stats.norm.pdf(effect, scale=3.0))
+        return float(likelihood * stats.norm.pdf(effect, scale=2.0))
 
-    averaged = integrate.quad(weighed, -15, 15, points=[0.5, 1.5], limit=200)[0] / stats.t.pdf(t, blocks - 1)
-    assert np.exp(log_e_values(*after_each_block(values))[-1]) == pytest.approx(averaged, rel=1e-6)
-
-
-@pytest.mark.parametrize("level", [0.05, 0.0025])
-def test_the_interval_holds_the_means_that_the_evidence_does_not_refute(level: float) -> None:
-    values = RNG.normal(0.4, 0.3, 9)
-    means, sds = after_each_block(values)
-    widths = half_widths(sds, level)
-    for blocks in range(1, 10):
-        if not np.isfinite(widths[blocks - 1]):
-            continue
-        edge = means[blocks - 1] - widths[blocks - 1]
-        at_edge = log_e_values(*after_each_block(values - edge))[blocks - 1]
-        assert at_edge == pytest.approx(-np.log(level), rel=1e-6)
-    assert np.isfinite(widths[-1])
+    averaged = integrate.quad(weighed, -15, 15, points=[0.5, 1.5, 3.0], limit=400)[0] / stats.t.pdf(t, blocks - 1)
+    assert averaged == pytest.approx(1 / level, rel=1e-5)
 
 
 def test_equals_are_hardly_ever_told_apart_however_often_one_looks() -> None:
     looks = RNG.normal(0, 1, (4000, 100))
-    means, sds = after_each_block(looks)
-    ever = (np.abs(means) > half_widths(sds)).any(axis=1)
+    ever, ever_by_t = np.zeros(4000, dtype=bool), np.zeros(4000, dtype=bool)
+    for blocks in range(2, 101):
+        mean, sd = mean_and_sd(looks[:, :blocks])
+        ever |= np.abs(mean) > sd * half_width(blocks, 0.05)
+        # A test that is meant to be looked at once errs in far more.
+        t = mean / looks[:, :blocks].std(axis=1, ddof=1) * np.sqrt(blocks)
+        ever_by_t |= np.abs(t) > stats.t.isf(0.025, blocks - 1)
     assert ever.mean() <= 0.05
-    # A test that is meant to be looked at once errs in far more.
-    t = means[:, 1:] / sds[:, 1:] * np.sqrt(np.arange(2, 101))
-    assert (np.abs(t) > stats.t.isf(0.025, np.arange(1, 100))).any(axis=1).mean() > 0.3
+    assert ever_by_t.mean() > 0.3
 
 
-def test_a_factor_in_every_block_alike_is_shown_by_a_few_blocks_and_not_for_certain_by_fewer() -> None:
+@pytest.mark.parametrize(("comparisons", "fewest"), [(1, 4), (10, 5), (20, 5), (100, 6)])
+def test_the_fewest_blocks_show_a_huge_change_and_one_less_shows_none(comparisons: int, fewest: int) -> None:
+    level = 0.05 / comparisons
+    assert fewest_blocks(level) == fewest
+    assert np.isfinite(half_width(fewest, level))
+    assert np.isinf(half_width(fewest - 1, level))
+
+
+def test_a_factor_in_every_block_alike_is_shown_by_the_fewest_blocks() -> None:
     reference = np.array([10.0, 12.0, 11.0, 13.0, 9.0])
-    p_values = [change_at_any_stop(reference[:n], 3 * reference[:n]).p_value for n in range(1, 6)]
-    assert p_values[0] == 1.0
-    assert p_values == sorted(p_values, reverse=True)
-    assert p_values[1] > 0.05
-    assert 1e-5 < p_values[4] < 0.0025
-    change = change_at_any_stop(reference, 3 * reference)
-    assert [change.change_fraction, change.low_fraction, change.high_fraction] == pytest.approx([2.0] * 3)
+    log_change, sd = log_ratio_of_means(reference, 3 * reference, 0.0)
+    assert np.expm1(log_change) == pytest.approx(2.0)
+    assert log_change > sd * half_width(5, 0.005)
+    assert np.isinf(half_width(4, 0.005))
 
 
-def test_equal_sides_show_nothing() -> None:
-    reference = np.array([10.0, 12.0, 11.0])
-    change = change_at_any_stop(reference, reference)
-    assert (change.change_fraction, change.p_value) == (0.0, 1.0)
-
-
-def test_no_blocks_and_one_block_have_no_interval() -> None:
-    nothing = change_at_any_stop(np.array([]), np.array([]))
-    assert np.isnan([nothing.change_fraction, nothing.low_fraction, nothing.p_value]).all()
-    one = change_at_any_stop(np.array([2.0]), np.array([3.0]))
-    assert one.change_fraction == pytest.approx(0.5)
-    assert np.isnan(one.low_fraction)
-    assert one.p_value == 1.0
+def test_no_blocks_have_no_change_and_one_block_has_no_deviation() -> None:
+    assert np.isnan(log_ratio_of_means(np.array([]), np.array([]), 1.0)[0])
+    log_change, sd = log_ratio_of_means(np.array([2.0]), np.array([3.0]), 1.0)
+    assert log_change == pytest.approx(np.log(1.5))
+    assert np.isinf(sd)
 
 
 def test_whole_milliseconds_leave_a_deviation_of_their_rounding() -> None:
     small, large = np.array([2.0, 2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, 1.0])
-    assert least_sd(small, large, 1.0) == pytest.approx(np.hypot(1 / 2, 1) / np.sqrt(12))
-    assert least_sd(small, large, 0.0) == 0.0
-    rounded, exact = (change_at_any_stop(small, large, resolution).p_value for resolution in (1.0, 0.0))
-    assert exact < rounded
+    assert log_ratio_of_means(small, large, 1.0)[1] == pytest.approx(np.hypot(1 / 2, 1) / np.sqrt(12))
+    assert log_ratio_of_means(small, large, 0.0)[1] < 1e-9
 
 
-@given(
-    st.lists(st.floats(0.1, 10), min_size=2, max_size=12),
-    st.floats(0.01, 100),
-    st.integers(0, 2**32 - 1),
-)
-def test_units_change_nothing_and_swapped_sides_turn_the_interval_around(
+def test_the_ratio_of_cvs_has_the_deviation_of_the_jackknife_and_at_least_that_of_normal_values() -> None:
+    reference, candidate = RNG.normal(10, 1, 12), RNG.normal(10, 3, 12)
+    log_ratio, sd = log_ratio_of_cvs(reference, candidate)
+    cvs = [coefficient_of_variation(side) for side in (reference, candidate)]
+    assert np.exp(log_ratio) == pytest.approx(cvs[1] / cvs[0])
+    pseudo = [
+        12 * log_ratio - 11 * log_ratio_of_cvs(np.delete(reference, at), np.delete(candidate, at))[0]
+        for at in range(12)
+    ]
+    assert sd == pytest.approx(max(1.0, np.std(pseudo, ddof=1)))
+    outlying = np.append(reference[:-1], 30.0)
+    assert log_ratio_of_cvs(reference, outlying)[1] > 2
+    assert log_ratio_of_cvs(np.linspace(9, 11, 12), np.linspace(9, 11, 12)[::-1])[1] == 1.0
+
+
+def test_a_side_without_a_cv_has_no_ratio_and_one_that_hangs_on_a_block_no_interval() -> None:
+    still, steps = np.full(6, 5.0), np.arange(1.0, 7.0)
+    assert np.isnan(log_ratio_of_cvs(still, steps)[0])
+    assert np.isinf(log_ratio_of_cvs(steps, still)[1])
+    once = np.array([5.0, 5.0, 5.0, 5.0, 5.0, 6.0])
+    log_ratio, sd = log_ratio_of_cvs(once, steps)
+    assert np.isfinite(log_ratio)
+    assert np.isinf(sd)
+
+
+@pytest.mark.parametrize("draw", [lambda n: RNG.normal(10, 2, n), lambda n: RNG.lognormal(3, 0.5, n)])
+@pytest.mark.parametrize("blocks", [9, 16, 24])
+def test_equal_cvs_are_hardly_ever_told_apart(draw: object, blocks: int) -> None:
+    assert callable(draw)
+    found = [log_ratio_of_cvs(draw(blocks), draw(blocks)) for _ in range(400)]
+    told = [abs(log_ratio) > sd * half_width(blocks, 0.05) for log_ratio, sd in found]
+    assert np.mean(told) <= 0.02
+
+
+def test_the_blocks_that_show_a_change_show_it_in_four_of_five_cases() -> None:
+    level, sd, change = 0.005, 0.2, float(np.log(1.5))
+    blocks = blocks_to_show(change, sd, level)
+    assert blocks is not None
+    assert sd * least_change_shown(blocks, level) <= change < sd * least_change_shown(blocks - 1, level)
+    shares = [
+        np.mean(np.abs(RNG.normal(change, sd, (4000, number)).mean(axis=1)) > sd * half_width(number, level))
+        for number in (blocks - 1, blocks)
+    ]
+    assert shares[0] < 0.82
+    assert shares[1] > 0.78
+    assert blocks_to_show(1e-4, sd, level) is None
+
+
+@pytest.mark.parametrize("change", [0.15, 0.05, 0.0, -0.05])
+def test_with_the_blocks_that_would_answer_most_have_an_answer(change: float) -> None:
+    level, sd, wanted = 0.005, 0.2, (float(np.log(0.9)), float(np.log(1.1)))
+    blocks = blocks_to_answer(float(np.log1p(change)), sd, level, wanted, 21)
+    assert blocks is not None
+    drawn = np.log1p(change) + sd * RNG.normal(0, 1, (1000, blocks))
+    mean, off = drawn.mean(axis=1), drawn.std(axis=1, ddof=1) * half_width(blocks, level)
+    answered = (np.abs(mean) > off) | ((mean - off >= wanted[0]) & (mean + off <= wanted[1]))
+    assert answered.mean() > 0.55  # within: each end by itself in four of five
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=2, max_size=12), st.floats(0.01, 100), st.integers(0, 2**32 - 1))
+def test_units_change_nothing_and_swapped_sides_turn_the_ratio_around(
     reference: list[float], unit: float, seed: int
 ) -> None:
     one = np.array(reference)
     other = one * np.exp(np.random.default_rng(seed).normal(0.3, 0.3, len(one)))
-    there, scaled, back = (
-        change_at_any_stop(one, other),
-        change_at_any_stop(unit * one, unit * other),
-        change_at_any_stop(other, one),
-    )
-    assert scaled.change_fraction == pytest.approx(there.change_fraction, rel=1e-6, abs=1e-9)
-    assert scaled.p_value == pytest.approx(there.p_value, rel=1e-6)
-    assert back.p_value == pytest.approx(there.p_value, rel=1e-6)
-    assert 1 + back.change_fraction == pytest.approx(1 / (1 + there.change_fraction))
-    if np.isfinite(there.low_fraction):
-        assert 1 + back.low_fraction == pytest.approx(1 / (1 + there.high_fraction))
-        assert there.low_fraction < there.change_fraction < there.high_fraction
-
-
-def test_all_blocks_count_alike_where_every_order_ends_alike() -> None:
-    log_ratios = RNG.normal(1, 0.1, (2, 8))
-    weights = unselected_weights(log_ratios, 3, lambda orders: np.ones(len(orders), dtype=bool), RNG)
-    assert weights == pytest.approx(np.full(8, 1 / 8), abs=0.01)
-    assert weights.sum() == pytest.approx(1.0)
-
-
-def test_only_the_last_blocks_count_where_no_other_order_ends_alike() -> None:
-    log_ratios = RNG.normal(1, 0.1, (1, 8))
-    weights = unselected_weights(log_ratios, 3, lambda orders: np.zeros(len(orders), dtype=bool), RNG)
-    assert weights == pytest.approx([0, 0, 0, 0, 0, 1 / 3, 1 / 3, 1 / 3])
-
-
-def test_the_weighted_change_of_equal_weights_has_students_interval() -> None:
-    reference = RNG.lognormal(2, 0.2, 9)
-    candidate = reference * RNG.lognormal(0.5, 0.2, 9)
-    change = weighted_change(reference, candidate, np.full(9, 1 / 9))
-    test = stats.ttest_1samp(np.log(candidate / reference), 0.0)
-    interval = test.confidence_interval()
-    assert np.log1p([change.low_fraction, change.high_fraction]) == pytest.approx([interval.low, interval.high])
-    assert change.p_value == pytest.approx(test.pvalue)
-    last_two = weighted_change(reference, candidate, np.array([0] * 7 + [0.5] * 2))
-    assert np.log1p(last_two.change_fraction) == pytest.approx(np.log(candidate / reference)[-2:].mean())
-    assert last_two.high_fraction - last_two.low_fraction > change.high_fraction - change.low_fraction
+    for ratio in (lambda a, b: log_ratio_of_means(a, b, 0.0), log_ratio_of_cvs):
+        there, scaled, back = ratio(one, other), ratio(unit * one, unit * other), ratio(other, one)
+        assert scaled == pytest.approx(there, rel=1e-5, abs=1e-9, nan_ok=True)
+        assert [-back[0], back[1]] == pytest.approx(list(there), rel=1e-5, abs=1e-9, nan_ok=True)

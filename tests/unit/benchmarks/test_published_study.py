@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -148,16 +147,6 @@ def test_the_page_of_the_reproduced_study_has_every_line_that_the_kept_campaign_
     assert measured.endswith("Unlike `paper.yaml`: protocol.cool_down_s 0 (file: 5).")
     page = (Path(__file__).parents[3] / "docs" / "reproduced-study.md").read_text()
     assert [line for line in lines if line.startswith("|") and line not in page] == []
-
-
-def test_figure_7_states_what_the_kept_cards_state() -> None:
-    """Cards state changes of the final blocks, which no claim was made on, and not those of the gain blocks."""
-    folder = DATA / "campaigns" / "paper"
-    stated = re.findall(r"^  (?:throughput|p95 latency)  .*? ([+-][\d.]+) % ", (folder / "cards.txt").read_text(), re.M)
-    _, *rows = rows_of(figure_7(read_kept(folder), PUBLISHED["figure_7"]["change_fractions"]))
-    shown = [cell.split("%")[0] for row in rows for cell in (row[2], row[1])]
-    assert len(shown) == 2 * 5
-    assert [f"{float(percent):+.0f}" for percent in stated] == shown
 
 
 def test_a_campaign_without_what_is_needed_is_one_clear_error(folder: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from kafka_pareto.analysis.sentinel import SentinelReport
@@ -72,7 +71,6 @@ def decided(
         gain_repetitions=gain,
         final_repetitions=final or [],
         found=FoundInForce(newest_version=3, settings=in_force()),
-        rng=np.random.default_rng(1),
     )
 
 
@@ -109,12 +107,12 @@ def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in
     assert headline_of(decision).startswith("KEEP WHAT IS IN FORCE")
     assert reason_of(decision) == "The pick made p95 latency and throughput worse than version 3, which is in force."
     over_baseline = {gain.objective: gain.change_fraction for gain in decision.gains_over_baseline}
-    assert over_baseline["p95_latency_ms"] == pytest.approx(-0.2)
-    assert over_baseline["throughput_mib_s"] == pytest.approx(0.25)
+    assert over_baseline["p95_latency_ms"] == pytest.approx(-0.2, abs=0.001)
+    assert over_baseline["throughput_mib_s"] == pytest.approx(0.25, abs=0.01)
 
 
 def test_no_better_than_what_is_in_force_leaves_that_in_force_with_a_verdict_of_its_own():
-    decision = decided([*baseline(), *fast(50, 30), *other(50, 30)])
+    decision = decided([*baseline(blocks=20), *fast(50, 30, blocks=20), *other(50, 30, blocks=20)])
     assert decision.verdict == "keep_no_gain"
     assert headline_of(decision) == "KEEP WHAT IS IN FORCE: no difference that matters"
     assert "no gain over version 3, which is in force" in reason_of(decision)
@@ -163,7 +161,6 @@ def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
         choice_repetitions=[],
         gain_repetitions=[*baseline(), *fast(50, 30)],
         found=found,
-        rng=np.random.default_rng(1),
     )
     assert decision.in_force is None
     assert decision.newest_version == 2
@@ -195,12 +192,15 @@ def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
     assert headline_of(decision) == "A PERSON DECIDES: better, but harm is not excluded"
 
 
-def test_a_claim_that_the_later_blocks_contradict_is_a_persons_matter():
+def test_a_claim_of_the_gain_blocks_that_final_ones_contradict_is_withdrawn():
     later = [*baseline(phase="final"), *fast(150, 60, "final"), *other(50, 30, "final")]
     final = [each.with_values({"block": each.block + 10}) for each in later]
-    decision = decided([*baseline(), *fast(45, 60), *other(50, 30)], final=final)
-    assert "p95_latency_ms" in decision.better
-    assert decision.verdict != "recommended"
+    gain = [*baseline(), *fast(40, 60), *other(50, 30)]
+    assert decided(gain).better == ["p95_latency_ms", "throughput_mib_s"]
+    decision = decided(gain, final=final)
+    assert (decision.blocks_used, decision.final_blocks) == (20, 10)
+    assert decision.better == ["throughput_mib_s"]
+    assert decision.verdict == "ask_a_person"
 
 
 def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_its_columns():
@@ -211,7 +211,6 @@ def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_i
         "change_fraction": 9_999.0,
         "change_low_fraction": -0.999,
         "change_high_fraction": 9_999.0,
-        "p_value_holm": 1e-9,
     }
     wide = {
         name: [gain.model_copy(update=widest) for gain in getattr(decision, name)]

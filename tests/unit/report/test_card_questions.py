@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -43,7 +42,6 @@ def pipeline() -> tuple[Tune, tuple[Repetition, ...], Decision]:
         candidates,
         choice_repetitions=[],
         gain_repetitions=list(gain),
-        rng=np.random.default_rng(1),
     )
     return study, gain, decision
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -65,7 +64,6 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
         pd.DataFrame([{**row, **pick.configuration}]),
         choice_repetitions=[],
         gain_repetitions=told,
-        rng=np.random.default_rng(1),
     )
     return decision, told
 

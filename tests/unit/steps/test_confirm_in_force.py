@@ -67,9 +67,9 @@ def test_better_than_what_is_in_force_is_recommended_by_blocks_that_all_three_ar
     assert measured(campaign, "final") == {baseline_id: 4, MIDDLING_ID: 4, WINNER_ID: 4}
     assert decision.in_force is not None
     assert decision.in_force.version == decision.newest_version == 1
-    stated = {name for gain in decision.stated_gains for name in gain.candidate_repetition_ids}
-    assert len(stated) == 4
-    assert all(name.startswith("final-") for name in stated)
+    used = {name for gain in decision.gains for name in gain.candidate_repetition_ids}
+    assert len(used) == decision.blocks_used == 14
+    assert sum(name.startswith("final-") for name in used) == decision.final_blocks == 4
     assert {gain.objective for gain in decision.gains_over_baseline} == set(campaign.study.objective_names)
 
 
@@ -93,7 +93,7 @@ def test_a_confirmation_that_an_earlier_release_began_goes_on_as_it_was_begun(tm
         campaign.store.delete(key)
     put_in_force(confirmed(tmp_path))
     decision = confirm_on_fake(campaign)
-    assert (decision.in_force, decision.newest_version, decision.stated_gains) == (None, None, [])
+    assert (decision.in_force, decision.newest_version, decision.final_blocks) == (None, None, 0)
     assert campaign.store.keys(prefix) == begun
 
 

@@ -202,11 +202,14 @@ def _on_blocks(decision: Decision) -> list[str]:
 
 def unresolved_of(decision: Decision) -> list[str]:
     """Lists what the blocks could not tell, and how many would; empty if they are fewer than the study asks for."""
-    unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
+    unresolved = [
+        gain
+        for gain in decision.gains
+        # Earlier releases stored gains before it was known how many blocks would tell.
+        if gain.resolution == "not resolved" and (gain.confidence > CONFIDENCE or gain.blocks_to_tell is not None)
+    ]
     if not decision.has_enough_blocks or not unresolved:
         return []
-    # Earlier releases stored decisions before anybody had asked how many blocks would tell.
-    unresolved = [gain for gain in unresolved if gain.confidence > CONFIDENCE or gain.blocks_to_tell is not None]
     seen = [gain for gain in unresolved if gain.change_low_fraction is not None or gain.blocks_to_tell is not None]
     unseen = [label_of(gain.objective) for gain in unresolved if gain not in seen]
     told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in seen)

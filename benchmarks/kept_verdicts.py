@@ -38,14 +38,14 @@ def fresh_blocks(campaign: str) -> tuple[Tune, dict[str, pd.DataFrame], dict[str
     return study, by_case, picks
 
 
-def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: str) -> Values:
+def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: str) -> tuple[Values, Values]:
     by_mean = is_mean(objective, study.protocol.variability)
     column = objective_named(objective if by_mean else spread_of(objective)).quantity.name
     sides = [rows[rows.configuration_id == name].set_index("block")[column] for name in (other, pick)]
     both = pd.concat(sides, axis=1, join="inner").sort_index().dropna().to_numpy(dtype=float)
     least = smallest_value(objective, study.protocol) if by_mean else -np.inf
-    floored: Values = np.maximum(both, least).T
-    return floored
+    reference, candidate = np.maximum(both, least).T
+    return reference, candidate
 
 
 def outcome_of(gains: list[Gain], margin_fraction: float) -> str:

@@ -36,9 +36,9 @@ CAMPAIGN = "20261121-recorded"
 
 
 def small_study(**changes: object) -> Study:
-    """`paper` at two of its record sizes, with these changes."""
+    """`paper` at two of its record sizes, with gain blocks enough to claim what was recorded, and with these changes."""
     study = paper_study()
-    confirmation = study.confirmation.model_copy(update={"points": 6})
+    confirmation = study.confirmation.model_copy(update={"points": 6, "gain_blocks": 20})
     return study.model_copy(update={"record_sizes_bytes": [1024, 65636], "confirmation": confirmation, **changes})
 
 
@@ -187,7 +187,8 @@ def _shuffled(recorded: list[Repetition], wanted: set[str], phase: Phase, rng: n
     found = []
     for name in sorted(wanted):
         of_configuration = [repetition for repetition in recorded if repetition.configuration_id == name]
-        for block, at in enumerate(rng.permutation(len(of_configuration))):
+        order = rng.permutation(len(of_configuration)).tolist()
+        for block, at in enumerate(order + order[::-1] if phase == "gain" else order):
             repetition = of_configuration[at]
             identity = f"{phase}-r00-{repetition.case}-b{block:03d}-{name}"
             placed = repetition.with_values({"repetition_id": identity, "phase": phase, "block": block})

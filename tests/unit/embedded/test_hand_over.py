@@ -27,7 +27,10 @@ KEYS = CampaignKeys("paper", "c")
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
-    decisions = [recorded_decision("0"), recorded_decision("all", "1024")]
+    weaker = recorded_decision("0")
+    better = [gain.model_copy(update={"resolution": "better"}) for gain in weaker.gains]
+    recommended = weaker.model_copy(update={"gains": better, "verdict": "recommended"})
+    decisions = [recommended, recorded_decision("all", "1024")]
     cards = Cards(study="paper", campaign="c", cards=decisions, contexts=[context_of(one) for one in decisions])
     store = FolderStore(tmp_path / "store")
     store.put(KEYS.frozen_study(), dump_study(paper_study()).encode())

@@ -36,7 +36,7 @@ CAMPAIGN = "20261121-recorded"
 
 
 def small_study(**changes: object) -> Study:
-    """`paper` at two of its record sizes, with gain blocks enough to claim what was recorded, and with these changes."""
+    """`paper` at two of its record sizes, with gain blocks enough to claim what was recorded, and these changes."""
     study = paper_study()
     confirmation = study.confirmation.model_copy(update={"points": 6, "gain_blocks": 20})
     return study.model_copy(update={"record_sizes_bytes": [1024, 65636], "confirmation": confirmation, **changes})

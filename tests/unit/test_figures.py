@@ -1,0 +1,77 @@
+"""The figures of the documentation are those of the records that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from docs.figures import PAGES, faults_of_claims, faults_of_pages, read_claims, sections_of, unsupported
+
+pytestmark = pytest.mark.fast
+
+RECORD = "benchmarks/data/campaigns/impact/tables"
+CLAIM = {"page": "page.md", "figure": "310 repetitions", "record": "repetitions.csv", "where": "", "column": ""}
+
+
+def test_every_interval_and_deviation_on_a_page_is_in_the_record_of_its_section() -> None:
+    assert faults_of_pages(PAGES, read_claims()) == []
+
+
+def test_every_claim_stands_on_its_page_and_is_what_its_record_says() -> None:
+    assert faults_of_claims(read_claims()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("acks=all has 0.82 (0.66 to 1.03) times the throughput", []),
+        ("acks=all has **-18 %** (-34 to +3) of it", []),
+        ("acks=all has 0.83 (0.66 to 1.03) times the throughput", ["0.83 (0.66 to 1.03"]),
+        ("acks=all has 0.82 (0.66 to 1.04) times the throughput", ["0.82 (0.66 to 1.04"]),
+        ("batches of 16 KiB: 321 ± 205 ms, or 0.321 ± 0.205 s", []),
+        ("batches of 16 KiB: 321 ± 206 ms", ["321 ± 206"]),
+    ],
+)
+def test_a_figure_that_differs_from_its_record_is_found(text: str, expected: list[str], tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Measured\n\nRaw data: `{RECORD}`.\n\n## Throughput\n\n{text}\n")
+
+    _, _, section = sections_of(page)
+
+    assert unsupported(section) == expected
+
+
+def test_a_figure_of_a_section_that_names_no_record_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"## One\n\n`{RECORD}`\n\n## Two\n\n0.82 (0.66 to 1.03)\n")
+
+    assert [unsupported(section) for section in sections_of(page)] == [[], [], ["0.82 (0.66 to 1.03"]]
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ({"statistic": "count"}, "page.md says '310 repetitions', the record 3"),
+        ({"figure": "3 repetitions", "statistic": "count"}, None),
+        ({"figure": "2 of acks=1", "where": "acks == 1", "statistic": "count"}, None),
+        ({"figure": "20 MiB/s (10 to 60)", "column": "mib_s", "statistic": "range"}, None),
+        ({"figure": "0.03 GiB/s", "column": "mib_s", "statistic": "mean", "scale": "0.001"}, None),
+        ({"figure": "31 MiB/s", "column": "mib_s", "statistic": "mean"}, "page.md says '31 MiB/s', the record 30"),
+        ({"figure": "nowhere 3", "statistic": "count"}, "page.md does not say 'nowhere 3'"),
+        ({"figure": "3 repetitions", "record": "gone.csv"}, "the record gone.csv does not exist"),
+    ],
+)
+def test_a_claim_is_held_to_its_record(
+    claim: dict[str, str], expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docs.figures.ROOT", tmp_path)
+    (tmp_path / "repetitions.csv").write_text("acks,mib_s\n1,10\n1,20\nall,60\n".replace("all", "-1"))
+    (tmp_path / "page.md").write_text(
+        "310 repetitions, 3 repetitions, 2 of acks=1, 20 MiB/s (10 to 60), 0.03 GiB/s, 31 MiB/s"
+    )
+
+    faults = faults_of_claims(pd.DataFrame([CLAIM | {"statistic": "", "scale": ""} | claim]))
+
+    assert faults == ([f"claims.csv, row 2: {expected}"] if expected else [])

@@ -16,7 +16,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.decision.choice import Choice
-from kafka_pareto.decision.decide import adjust_across_cases, decide, further_blocks
+from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import StudyError
 from kafka_pareto.steps.compare import compared_part
@@ -92,9 +92,7 @@ def decided(study: Tune, times_better: float) -> Decision:
     final: list[Repetition] = []
 
     def decision() -> Decision:
-        return decide(
-            study, case, choice, table, choice_repetitions=[], gain_repetitions=gain, final_repetitions=final, rng=rng
-        )
+        return decide(study, case, choice, table, choice_repetitions=[], gain_repetitions=gain, final_repetitions=final)
 
     def measure(phase: Phase, block: int) -> list[Repetition]:
         sides: list[tuple[Configuration, Mapping[str, float]]] = [(baseline, {}), (pick, gained)]
@@ -107,8 +105,7 @@ def decided(study: Tune, times_better: float) -> Decision:
     while blocks := further_blocks(decision(), len(final) // 2, confirmation):
         for _ in range(blocks):
             final += measure("final", confirmation.gain_blocks + len(final) // 2)
-    together = [decision().model_copy(update={"case": each}) for each in study.cases]
-    return adjust_across_cases(together)[0]
+    return decision()
 
 
 @pytest.mark.parametrize("study", TUNING, ids=lambda study: study.name)

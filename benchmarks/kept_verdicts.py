@@ -1,129 +1,89 @@
-"""Says what today's rule makes of the fresh blocks of the kept tuning campaigns; the figures of docs/results.md.
+"""Names what limited each level of a kept comparison of producers: `python -m benchmarks.kept_verdicts [impact]`.
 
-`python -m benchmarks.kept_verdicts` prints a table for each of them, or for those named behind it, and how the
-log-ratios of their blocks vary. Their cards are kept as they were printed, by the rule of their time.
+A kept `tables.txt` holds the verdicts of the release that measured it. These are today's rules, on the same
+repetitions.
 """
 
 from __future__ import annotations
 
-import re
-import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
-import numpy as np
 import pandas as pd
+import typer
 
-from benchmarks.on_cluster import DATA, Values
-from kafka_pareto.analysis.gains import Gain, gain_of
-from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spread_of
-from kafka_pareto.analysis.wording import interval_text, percent, value_text
-from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver import label_of, objective_named
+from benchmarks.on_cluster import DATA, clear_errors
+from kafka_pareto.bottleneck.common_verdict import common_verdict
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.shares import limit_of
+from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict
+from kafka_pareto.bottleneck.words import LABELS
+from kafka_pareto.drivers.producer.load_setting import payload_text
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.compare_producer import CompareProducer
+from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study_file import load_study
-from kafka_pareto.study.tune import Tune, tune_study
-
-CAMPAIGNS = ("quick", "cold_burst_advice", "cold_burst", "steady", "paper")
-_PICK = re.compile(r"repetitions\s+gain-r\d\d-(\S+)-b\d+-(\w+)\s")
 
 
-def fresh_blocks(campaign: str) -> tuple[Tune, dict[str, pd.DataFrame], dict[str, str]]:
-    """Returns the campaign's study, by case its valid repetitions of gain and final blocks, and the id of its pick."""
-    folder = DATA / "campaigns" / campaign
-    study = tune_study(load_study(folder / "study.yaml"))
-    rows = pd.read_csv(folder / "repetitions.csv").rename(columns={"record_size_bytes": "case"})
-    rows = rows[rows.phase.isin(["gain", "final"])]
-    if "outcome" in rows:
-        rows = rows[rows.outcome == "valid"]
-    picks = dict(_PICK.findall((folder / "cards.txt").read_text()))
-    by_case = {case: rows[rows.case.astype(str) == case] for case in study.cases if case in picks}
-    return study, by_case, picks
+@dataclass(frozen=True)
+class KeptLevel:
+    """Holds a level of a part, and the verdict that at least half of its valid repetitions share."""
+
+    part: str
+    values: Configuration
+    is_reference: bool
+    verdict: Verdict
 
 
-def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: str) -> tuple[Values, Values]:
-    by_mean = is_mean(objective, study.protocol.variability)
-    column = objective_named(objective if by_mean else spread_of(objective)).quantity.name
-    sides = [rows[rows.configuration_id == name].set_index("block")[column] for name in (other, pick)]
-    both = pd.concat(sides, axis=1, join="inner").sort_index().dropna().to_numpy(dtype=float)
-    least = smallest_value(objective, study.protocol) if by_mean else -np.inf
-    reference, candidate = np.maximum(both, least).T
-    return reference, candidate
+def main(name: Annotated[str, typer.Argument(help="a folder of benchmarks/data/campaigns")] = "impact") -> None:
+    """Prints a line for each level, and how many references have which limit."""
+    with clear_errors():
+        levels = verdicts_of(DATA / "campaigns" / name)
+    for level in levels:
+        values = ", ".join(f"{key} {value}" for key, value in level.values.items())
+        is_reference = " (reference)" if level.is_reference else ""
+        print(f"{level.part:<16} {values}{is_reference}: {LABELS[level.verdict.code]}")
+    for group, chosen in (("levels", levels), ("references", [each for each in levels if each.is_reference])):
+        counts = pd.Series([LABELS[each.verdict.code] for each in chosen]).value_counts()
+        print(f"{len(chosen)} {group}: {', '.join(f'{count} {label}' for label, count in counts.items())}")
 
 
-def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
-    """Says what follows from the means alone: no failures, limits or lost records."""
-    means = [gain for gain in gains if not objective_named(gain.objective).spread_of]
-    doubtful = [gain for gain in means if gain.may_be_worse_by(margin_fraction)]
-    if any(gain.resolution == "worse" for gain in doubtful):
-        return "keep: harm"
-    if all(gain.resolution != "better" for gain in means):
-        return "keep: no gain shown"
-    return "a person decides" if doubtful else "change recommended"
+def verdicts_of(folder: Path) -> list[KeptLevel]:
+    """Returns each level of each part with its verdict.
 
-
-def table_of(campaign: str) -> list[str]:
-    """Returns a row for each case, as Markdown: in bold what is better or worse, with the joint 95 % interval.
-
-    Below it stands how the pick's means compare with the advice that was in the same blocks.
+    Raises:
+        BadInputError: If the study compares no producers.
     """
-    study, by_case, picks = fresh_blocks(campaign)
-    names = study.objective_names
-    lines = [f"| | {' | '.join(map(label_of, names))} | |", "|---" * (len(names) + 2) + "|"]
-    beside = []
-    for case, rows in by_case.items():
-        gains = [gain_of(name, *_sides(study, rows, study.baseline_id(), picks[case], name), study) for name in names]
-        outcome = outcome_of(gains, study.confirmation.harm_margin())
-        lines.append(f"| {case_label(case)} | {' | '.join(map(_cell, gains))} | {outcome} |")
-        for advice in set(rows.configuration_id) - {study.baseline_id(), picks[case]}:
-            against = [gain_of(mean, *_sides(study, rows, advice, picks[case], mean), study) for mean in study.means]
-            changes = (
-                f"{label_of(each.objective)} {percent(each.change_fraction)} ({interval_text(each)})"
-                for each in against
-            )
-            beside.append(f"{case_label(case)} against the advice {advice}: {'; '.join(changes)}")
-    return [*lines, *(["", *beside] if beside else [])]
+    study = load_study(folder / "study.yaml")
+    if not isinstance(study, CompareProducer):
+        raise BadInputError(f"{folder}/study.yaml: must be a comparison (kind: compare) of driver producer")
+    ceilings = Ceilings.model_validate_json((folder / "ceilings.json").read_text(encoding="utf-8"))
+    rows = pd.read_csv(folder / "repetitions.csv")
+    valid = rows[rows.outcome == "valid"]
+    found = []
+    for case in study.cases:
+        for level in study.levels_of(case):
+            own = valid[(valid.case == case) & (valid.configuration_id == configuration_id(level))]
+            limits = [
+                limit_of({str(name): value for name, value in values.items()}, _setting(study, case, level), ceilings)
+                for values in own.astype(object).where(own.notna(), None).to_dict("records")
+            ]
+            factors = {name: level[name] for name in study.part(case).factors}
+            is_reference = configuration_id(level) == study.baseline_id(case)
+            found.append(KeptLevel(case, factors, is_reference, common_verdict([each.verdict for each in limits])))
+    return found
 
 
-def spread_lines(campaign: str) -> list[str]:
-    """Returns for each mean how the log-ratios of pick and baseline vary from block to block, over all cases.
-
-    The correlation of neighbours is less what it is expected to be between independent blocks of so few.
-    """
-    study, by_case, picks = fresh_blocks(campaign)
-    lines = []
-    for mean in study.means:
-        series = []
-        for case, rows in by_case.items():
-            reference, candidate = _sides(study, rows, study.baseline_id(), picks[case], mean)
-            series.append(np.log(candidate / reference))
-        off = [each - each.mean() for each in series]
-        sds = [float(np.std(each, ddof=1)) for each in series]
-        scaled = np.concatenate([each / sd for each, sd in zip(off, sds, strict=True)])
-        products = sum(float((each[1:] * each[:-1]).sum()) / sd**2 for each, sd in zip(off, sds, strict=True))
-        expected = -sum((len(each) - 1) / len(each) for each in off)
-        lag = (products - expected) / sum(len(each) - 1 for each in off)
-        skewness = float((scaled**3).mean() / (scaled**2).mean() ** 1.5)
-        lines.append(
-            f"{label_of(mean)}: SD of a block {min(sds):.2f} to {max(sds):.2f}, skewness {skewness:+.2f}, correlation "
-            f"of neighbours {lag:+.2f} ({len(scaled)} blocks)"
-        )
-    return lines
-
-
-def _cell(gain: Gain) -> str:
-    change = f"{percent(gain.change_fraction)} ({interval_text(gain).removesuffix(' %')})"
-    if gain.resolution == "no difference shown":
-        return f"no difference: {change}"
-    if gain.resolution == "not resolved":
-        return f"inconclusive: {change}"
-    values = (value_text(value, gain.objective) for value in (gain.reference_value, gain.candidate_value))
-    return f"**{change.replace(' (', '** (', 1)}, {' → '.join(values)}"
-
-
-def main() -> None:
-    """Prints the tables."""
-    for campaign in sys.argv[1:] or CAMPAIGNS:
-        print(f"\n{campaign}\n")
-        print("\n".join([*table_of(campaign), "", *spread_lines(campaign)]))
+def _setting(study: CompareProducer, case: str, level: Configuration) -> LoadSetting:
+    load = study.load_of(case, level)
+    return LoadSetting(
+        record_size_bytes=load.record_size_bytes,
+        properties=study.properties(level),
+        producers=load.producers,
+        payload=payload_text(load.payload),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

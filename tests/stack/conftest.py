@@ -94,7 +94,7 @@ def _write_drifting(folder: Path) -> None:
     content["design"]["configurations"] = 4
     content["workload"]["topic_partitions"] = 1
     content["protocol"]["records"] = 150
-    content["confirmation"] = {"points": 2, "choice_blocks": 1, "gain_blocks": 6, "minimum_blocks": 5}
+    content["confirmation"] = {"points": 2, "choice_blocks": 1, "gain_blocks": 10, "minimum_blocks": 5}
     content["confirmation"] |= {"final_blocks": 6, "more_blocks": 0}
     content |= {"surrogate": {"n_estimators": 50}, "search": {"generations": 10}}
     (folder / "drifting.yaml").write_text(yaml.safe_dump(content))

@@ -28,7 +28,7 @@ def write_contested_study(folder: Path, batch_bytes: int) -> None:
     content["confirmation"] = {
         "points": 2,
         "choice_blocks": 2,
-        "gain_blocks": 6,
+        "gain_blocks": 10,
         "minimum_blocks": 6,
         "final_blocks": 2,
         "more_blocks": 0,

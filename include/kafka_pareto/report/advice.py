@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
+from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, joined, percent
 from kafka_pareto.campaign.advice import AdviceInCases, InCase
 from kafka_pareto.decision.decision import Decision
@@ -25,16 +27,26 @@ def advice_of(decision: Decision) -> list[str]:
     told = f"{joined(advice.titles)} ({configuration_words(advice.configuration, ', ')})"
     if advice.in_place_of is None and advice.configuration_id == decision.pick_configuration_id:
         return [f"the pick is what is advised by {told}."]
-    changes = "; ".join(
-        f"{label_of(gain.objective)} {percent(gain.change_fraction)} ({interval_text(gain)})" for gain in advice.gains
-    )
     if advice.in_place_of is not None:
         words = configuration_words(advice.in_place_of, ", ")
+        changes = _changes(advice.gains)
         return [f"what was tested is advised by {told}. What the search had picked ({words}) was worse: {changes}."]
-    margin = decision.harm_margin_fraction
-    open_means = [label_of(gain.objective) for gain in advice.gains if gain.may_be_worse_by(margin)]
+    return [advice_sentence(told, advice.gains, decision.harm_margin_fraction)]
+
+
+def advice_sentence(told: str, gains: Sequence[Gain], margin_fraction: float) -> str:
+    """Says how the pick's means stand against an advice, and which of them may be worse by more than the margin."""
+    open_means = [label_of(gain.objective) for gain in gains if gain.may_be_worse_by(margin_fraction)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
-    return [f"against the best advice, {told}: {changes}; {may_be_worse} worse by more than {margin:.0%}."]
+    return (
+        f"against the best advice, {told}: {_changes(gains)}; {may_be_worse} worse by more than {margin_fraction:.0%}."
+    )
+
+
+def _changes(gains: Sequence[Gain]) -> str:
+    return "; ".join(
+        f"{label_of(gain.objective)} {percent(gain.change_fraction)} ({interval_text(gain)})" for gain in gains
+    )
 
 
 def advice_rows(evidence: Evidence) -> list[Row]:

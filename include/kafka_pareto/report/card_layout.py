@@ -43,31 +43,32 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     lines += _wrapped("Why", reason_of(decision))
     warnings = [*warnings_of(decision), *warnings_of_context(context)]
     lines += [line for warning in warnings for line in _wrapped("WARNING", warning)]
-    lines += ["", *_table(settings_rows(decision)), ""]
+    lines += ["", *card_table(settings_rows(decision)), ""]
     if decision.gains:
-        lines += [*_table(gain_rows(decision)), ""]
+        lines += [*card_table(gain_rows(decision)), ""]
     if beside := baseline_gain_rows(decision):
-        lines += [*_table(beside), ""]
-    lines += _labelled("Advice", advice_of(decision))
+        lines += [*card_table(beside), ""]
+    lines += labelled("Advice", advice_of(decision))
     lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
-    lines += _labelled("Unresolved", unresolved_of(decision))
+    lines += labelled("Unresolved", unresolved_of(decision))
     if context.breakdown is not None:
-        lines += ["", *_table(breakdown_rows(context.breakdown, reference_label(decision), standing(decision))), ""]
-        lines += _labelled("Explanation", explanation(context.breakdown))
+        lines += ["", *card_table(breakdown_rows(context.breakdown, reference_label(decision), standing(decision))), ""]
+        lines += labelled("Explanation", explanation(context.breakdown))
     for label, sentences in context_lines(context, decision).items():
-        lines += _labelled(label, sentences)
+        lines += labelled(label, sentences)
     lines += _wrapped("Evidence", evidence_of(decision, campaign))
     lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
+def card_table(rows: Sequence[Row]) -> list[str]:
+    """Returns a table as a card has it, with a rule below its header."""
     header, *lines = table_lines(rows)
     rule = "-" * max(map(len, (header, *lines)))
     return [f"  {line}" for line in (header, rule, *lines)]
 
 
-def _labelled(label: str, sentences: Sequence[str]) -> list[str]:
+def labelled(label: str, sentences: Sequence[str]) -> list[str]:
     """Each sentence on a line of its own, the label beside the first."""
     return [line for at, sentence in enumerate(sentences) for line in _wrapped("" if at else label, sentence)]
 

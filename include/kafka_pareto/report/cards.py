@@ -167,7 +167,7 @@ def notes_of(decision: Decision) -> list[str]:
         notes.append(
             f"it holds for {decision.holds_for}; the study {decision.other_study} asks the same for the others."
         )
-    notes += _on_blocks(decision)
+    notes += blocks_notes(decision)
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
     here = " at this record size" if decision.case.isdecimal() else ""
@@ -182,7 +182,7 @@ def notes_of(decision: Decision) -> list[str]:
     ]
 
 
-def _on_blocks(decision: Decision) -> list[str]:
+def blocks_notes(decision: Decision) -> list[str]:
     """Says which blocks the intervals are from, what they hold for, and what does not count."""
     notes = []
     if decision.gains and decision.gains[0].confidence > CONFIDENCE:

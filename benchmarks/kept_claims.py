@@ -1,0 +1,176 @@
+"""Says what today's rule makes of the fresh blocks of the kept tuning campaigns; the figures of docs/results.md.
+
+`python -m benchmarks.kept_claims` prints a table for each of them, or for those named behind it, and how the
+log-ratios of their blocks vary. Their cards are kept as they were printed, by the rule of their time.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.on_cluster import DATA, Values
+from kafka_pareto.analysis.gains import Gain, gain_of
+from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spread_of
+from kafka_pareto.analysis.wording import interval_text, percent, value_text
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.advice import advice_sentence
+from kafka_pareto.report.card_layout import card_table, labelled
+from kafka_pareto.report.cards import blocks_notes, evidence_of, gain_rows, unresolved_of
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import label_of, objective_named
+from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.tune import Tune, tune_study
+
+CAMPAIGNS = ("quick", "cold_burst_advice", "cold_burst", "steady", "paper")
+_PICK = re.compile(r"repetitions\s+gain-r\d\d-(\S+)-b\d+-(\w+)\s")
+
+
+def fresh_blocks(campaign: str) -> tuple[Tune, dict[str, pd.DataFrame], dict[str, str]]:
+    """Returns the campaign's study, by case its valid repetitions of gain and final blocks, and the id of its pick."""
+    folder = DATA / "campaigns" / campaign
+    study = tune_study(load_study(folder / "study.yaml"))
+    rows = pd.read_csv(folder / "repetitions.csv").rename(columns={"record_size_bytes": "case"})
+    rows = rows[rows.phase.isin(["gain", "final"])]
+    if "outcome" in rows:
+        rows = rows[rows.outcome == "valid"]
+    picks = dict(_PICK.findall((folder / "cards.txt").read_text()))
+    by_case = {case: rows[rows.case.astype(str) == case] for case in study.cases if case in picks}
+    return study, by_case, picks
+
+
+def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: str) -> tuple[Values, Values]:
+    by_mean = is_mean(objective, study.protocol.variability)
+    column = objective_named(objective if by_mean else spread_of(objective)).quantity.name
+    sides = [rows[rows.configuration_id == name].set_index("block")[column] for name in (other, pick)]
+    both = pd.concat(sides, axis=1, join="inner").sort_index().dropna().to_numpy(dtype=float)
+    least = smallest_value(objective, study.protocol) if by_mean else -np.inf
+    reference, candidate = np.maximum(both, least).T
+    return reference, candidate
+
+
+def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
+    """Says what follows from the means alone: no failures, limits or lost records."""
+    means = [gain for gain in gains if not objective_named(gain.objective).spread_of]
+    doubtful = [gain for gain in means if gain.may_be_worse_by(margin_fraction)]
+    if any(gain.resolution == "worse" for gain in doubtful):
+        return "keep: harm"
+    if all(gain.resolution != "better" for gain in means):
+        return "keep: no gain shown"
+    return "a person decides" if doubtful else "change recommended"
+
+
+def table_of(campaign: str) -> list[str]:
+    """Returns a row for each case, as Markdown: in bold what is better or worse, with the joint 95 % interval.
+
+    Below it stands how the pick's means compare with the advice that was in the same blocks.
+    """
+    study, by_case, picks = fresh_blocks(campaign)
+    names = study.objective_names
+    lines = [f"| | {' | '.join(map(label_of, names))} | |", "|---" * (len(names) + 2) + "|"]
+    beside = []
+    for case, rows in by_case.items():
+        gains = [gain_of(name, *_sides(study, rows, study.baseline_id(), picks[case], name), study) for name in names]
+        outcome = outcome_of(gains, study.confirmation.harm_margin())
+        lines.append(f"| {case_label(case)} | {' | '.join(map(_cell, gains))} | {outcome} |")
+        for advice in set(rows.configuration_id) - {study.baseline_id(), picks[case]}:
+            against = [gain_of(mean, *_sides(study, rows, advice, picks[case], mean), study) for mean in study.means]
+            changes = (
+                f"{label_of(each.objective)} {percent(each.change_fraction)} ({interval_text(each)})"
+                for each in against
+            )
+            beside.append(f"{case_label(case)} against the advice {advice}: {'; '.join(changes)}")
+    return [*lines, *(["", *beside] if beside else [])]
+
+
+def claim_lines(campaign: str, case: str) -> list[str]:
+    """Returns the lines of a kept card that claim something, as today's rule writes them."""
+    study, by_case, picks = fresh_blocks(campaign)
+    rows, pick = by_case[case], picks[case]
+    ids = [
+        [f"{row.phase}-r00-{case}-b{row.block:03d}-{name}" for row in of_side.itertuples()]
+        for name in (pick, study.baseline_id())
+        for of_side in [rows[rows.configuration_id == name].sort_values("block")]
+    ]
+    cited = {"candidate_repetition_ids": ids[0], "reference_repetition_ids": ids[1]}
+    gains = [
+        gain_of(name, *_sides(study, rows, study.baseline_id(), pick, name), study).model_copy(update=cited)
+        for name in study.objective_names
+    ]
+    cards = " ".join((DATA / "campaigns" / campaign / "cards.txt").read_text().split())
+    evidence = cards.index(f"repetitions gain-r00-{case}-")
+    run = re.findall(r"Evidence campaign (\S+);", cards[:evidence])[-1]
+    advice = re.findall(r"against the best advice, (.*?\)): ", cards[:evidence])[-1]
+    known: dict[str, Any] = {
+        "gains": gains,
+        "verdict": "recommended",
+        "in_force": None,
+        "in_force_left_out": [],
+        "blocks_used": len(ids[0]),
+        "final_blocks": sum(each.startswith("final-") for each in ids[0]),
+        "minimum_blocks": study.confirmation.minimum_blocks,
+        "stopping": study.confirmation.stopping,
+    }
+    decision = Decision.model_construct(**known)
+    margin = study.confirmation.harm_margin()
+    [advice_id] = set(rows.configuration_id) - {study.baseline_id(), pick}
+    against = [gain_of(mean, *_sides(study, rows, advice_id, pick, mean), study) for mean in study.means]
+    said = advice_sentence(advice, against, margin)
+    return [
+        *card_table(gain_rows(decision)),
+        *labelled("Advice", [said]),
+        *labelled("Unresolved", unresolved_of(decision)),
+        *labelled("Evidence", [evidence_of(decision, run)]),
+        *(line for note in blocks_notes(decision) for line in labelled("Note", [note])),
+    ]
+
+
+def spread_lines(campaign: str) -> list[str]:
+    """Returns for each mean how the log-ratios of pick and baseline vary from block to block, over all cases.
+
+    The correlation of neighbours is less what it is expected to be between independent blocks of so few.
+    """
+    study, by_case, picks = fresh_blocks(campaign)
+    lines = []
+    for mean in study.means:
+        series = []
+        for case, rows in by_case.items():
+            reference, candidate = _sides(study, rows, study.baseline_id(), picks[case], mean)
+            series.append(np.log(candidate / reference))
+        off = [each - each.mean() for each in series]
+        sds = [float(np.std(each, ddof=1)) for each in series]
+        scaled = np.concatenate([each / sd for each, sd in zip(off, sds, strict=True)])
+        products = sum(float((each[1:] * each[:-1]).sum()) / sd**2 for each, sd in zip(off, sds, strict=True))
+        expected = -sum((len(each) - 1) / len(each) for each in off)
+        lag = (products - expected) / sum(len(each) - 1 for each in off)
+        skewness = float((scaled**3).mean() / (scaled**2).mean() ** 1.5)
+        lines.append(
+            f"{label_of(mean)}: SD of a block {min(sds):.2f} to {max(sds):.2f}, skewness {skewness:+.2f}, correlation "
+            f"of neighbours {lag:+.2f} ({len(scaled)} blocks)"
+        )
+    return lines
+
+
+def _cell(gain: Gain) -> str:
+    change = f"{percent(gain.change_fraction)} ({interval_text(gain).removesuffix(' %')})"
+    if gain.resolution == "no difference shown":
+        return f"no difference: {change}"
+    if gain.resolution == "not resolved":
+        return f"inconclusive: {change}"
+    values = (value_text(value, gain.objective) for value in (gain.reference_value, gain.candidate_value))
+    return f"**{change.replace(' (', '** (', 1)}, {' → '.join(values)}"
+
+
+def main() -> None:
+    """Prints the tables."""
+    for campaign in sys.argv[1:] or CAMPAIGNS:
+        print(f"\n{campaign}\n")
+        print("\n".join([*table_of(campaign), "", *spread_lines(campaign)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -339,7 +339,7 @@ def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
 def test_the_page_says_whose_pace_the_load_tool_set(campaign: Campaign):
     text = section(read(campaign, "report.html"), "generator")
     assert "1,024 B baseline 3 40 the sending thread never waited" in text
-    assert "65,636 B baseline 0 30 -" in text
+    assert "65,636 B baseline 0 40 -" in text
 
 
 def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign):

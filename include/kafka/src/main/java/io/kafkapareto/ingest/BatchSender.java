@@ -23,6 +23,7 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InvalidMetadataException;
+import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -263,7 +264,7 @@ final class BatchSender implements AutoCloseable {
             } else if (!client.ready(leader, nowMs)) {
                 NetworkClientUtils.maybeThrowAuthFailure(client, leader);
                 busy.add(leader);
-            } else if (partitions.get(batch.partition()).maySend()) {
+            } else if (partitions.get(batch.partition()).maySendTo(leader.id())) {
                 each.remove();
                 send(batch, leader, nowMs);
             }
@@ -280,7 +281,7 @@ final class BatchSender implements AutoCloseable {
         topics.add(ofTopic);
         var builder = ProduceRequest.builder(
                 new ProduceRequestData().setAcks(acks).setTimeoutMs(requestTimeoutMs).setTopicData(topics));
-        partitions.get(batch.partition()).sent(batch);
+        partitions.get(batch.partition()).sent(batch, leader.id());
         sentBatchBytes += batch.records().sizeInBytes();
         requests++;
         client.send(client.newClientRequest(
@@ -300,23 +301,31 @@ final class BatchSender implements AutoCloseable {
     private void answered(SentBatch batch, ClientResponse response) {
         PartitionQueue queue = partitions.get(batch.partition());
         Errors error = errorOf(response);
-        if (error == Errors.NONE || error == Errors.DUPLICATE_SEQUENCE_NUMBER) {
-            queue.stored(batch);
-            acknowledge(batch);
-            return;
-        }
-        boolean again = error.exception() instanceof RetriableException
-                || error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER && queue.hasOlderThan(batch);
-        if (!again) {
+        boolean isOutOfOrder = error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER;
+        if (error == Errors.NONE || error == Errors.DUPLICATE_SEQUENCE_NUMBER
+                || isOutOfOrder && queue.hasStoredYoungerThan(batch)) {
+            queue.stored(batch).forEach(this::acknowledge);
+        } else if (error.exception() instanceof RetriableException || isOutOfOrder && queue.hasOlderThan(batch)) {
+            if (error.exception() instanceof InvalidMetadataException) {
+                metadata.requestUpdate(true);
+            }
+            retries++;
+            queue.failed(batch, time.milliseconds() + backoffMs);
+        } else if (isOutOfOrder && queue.hasSentYoungerThan(batch)) {
+            queue.doubted(batch);
+        } else {
             queue.refused(batch);
-            fail(error == Errors.MESSAGE_TOO_LARGE ? tooLarge(batch) : error.exception());
-            return;
+            fail(switch (error) {
+                case MESSAGE_TOO_LARGE -> tooLarge(batch);
+                case OUT_OF_ORDER_SEQUENCE_NUMBER -> rowsLost(batch);
+                default -> error.exception();
+            });
         }
-        if (error.exception() instanceof InvalidMetadataException) {
-            metadata.requestUpdate(true);
-        }
-        retries++;
-        queue.failed(batch, time.milliseconds() + backoffMs);
+    }
+
+    private OutOfOrderSequenceException rowsLost(SentBatch batch) {
+        return new OutOfOrderSequenceException("the leader of partition " + batch.partition() + " of topic " + topic
+                + " has lost rows that were acknowledged");
     }
 
     private RecordTooLargeException tooLarge(SentBatch batch) {

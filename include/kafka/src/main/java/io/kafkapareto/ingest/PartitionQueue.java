@@ -5,29 +5,52 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Keeps the batches of one partition in order: after a failure none is sent until all that were in flight are answered,
- * and then those that failed go first, oldest first.
+ * Keeps the batches of one partition in order. After a failure none is sent until all that were in flight are answered;
+ * then those that failed go first, oldest first.
  *
- * <p>The first batch goes alone until it is stored: a broker that knows nothing of a producer takes any sequence as its
+ * <p>A broker remembers a producer's last five batches of a partition, and after a restart only the last one. It answers
+ * an older one that is sent again as out of order. Three rules follow:
+ *
+ * <ul>
+ * <li>The first batch goes alone until it is stored: a broker that knows nothing of a producer takes any sequence as its
  * first. Of two in flight it might take the second, and refuse the first when that is sent again.
+ * <li>Batches go to another node only when none is in flight. A new leader that has replicated a batch which the old one
+ * never answered would take so many younger ones that it no longer remembers that batch.
+ * <li>A batch that is out of order, though everything before it is stored, is in doubt until a younger one is answered. A
+ * broker takes sequences without a gap, so that a younger batch can only be stored behind this one.
+ * </ul>
  */
 final class PartitionQueue {
+    private static final int NONE = -1;
+
     private final List<SentBatch> inFlight = new ArrayList<>();
     private final List<SentBatch> failed = new ArrayList<>();
+    private final List<SentBatch> inDoubt = new ArrayList<>();
+    private int nodeId;
     private long againAtMs;
-    private boolean hasStored;
+    private long youngestSent = NONE;
+    private long youngestStored = NONE;
 
-    boolean maySend() {
-        return failed.isEmpty() && (hasStored || inFlight.isEmpty());
+    /** Tells whether a batch may go to this node now. */
+    boolean maySendTo(int toNodeId) {
+        return failed.isEmpty() && (inFlight.isEmpty() || youngestStored != NONE && nodeId == toNodeId);
     }
 
-    void sent(SentBatch batch) {
+    void sent(SentBatch batch, int toNodeId) {
         inFlight.add(batch);
+        nodeId = toNodeId;
+        youngestSent = Math.max(youngestSent, batch.number());
     }
 
-    void stored(SentBatch batch) {
+    /** Takes a batch as stored, and returns it with those that were in doubt and older. */
+    List<SentBatch> stored(SentBatch batch) {
         inFlight.remove(batch);
-        hasStored = true;
+        youngestStored = Math.max(youngestStored, batch.number());
+        List<SentBatch> found = new ArrayList<>(inDoubt);
+        found.removeIf(each -> each.number() > batch.number());
+        inDoubt.removeAll(found);
+        found.add(batch);
+        return found;
     }
 
     /** Forgets a batch that is refused for good. */
@@ -41,10 +64,26 @@ final class PartitionQueue {
         this.againAtMs = againAtMs;
     }
 
-    /** Tells whether a batch that was handed over before this one is not acknowledged yet. */
+    /** Keeps a batch until the answer to a younger one tells whether it is stored. */
+    void doubted(SentBatch batch) {
+        inFlight.remove(batch);
+        inDoubt.add(batch);
+    }
+
+    /** Tells whether a batch that was handed over before this one was refused, or is not answered yet. */
     boolean hasOlderThan(SentBatch batch) {
         return inFlight.stream().anyMatch(each -> each.number() < batch.number())
                 || failed.stream().anyMatch(each -> each.number() < batch.number());
+    }
+
+    /** Tells whether a younger batch is stored, and so this one. */
+    boolean hasStoredYoungerThan(SentBatch batch) {
+        return batch.number() < youngestStored;
+    }
+
+    /** Tells whether a younger batch was sent, at any time: its answer settles a doubt about this one. */
+    boolean hasSentYoungerThan(SentBatch batch) {
+        return batch.number() < youngestSent;
     }
 
     /** Returns what is to be sent again now, the newest first; nothing before its time. */

@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 class ResumingTest {
     private static final long ROW_BYTES = 60_000;
     private static final long ROWS = 400;
+    private static final int A = 1;
+    private static final int B = 2;
 
     @Test
     void afterAnInterruptionExactlyTheMissingRowsAreSent() {
@@ -76,10 +78,10 @@ class ResumingTest {
         PartitionQueue queue = new PartitionQueue();
         queue.stored(batch(0));
         List<SentBatch> batches = List.of(batch(1), batch(2), batch(3));
-        batches.forEach(queue::sent);
+        batches.forEach(each -> queue.sent(each, A));
 
         queue.failed(batches.get(1), 100);
-        assertFalse(queue.maySend());
+        assertFalse(queue.maySendTo(A));
         assertTrue(queue.takeFailed(200).isEmpty(), "others are still in flight");
         assertTrue(queue.hasOlderThan(batches.get(2)));
         queue.failed(batches.get(2), 150);
@@ -87,7 +89,7 @@ class ResumingTest {
 
         assertTrue(queue.takeFailed(149).isEmpty(), "it is not time yet");
         assertEquals(List.of(batches.get(2), batches.get(1)), queue.takeFailed(150));
-        assertTrue(queue.maySend());
+        assertTrue(queue.maySendTo(A));
     }
 
     @Test
@@ -95,28 +97,58 @@ class ResumingTest {
         PartitionQueue queue = new PartitionQueue();
         SentBatch first = batch(1);
 
-        assertTrue(queue.maySend());
-        queue.sent(first);
-        assertFalse(queue.maySend(), "a second one might be stored before the first");
+        assertTrue(queue.maySendTo(A));
+        queue.sent(first, A);
+        assertFalse(queue.maySendTo(A), "a second one might be stored before the first");
         queue.failed(first, 0);
         assertEquals(List.of(first), queue.takeFailed(0));
-        queue.sent(first);
-        assertFalse(queue.maySend());
+        queue.sent(first, A);
+        assertFalse(queue.maySendTo(A));
         queue.stored(first);
-        queue.sent(batch(2));
-        assertTrue(queue.maySend());
+        queue.sent(batch(2), A);
+        assertTrue(queue.maySendTo(A));
     }
 
     @Test
     void aBatchThatIsRefusedForGoodDoesNotCountAsStored() {
         PartitionQueue queue = new PartitionQueue();
         SentBatch first = batch(1);
-        queue.sent(first);
+        queue.sent(first, A);
 
         queue.refused(first);
-        queue.sent(batch(2));
+        queue.sent(batch(2), A);
 
-        assertFalse(queue.maySend());
+        assertFalse(queue.maySendTo(A));
+    }
+
+    @Test
+    void batchesGoToAnotherNodeOnlyOnceAllAreAnswered() {
+        PartitionQueue queue = new PartitionQueue();
+        queue.stored(batch(0));
+        SentBatch unanswered = batch(1);
+        queue.sent(unanswered, A);
+
+        assertTrue(queue.maySendTo(A));
+        assertFalse(queue.maySendTo(B));
+        queue.stored(unanswered);
+        assertTrue(queue.maySendTo(B));
+    }
+
+    @Test
+    void batchesInDoubtAreStoredOnceAYoungerOneIs() {
+        PartitionQueue queue = new PartitionQueue();
+        queue.stored(batch(0));
+        List<SentBatch> batches = List.of(batch(1), batch(2), batch(3), batch(4));
+        batches.forEach(each -> queue.sent(each, A));
+
+        queue.doubted(batches.get(0));
+        queue.doubted(batches.get(1));
+        queue.doubted(batches.get(3));
+
+        assertEquals(batches.subList(0, 3), queue.stored(batches.get(2)));
+        assertTrue(queue.hasStoredYoungerThan(batches.get(1)));
+        assertFalse(queue.hasStoredYoungerThan(batches.get(3)));
+        assertFalse(queue.hasSentYoungerThan(batches.get(3)), "nothing that was sent settles it");
     }
 
     private static long[] none(int partitions) {

@@ -1,0 +1,201 @@
+package io.kafkapareto.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Properties;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import org.apache.kafka.common.protocol.Errors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Whatever becomes of a partition's leader, each row is stored once and in order; if rows are lost, the sink says so. */
+@Timeout(60)
+class ExactlyOnceTest {
+    private static final int ROWS = 40;
+
+    /** The old leader stores a batch and hangs. A new one that remembers five batches must not take more than that. */
+    @Test
+    void aLeaderHangsAnotherIsElectedAndThenTheFirstOneDies() throws Exception {
+        CountDownLatch hangs = new CountDownLatch(1);
+        CountDownLatch dead = new CountDownLatch(1);
+        CountDownLatch forgotten = new CountDownLatch(6);
+        AtomicBoolean refreshes = new AtomicBoolean(true);
+        try (ModelCluster cluster = new ModelCluster(3, 2, (node, partition, batch) -> {
+            Errors answer = node.take(partition, batch);
+            if (node.number() == 0 && partition.number() == 0 && batch.baseSequence() == 2) {
+                partition.moveTo(1);
+                hangs.countDown();
+                dead.await();
+                return null;
+            } else if (node.number() == 2 && hangs.getCount() == 0 && refreshes.getAndSet(false)) {
+                return Errors.NOT_LEADER_OR_FOLLOWER;  // it stored the batch; the client asks for metadata
+            } else if (node.number() == 1) {
+                forgotten.countDown();
+            }
+            return answer;
+        })) {
+            cluster.partition(1).moveTo(2);
+            // With one request in flight, the unanswered batch is the last one that the old leader gets.
+            try (BatchSink sink = sinkOf(cluster, 1)) {
+                send(sink, 0, 0, 3);
+                send(sink, 1, 0, 1);
+                assertTrue(hangs.await(10, TimeUnit.SECONDS));
+                send(sink, 1, 1, 3);
+                send(sink, 0, 3, ROWS);
+                boolean hasForgotten = forgotten.await(500, TimeUnit.MILLISECONDS);
+                cluster.node(0).kill();
+                dead.countDown();
+                sink.flush();
+
+                assertEquals("", sink.failure());
+                assertTrue(!hasForgotten, "batches went to the new leader before the old one had answered");
+                assertEquals(rows(0, ROWS), cluster.partition(0).rows());
+                assertEquals(rows(0, 3), cluster.partition(1).rows());
+                assertEquals(ROWS + 3, sink.acknowledgedRows());
+            }
+        }
+    }
+
+    @Test
+    void aBrokerRestartsAfterItStoredBatchesThatItDidNotAnswer() throws Exception {
+        AtomicBoolean restarts = new AtomicBoolean(true);
+        try (ModelCluster cluster = new ModelCluster(1, 1, (node, partition, batch) -> {
+            Errors answer = node.take(partition, batch);
+            if (batch.baseSequence() < 2 || !restarts.get()) {
+                return answer;
+            }
+            if (batch.baseSequence() == 4) {
+                restarts.set(false);
+                node.restart();
+            }
+            return null;
+        })) {
+            requireAllStored(cluster);
+            assertTrue(cluster.outOfOrder() >= 2, "the restarted broker remembered more than the last batch");
+        }
+    }
+
+    @Test
+    void aBatchThatTimedOutBeforeAYoungerOneWasAcknowledgedIsStored() throws Exception {
+        AtomicBoolean timesOut = new AtomicBoolean(true);
+        try (ModelCluster cluster = new ModelCluster(1, 1, (node, partition, batch) -> {
+            Errors answer = node.take(partition, batch);
+            if (batch.baseSequence() == 2 && timesOut.getAndSet(false)) {
+                Thread.sleep(100);  // meanwhile the next one is sent
+                return Errors.REQUEST_TIMED_OUT;
+            } else if (batch.baseSequence() == 3) {
+                partition.forget();
+            }
+            return answer;
+        })) {
+            requireAllStored(cluster);
+            assertEquals(1, cluster.outOfOrder());
+        }
+    }
+
+    @Test
+    void rowsThatALeaderHasLostAreTold() throws Exception {
+        AtomicBoolean loses = new AtomicBoolean(true);
+        try (ModelCluster cluster = new ModelCluster(1, 1, (node, partition, batch) -> {
+            if (batch.baseSequence() == 5 && loses.getAndSet(false)) {
+                partition.lose(2);
+            }
+            return node.take(partition, batch);
+        }); BatchSink sink = sinkOf(cluster)) {
+            send(sink, 0, 0, ROWS);
+            sink.flush();
+
+            assertEquals(
+                    "OutOfOrderSequenceException: the leader of partition 0 of topic rows has lost rows that were "
+                            + "acknowledged", sink.failure());
+        }
+    }
+
+    /** Nodes answer late or not at all, restart, and hand partitions over, at any time. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
+    void anyTroubleIsSurvived(int seed) throws Exception {
+        Random random = new Random(seed);
+        try (ModelCluster cluster = new ModelCluster(2, 2, (node, partition, batch) -> {
+            Errors answer = node.take(partition, batch);
+            synchronized (random) {
+                switch (random.nextInt(12)) {
+                    case 0:
+                        node.restart();
+                        return null;
+                    case 1:
+                        return null;
+                    case 2:
+                        return answer == Errors.NONE ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : answer;
+                    case 3:
+                        partition.moveTo(1 - node.number());
+                        return answer;
+                    default:
+                        return answer;
+                }
+            }
+        }); BatchSink sink = sinkOf(cluster)) {
+            for (int row = 0; row < ROWS; row++) {
+                send(sink, 0, row, row + 1);
+                send(sink, 1, row, row + 1);
+            }
+            sink.flush();
+
+            assertEquals("", sink.failure());
+            assertEquals(rows(0, ROWS), cluster.partition(0).rows());
+            assertEquals(rows(0, ROWS), cluster.partition(1).rows());
+        }
+    }
+
+    private static void requireAllStored(ModelCluster cluster) throws Exception {
+        try (BatchSink sink = sinkOf(cluster)) {
+            send(sink, 0, 0, ROWS);
+            sink.flush();
+
+            assertEquals("", sink.failure());
+            assertEquals(rows(0, ROWS), cluster.partition(0).rows());
+            assertEquals(ROWS, sink.acknowledgedRows());
+        }
+    }
+
+    private static BatchSink sinkOf(ModelCluster cluster) throws IOException {
+        return sinkOf(cluster, 5);
+    }
+
+    /** Makes a sink whose batches hold one row each. */
+    private static BatchSink sinkOf(ModelCluster cluster, int maxInFlight) throws IOException {
+        Properties properties = new Properties();
+        properties.setProperty("bootstrap.servers", cluster.bootstrapServers());
+        properties.setProperty("key.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
+        properties.setProperty("value.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
+        properties.setProperty("batch.size", "80");
+        properties.setProperty("max.in.flight.requests.per.connection", Integer.toString(maxInFlight));
+        properties.setProperty("retry.backoff.ms", "1");
+        properties.setProperty("reconnect.backoff.ms", "1");
+        properties.setProperty("reconnect.backoff.max.ms", "10");
+        properties.setProperty("request.timeout.ms", "10000");
+        properties.setProperty("delivery.timeout.ms", "20000");
+        return new BatchSink(properties, cluster.topic());
+    }
+
+    private static void send(BatchSink sink, int partition, int from, int to) {
+        for (String row : rows(from, to)) {
+            byte[] bytes = row.getBytes(StandardCharsets.UTF_8);
+            sink.send(bytes, 0, bytes.length, null, partition);
+        }
+    }
+
+    private static List<String> rows(int from, int to) {
+        return IntStream.range(from, to).mapToObj(Integer::toString).toList();
+    }
+}

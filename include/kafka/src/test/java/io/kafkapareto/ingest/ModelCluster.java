@@ -1,0 +1,295 @@
+package io.kafkapareto.ingest;
+
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.ApiVersionsResponseData;
+import org.apache.kafka.common.message.InitProducerIdResponseData;
+import org.apache.kafka.common.message.MetadataResponseData;
+import org.apache.kafka.common.message.MetadataResponseData.MetadataResponseBroker;
+import org.apache.kafka.common.message.MetadataResponseData.MetadataResponsePartition;
+import org.apache.kafka.common.message.MetadataResponseData.MetadataResponseTopic;
+import org.apache.kafka.common.message.ProduceRequestData.PartitionProduceData;
+import org.apache.kafka.common.message.ProduceResponseData;
+import org.apache.kafka.common.message.ProduceResponseData.PartitionProduceResponse;
+import org.apache.kafka.common.message.ProduceResponseData.TopicProduceResponse;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.Record;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.requests.ProduceRequest;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.requests.RequestUtils;
+import org.apache.kafka.common.utils.Utils;
+
+/**
+ * Nodes on loopback that take batches by Kafka's rule for idempotent producers, and fail as a test tells them to.
+ *
+ * <p>All replicas are in sync: what one node has appended, each has. As with Kafka, a partition remembers a producer's last
+ * five batches. It takes one of these as a duplicate, and any other only where its sequence comes next.
+ */
+final class ModelCluster implements AutoCloseable {
+    private static final String TOPIC = "rows";
+    private static final Uuid TOPIC_ID = Uuid.randomUuid();
+    private static final int REMEMBERED_BATCHES = 5;
+    private static final int SILENCE_MS = 20;
+
+    /** Says what a node does with a batch. */
+    interface Script {
+        /** Returns what the node answers, or null where it answers nothing more on this connection. */
+        Errors answer(Node node, Partition partition, RecordBatch batch) throws InterruptedException;
+    }
+
+    private final List<Node> nodes = new ArrayList<>();
+    private final List<Partition> partitions = new ArrayList<>();
+    private final Script script;
+    private final AtomicInteger outOfOrder = new AtomicInteger();
+
+    /** Starts so many nodes; the first one leads all partitions. */
+    ModelCluster(int nodes, int partitions, Script script) throws IOException {
+        this.script = script;
+        for (int number = 0; number < nodes; number++) {
+            this.nodes.add(new Node(number));
+        }
+        for (int number = 0; number < partitions; number++) {
+            this.partitions.add(new Partition(number));
+        }
+        this.nodes.forEach(each -> startDaemon(each::accept));
+    }
+
+    String topic() {
+        return TOPIC;
+    }
+
+    String bootstrapServers() {
+        return "127.0.0.1:" + nodes.get(0).port;
+    }
+
+    Node node(int number) {
+        return nodes.get(number);
+    }
+
+    Partition partition(int number) {
+        return partitions.get(number);
+    }
+
+    /** Returns how often a batch was refused as out of order. */
+    int outOfOrder() {
+        return outOfOrder.get();
+    }
+
+    @Override
+    public void close() {
+        nodes.forEach(Node::kill);
+    }
+
+    private static void startDaemon(Runnable run) {
+        Thread thread = new Thread(run, "model-cluster");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** The log of a partition, on whichever node, and what is remembered of the producer. */
+    static final class Partition {
+        private final List<String> rows = new ArrayList<>();
+        private final Deque<List<Integer>> remembered = new ArrayDeque<>();
+        private final int number;
+        private int leader;
+
+        private Partition(int number) {
+            this.number = number;
+        }
+
+        int number() {
+            return number;
+        }
+
+        synchronized void moveTo(int node) {
+            leader = node;
+        }
+
+        /** Forgets all batches but the last one, as a broker does that restarts. */
+        synchronized void forget() {
+            while (remembered.size() > 1) {
+                remembered.poll();
+            }
+        }
+
+        /** Loses the last batches, as a leader does that was out of sync when it was elected. */
+        synchronized void lose(int lost) {
+            for (int each = 0; each < lost; each++) {
+                List<Integer> last = remembered.pollLast();
+                rows.subList(rows.size() - (last.get(1) - last.get(0) + 1), rows.size()).clear();
+            }
+        }
+
+        synchronized List<String> rows() {
+            return List.copyOf(rows);
+        }
+
+        private synchronized int leader() {
+            return leader;
+        }
+
+        private synchronized Errors append(RecordBatch batch) {
+            List<Integer> sequences = List.of(batch.baseSequence(), batch.lastSequence());
+            if (remembered.contains(sequences)) {
+                return Errors.NONE;
+            }
+            if (!remembered.isEmpty() && remembered.getLast().get(1) + 1 != batch.baseSequence()) {
+                return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER;
+            }
+            remembered.add(sequences);
+            if (remembered.size() > REMEMBERED_BATCHES) {
+                remembered.poll();
+            }
+            for (Record each : batch) {
+                rows.add(Utils.utf8(each.value()));
+            }
+            return Errors.NONE;
+        }
+    }
+
+    /** One broker. */
+    final class Node {
+        private final int number;
+        private final int port;
+        private final ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        private final List<Socket> connections = new ArrayList<>();
+
+        private Node(int number) throws IOException {
+            this.number = number;
+            port = server.getLocalPort();
+        }
+
+        int number() {
+            return number;
+        }
+
+        /** Takes a batch as a broker does, and returns its answer. */
+        Errors take(Partition partition, RecordBatch batch) {
+            return partition.leader() == number ? partition.append(batch) : Errors.NOT_LEADER_OR_FOLLOWER;
+        }
+
+        /** Closes all connections, and remembers only the last batch of each partition. */
+        void restart() {
+            partitions.forEach(Partition::forget);
+            disconnect();
+        }
+
+        /** Ends the node: nobody can connect again. */
+        void kill() {
+            Utils.closeQuietly(server, "server");
+            disconnect();
+        }
+
+        private synchronized void disconnect() {
+            connections.forEach(each -> Utils.closeQuietly(each, "connection"));
+            connections.clear();
+        }
+
+        private void accept() {
+            try {
+                while (true) {
+                    Socket connection = server.accept();
+                    synchronized (this) {
+                        connections.add(connection);
+                    }
+                    startDaemon(() -> serve(connection));
+                }
+            } catch (IOException killed) {
+                disconnect();
+            }
+        }
+
+        private void serve(Socket connection) {
+            try (connection) {
+                DataInputStream in = new DataInputStream(connection.getInputStream());
+                DataOutputStream out = new DataOutputStream(connection.getOutputStream());
+                boolean isSilent = false;
+                while (true) {
+                    byte[] request = new byte[in.readInt()];
+                    in.readFully(request);
+                    byte[] answer = answered(ByteBuffer.wrap(request));
+                    isSilent |= answer == null;
+                    if (isSilent) {
+                        connection.setSoTimeout(SILENCE_MS);  // once nothing more comes, it is closed
+                    } else {
+                        out.writeInt(answer.length);
+                        out.write(answer);
+                        out.flush();
+                    }
+                }
+            } catch (IOException | InterruptedException gone) {
+                return;
+            }
+        }
+
+        private byte[] answered(ByteBuffer request) throws InterruptedException {
+            RequestHeader header = RequestHeader.parse(request);
+            ApiMessage answer = switch (header.apiKey()) {
+                case API_VERSIONS -> versions();
+                case METADATA -> metadata();
+                case INIT_PRODUCER_ID -> new InitProducerIdResponseData().setProducerId(7).setProducerEpoch((short) 0);
+                case PRODUCE -> produced(ProduceRequest.parse(new ByteBufferAccessor(request), header.apiVersion()));
+                default -> throw new UncheckedIOException(new IOException("not in the model: " + header.apiKey()));
+            };
+            return answer == null ? null : Utils.toArray(RequestUtils.serialize(
+                    header.toResponseHeader().data(), header.toResponseHeader().headerVersion(), answer,
+                    header.apiVersion()));
+        }
+
+        private ApiMessage versions() {
+            var found = new ApiVersionsResponseData();
+            for (ApiKeys each : List.of(ApiKeys.API_VERSIONS, ApiKeys.METADATA, ApiKeys.INIT_PRODUCER_ID, ApiKeys.PRODUCE)) {
+                found.apiKeys().add(new ApiVersionsResponseData.ApiVersion().setApiKey(each.id)
+                        .setMinVersion(each.oldestVersion()).setMaxVersion(each.latestVersion()));
+            }
+            return found;
+        }
+
+        private ApiMessage metadata() {
+            var found = new MetadataResponseData().setClusterId("model").setControllerId(number);
+            nodes.stream().filter(each -> !each.server.isClosed()).forEach(each -> found.brokers().add(
+                    new MetadataResponseBroker().setNodeId(each.number).setHost("127.0.0.1").setPort(each.port)));
+            List<Integer> all = nodes.stream().map(Node::number).toList();
+            var topic = new MetadataResponseTopic().setName(TOPIC).setTopicId(TOPIC_ID);
+            for (int partition = 0; partition < partitions.size(); partition++) {
+                topic.partitions().add(new MetadataResponsePartition().setPartitionIndex(partition)
+                        .setLeaderId(partitions.get(partition).leader()).setReplicaNodes(all).setIsrNodes(all));
+            }
+            found.topics().add(topic);
+            return found;
+        }
+
+        private ApiMessage produced(ProduceRequest request) throws InterruptedException {
+            PartitionProduceData sent = request.data().topicData().iterator().next().partitionData().get(0);
+            RecordBatch batch = ((MemoryRecords) sent.records()).batches().iterator().next();
+            Errors error = script.answer(this, partitions.get(sent.index()), batch);
+            if (error == null) {
+                return null;
+            }
+            if (error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER) {
+                outOfOrder.incrementAndGet();
+            }
+            var found = new ProduceResponseData();
+            found.responses().add(new TopicProduceResponse().setName(TOPIC).setTopicId(TOPIC_ID).setPartitionResponses(
+                    List.of(new PartitionProduceResponse().setIndex(sent.index()).setErrorCode(error.code()))));
+            return found;
+        }
+    }
+}

@@ -61,7 +61,7 @@ def test_a_clear_gain_over_enough_blocks_is_recommended_with_its_size():
     assert len(gains["p95_latency_ms"].candidate_repetition_ids) == decision.blocks_used == 10
 
 
-def test_the_choice_blocks_do_not_enter_the_stated_gains():
+def test_the_choice_blocks_do_not_enter_the_gains():
     gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
     lucky = [*baseline(phase="choice"), *repetitions(FAST, around(1), around(500), "choice")]
     # Block numbers of their own, so that none would be hidden behind a gain block of the same number.

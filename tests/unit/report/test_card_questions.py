@@ -94,7 +94,7 @@ def test_a_log_pipelines_card_says_nothing_of_what_was_not_asked() -> None:
 def test_a_log_pipelines_report_promises_no_durability() -> None:
     study, _, decision = pipeline()
     gains = [each.model_copy(update={"resolution": "better"}) for each in decision.gains]
-    changed = decision.model_copy(update={"verdict": "recommended", "gains": gains, "stated_gains": []})
+    changed = decision.model_copy(update={"verdict": "recommended", "gains": gains})
 
     text = " ".join(summary_sentences([changed], study.declaration))
     assert "durability" not in text

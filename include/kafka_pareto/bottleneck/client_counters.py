@@ -34,6 +34,7 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
             figures.throughput_records_s, client.records_per_request_avg, client.request_latency_avg_ms, brokers
         ),
         unthrottled_request_latency_ms=client.request_latency_avg_ms,
+        unthrottled_batch_size_avg_bytes=client.batch_size_avg_bytes,
     )
 
 

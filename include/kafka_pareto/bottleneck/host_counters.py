@@ -149,6 +149,8 @@ class HostCounters:
         broker_cpu_cores = _growth(0.0, _broker_cpu_s(first, last), seconds)
         uses = self._broker_uses(broker_cpu_cores)
         pauses_ms = self._pauses_ms(first.at_s, last.at_s)
+        ended_s = self._snapshots[-1].at_s
+        later_ms = self._pauses_ms(last.at_s, ended_s) if ended_s - last.at_s >= _SHORTEST_S else []
         return LoadCounters(
             counted_s=seconds,
             host_cpu_busy_fraction=busy_fraction(first.cores, last.cores),
@@ -161,6 +163,7 @@ class HostCounters:
             disk_write_mib_s=disk.write_mib_s if disk else None,
             nic_busy_fraction=self._nic_busy_fraction(first, last, seconds),
             gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in pauses_ms]),
+            later_gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in later_ms]),
             gc_pause_fraction=_most([sum(of_one) / _MS_PER_S / seconds for of_one in pauses_ms]),
             network_idle_fraction=_least([use.network_idle_fraction for use in uses]),
             request_handler_idle_fraction=_least([use.request_handler_idle_fraction for use in uses]),

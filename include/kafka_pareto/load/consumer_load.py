@@ -159,13 +159,18 @@ def _figures(output: ConsumerOutput) -> ReadingFigures:
     return ReadingFigures(
         measured_s=output.measured_s,
         read_records_s=output.measured_records / output.measured_s,
-        poll_idle_fraction=min(output.poll_wait_s / (output.consumers * output.measured_s), 1.0),
+        poll_idle_fraction=_poll_idle_fraction(output),
         consumer_threads_cpu_s=output.threads_cpu_s,
     )
 
 
+def _poll_idle_fraction(output: ConsumerOutput) -> float:
+    return min(output.poll_wait_s / (output.consumers * output.measured_s), 1.0)
+
+
 def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
     sent, latency, samples = output.sent, output.latency_us, output.lag_samples or []
+    client = _client(output.client_metrics)
     if sent is None or not sent.elapsed_s:
         return None
     lags = [float(each.lag_records) for each in samples]
@@ -182,6 +187,9 @@ def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
         lag_avg_s=sum(lags_s) / len(lags_s) if lags_s else None,
         lag_max_s=max(lags_s, default=None),
         lag_slope_records_s=lag_slope_records_s(samples),
+        live_poll_idle_fraction=_poll_idle_fraction(output),
+        live_fetch_latency_avg_ms=client.fetch_latency_avg_ms,
+        live_records_per_fetch_avg=client.records_per_fetch_avg,
     )
 
 

@@ -24,6 +24,8 @@ class LoadCounters:
         nic_busy_fraction: Rate of the busier direction over the interface's speed; None on loopback.
         gc_pause_longest_ms: Longest pause of a broker for a garbage collection.
         gc_pause_fraction: Share of the time in which the broker was paused.
+        later_gc_pause_longest_ms: Longest pause after the time that was counted: while a load with a fixed rate settled
+            and was sent at it.
         network_idle_fraction: Share of the time that the busiest network thread waited for something to do.
         request_handler_idle_fraction: The same of the request handlers (`num.io.threads`), averaged over the threads.
         request_queue_requests: Mean number of produce requests that waited for a handler.
@@ -35,6 +37,7 @@ class LoadCounters:
         buffer_wait_fraction: Share of the time in which `send()` waited for room in `buffer.memory`.
         in_flight_requests: Mean number of unanswered requests for each broker, by Little's law.
         unthrottled_request_latency_ms: Mean round trip of a request, in the unthrottled part.
+        unthrottled_batch_size_avg_bytes: Mean size of a batch as it was sent, in that part.
     """
 
     counted_s: float | None = None
@@ -49,6 +52,7 @@ class LoadCounters:
     nic_busy_fraction: float | None = None
     gc_pause_longest_ms: float | None = None
     gc_pause_fraction: float | None = None
+    later_gc_pause_longest_ms: float | None = None
     network_idle_fraction: float | None = None
     request_handler_idle_fraction: float | None = None
     request_queue_requests: float | None = None
@@ -60,3 +64,4 @@ class LoadCounters:
     buffer_wait_fraction: float | None = None
     in_flight_requests: float | None = None
     unthrottled_request_latency_ms: float | None = None
+    unthrottled_batch_size_avg_bytes: float | None = None

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.fast
 TIMED = TimedLoad(warmup_s=2.0, seconds=10.0, paced_warmup_s=1.0, paced_seconds=8.0, paced_rate_records_s=1000.0)
 REQUEST = LoadRequest("t", 1000, {}, timeout_s=60.0, timed=TIMED)
 FIGURES = LoadFigures(20_000.0, 5.0, 9.0, 4.0, 7.0, 8.0, 9.0)
-UNTHROTTLED = ClientMetrics(request_latency_avg_ms=30.0, records_per_request_avg=50.0, buffer_wait_s=6.0)
+UNTHROTTLED = ClientMetrics(
+    request_latency_avg_ms=30.0, records_per_request_avg=50.0, buffer_wait_s=6.0, batch_size_avg_bytes=9_000.0
+)
 RESULT = LoadResult(
     records_attempted=1,
     records_sent=200_000,
@@ -43,6 +45,7 @@ def test_the_unthrottled_parts_own_metrics_count_and_not_those_of_the_fixed_rate
         buffer_wait_fraction=0.6,
         in_flight_requests=pytest.approx(20_000 / 50 * 0.030 / 3),
         unthrottled_request_latency_ms=30.0,
+        unthrottled_batch_size_avg_bytes=9_000.0,
     )
 
 

@@ -48,6 +48,20 @@ def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:
     assert found.request_handler_idle_fraction is None
 
 
+def test_pauses_after_the_part_that_counts_are_told_apart_from_those_in_it(tmp_path: Path) -> None:
+    with busy_process(tmp_path) as probes:
+        with HostCounters(probes=probes, period_s=0.05) as watched:
+            time.sleep(0.3)
+            probes.log_pause(120.0)
+            time.sleep(0.6)
+            probes.log_pause(80.0)
+            time.sleep(0.3)
+        first = watched.counters(LoadWindow(0.0, 0.7))
+
+    assert (first.gc_pause_longest_ms, first.later_gc_pause_longest_ms) == (120.0, 80.0)
+    assert watched.counters().later_gc_pause_longest_ms is None  # all of it counts: nothing is later
+
+
 def test_a_broker_that_was_started_anew_meanwhile_has_no_cpu_time(tmp_path: Path) -> None:
     with busy_process(tmp_path) as probes:
         with HostCounters(probes=probes, period_s=0.05) as watched:

@@ -23,6 +23,7 @@ CALM: dict[str, Sequence[float | None]] = {
     "queue_time_avg_ms": [4, 5, 6],
     "request_latency_avg_ms": [3, 3, 3],
 }
+AT_ONCE = {"queue_time_avg_ms": [1]}
 
 
 def found(settings: Mapping[str, str | int], **measured: Sequence[float | str | None]) -> dict[str, list[str]]:
@@ -66,7 +67,8 @@ def test_a_wait_that_only_kafkas_own_tool_told_of_counts() -> None:
     [
         ({"linger.ms": 100}, {"queue_time_avg_ms": [80]}, "linger_is_long"),
         ({"linger.ms": 5}, {"queue_time_avg_ms": [900]}, "backlog"),
-        ({"fetch.min.bytes": 1 << 20}, {"fetch_latency_avg_ms": [480]}, "fetch_waits"),
+        ({"linger.ms": 0}, {"queue_time_avg_ms": [900]}, "backlog"),
+        ({"fetch.min.bytes": 1 << 20}, {"live_fetch_latency_avg_ms": [60]}, "fetch_waits"),
         ({}, {"gc_pause_longest_ms": [150, 20, 140]}, "gc_pauses"),
     ],
 )
@@ -74,6 +76,45 @@ def test_a_high_latency_is_traced_to_what_the_record_waited_for(
     settings: Mapping[str, str | int], measured: Mapping[str, Sequence[float]], cause: str
 ) -> None:
     assert cause in found(settings, latency_p99_ms=[90, 100, 95], **measured)["high_latency"]
+
+
+def test_what_a_group_waits_for_while_it_follows_explains_its_latency_and_its_lag_and_not_its_reading_of_a_full_topic():
+    # The kept campaign impact_consumer: fetches took 264 ms while the topic was read, and its median p99 was 538 ms.
+    settings: Mapping[str, str | int] = {"fetch.min.bytes": 1 << 20, "consumers": 6}
+    reading = {"fetch_latency_avg_ms": [480], "poll_idle_fraction": [0.02], "records_per_fetch_avg": [900]}
+    following = {f"live_{name}": values for name, values in reading.items()}
+    seen = {"latency_p99_ms": [538], "lag_slope_records_s": [500], "live_rate_records_s": [10_000], **AT_ONCE}
+    assert found(settings, **seen, **reading) == {"high_latency": [], "growing_lag": ["too_few_partitions"]}
+    assert found(settings, **seen, **following) == {
+        "high_latency": ["fetch_waits"],
+        "growing_lag": ["polls_are_full", "processing_is_slow", "too_few_partitions"],
+    }
+
+
+def test_full_polls_of_a_consumer_that_waits_for_records_are_what_a_lag_looks_like_and_not_its_cause() -> None:
+    lag = {"lag_slope_records_s": [500], **AT_ONCE, "live_rate_records_s": [10_000], "live_records_per_fetch_avg": [900]}
+    assert found({}, **lag, live_poll_idle_fraction=[0.6]) == {"growing_lag": []}
+
+
+def test_fetches_that_are_short_beside_the_latency_are_not_its_cause_however_large_fetch_min_bytes_is() -> None:
+    seen = {"latency_p99_ms": [900], "live_fetch_latency_avg_ms": [40], **AT_ONCE}
+    assert found({"fetch.min.bytes": 1 << 20}, **seen) == {"high_latency": []}
+
+
+def test_a_linger_that_is_short_beside_the_latency_or_that_batches_fill_before_is_not_its_cause() -> None:
+    assert found({"linger.ms": 5}, latency_p99_ms=[538], queue_time_avg_ms=[5]) == {"high_latency": []}
+    assert found({"linger.ms": 100}, latency_p99_ms=[120], queue_time_avg_ms=[20]) == {"high_latency": []}
+
+
+def test_pauses_at_full_speed_do_not_explain_the_latency_at_the_fixed_rate() -> None:
+    pauses = {"gc_pause_longest_ms": [150], "later_gc_pause_longest_ms": [12]}
+    assert found({}, latency_p99_ms=[90], **pauses, **AT_ONCE) == {"high_latency": []}
+
+
+def test_the_batches_of_the_part_that_is_sent_as_fast_as_it_goes_explain_a_plateau() -> None:
+    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [2_000]}
+    causes = found({"compression.type": "lz4"}, **plateau, unthrottled_batch_size_avg_bytes=[16_000])
+    assert causes["throughput_plateau"] == ["batches_are_full"]
 
 
 def test_a_consumers_end_to_end_latency_counts_where_no_producers_is_there() -> None:
@@ -98,8 +139,8 @@ def test_a_buffer_that_holds_seconds_and_is_full_all_the_same_shows_that_too_muc
 def test_a_growing_lag_is_traced_to_polls_processing_or_partitions() -> None:
     lag = {
         "lag_slope_records_s": [500],
-        "poll_idle_fraction": [0.02],
-        "records_per_fetch_avg": [900],
+        "live_poll_idle_fraction": [0.02],
+        "live_records_per_fetch_avg": [900],
         "live_rate_records_s": [10_000],
     }
     assert found({"consumers": 6}, **lag)["growing_lag"] == [
@@ -123,16 +164,16 @@ def test_every_cause_can_be_said() -> None:
         "buffer_exhausted_records": [3],
         "gc_pause_longest_ms": [150],
         "lag_slope_records_s": [500],
-        "poll_idle_fraction": [0.0],
-        "records_per_fetch_avg": [900],
+        "live_poll_idle_fraction": [0.0],
+        "live_records_per_fetch_avg": [900],
         "live_rate_records_s": [10_000],
-        "fetch_latency_avg_ms": [480],
+        "live_fetch_latency_avg_ms": [80],
     }
     said = []
-    for queue_ms, mib_s, fill in ((4.0, 1.0, 16_384.0), (900.0, 200.0, 1_000.0)):
+    for queue_ms, mib_s, fill in ((40.0, 1.0, 16_384.0), (900.0, 200.0, 1_000.0)):
         values = {**measured, "queue_time_avg_ms": [queue_ms], "throughput_mib_s": [mib_s]}
         values["batch_size_avg_bytes"] = [fill]
-        for linger_ms in (0, 5):
+        for linger_ms in (0, 50):
             settings = {**DEFAULTS, **CONSUMER, "linger.ms": linger_ms, "fetch.min.bytes": 100, "consumers": 9}
             for symptom in symptoms_found(values, settings):
                 said += [symptom_text(symptom), *(f"{cause.code} {cause_text(cause)}" for cause in symptom.causes)]

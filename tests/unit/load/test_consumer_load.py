@@ -122,6 +122,9 @@ def test_a_live_group_says_how_late_records_came_and_how_far_it_was_behind() -> 
     assert live.lag_avg_s == pytest.approx(sum(each["lag_s"] for each in printed["lag_samples"]) / 7)
     assert live.lag_slope_records_s == pytest.approx(2.0157623845)  # by NumPy's polyfit
     assert [each.model_dump() for each in result.lag_samples] == (printed["lag_samples"])
+    assert live.live_fetch_latency_avg_ms == printed["client_metrics"]["fetch-latency-avg"]
+    assert live.live_records_per_fetch_avg == printed["client_metrics"]["records-per-request-avg"]
+    assert live.live_poll_idle_fraction == printed["poll_wait_s"] / (printed["consumers"] * printed["measured_s"])
 
 
 def test_a_group_that_did_not_reach_the_end_measured_nothing_says_why_and_how_much_is_left() -> None:

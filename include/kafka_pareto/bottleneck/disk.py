@@ -9,6 +9,8 @@ _SECTOR_BYTES = 512  # of the kernel's statistics, whatever the disk's own secto
 _MIB = 1 << 20
 _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICES = Path("/sys/dev/block")
+_IO_PRESSURE = Path("/proc/pressure/io")
+_US_PER_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,16 @@ def read_disk(statistics: Path) -> DiskCounters | None:
         busy_ms=fields[9],
         written_bytes=fields[6] * _SECTOR_BYTES,
     )
+
+
+def read_io_stall_s() -> float | None:
+    """Returns for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
+    try:
+        lines = _IO_PRESSURE.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    full = next((line for line in lines if line.startswith("full ")), None)
+    return int(full.rpartition("total=")[2]) / _US_PER_S if full else None
 
 
 def disk_use(before: DiskCounters, after: DiskCounters, seconds: float) -> DiskUse:

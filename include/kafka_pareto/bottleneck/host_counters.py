@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,8 @@ import psutil
 
 from kafka_pareto.bottleneck.broker_metrics import BrokerReading, BrokerUse, broker_use, read_broker
 from kafka_pareto.bottleneck.cores import CoreTimes, busiest_core_fraction, busy_fraction, read_cores
-from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk
+from kafka_pareto.bottleneck.cpu_limit import LimitedPeriods, read_limited_periods, throttled_fraction
+from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk, read_io_stall_s
 from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_since
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
@@ -26,18 +28,17 @@ from kafka_pareto.bottleneck.network_interface import (
     interface_speed_mbit_s,
     interface_to,
 )
+from kafka_pareto.bottleneck.tcp_links import Address, Connection, Link, link_use, read_links, resolved
 from kafka_pareto.brokers.jmx import JmxAgent
-from kafka_pareto.brokers.nodes import Node
+from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.study.load_counters import LoadCounters
 
 log = logging.getLogger(__name__)
 
-_IO_PRESSURE = Path("/proc/pressure/io")
 _SHORTEST_S = 0.5
 _AS_BUSY_FRACTION = 0.6
 _MS_PER_S = 1000.0
-_US_PER_S = 1e6
 
 
 class BrokerProbes(Protocol):
@@ -69,6 +70,8 @@ class _Snapshot:
     disk: DiskCounters | None
     nic_bytes: tuple[int, int] | None
     broker_cpu_s: Mapping[int, float]
+    limited_periods: Mapping[int, LimitedPeriods]
+    links: Mapping[Connection, Link]
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ class HostCounters:
         expected: When the part that counts is expected, which is when the brokers' metrics are read; None for all of
             the load, where they are read before and after it.
         probes: The brokers, where they are this process's own.
-        broker_hosts: Where the brokers are; the interface that leads there is watched.
+        addresses: Where the brokers are, if they are not this process's own; the connections and the interface that
+            lead there are watched.
         period_s: Time between two looks.
     """
 
@@ -97,13 +101,15 @@ class HostCounters:
         self,
         expected: LoadWindow | None = None,
         probes: BrokerProbes | None = None,
-        broker_hosts: Sequence[str] = (),
+        addresses: Sequence[Address] = (),
         period_s: float = 0.5,
     ) -> None:
         self._expected = expected or LoadWindow(0.0, math.inf)
         self._probes = probes
         self._period_s = period_s
-        self._interface = interface_to(broker_hosts)
+        addresses = addresses or [(LOOPBACK, node.port) for node in (probes.nodes if probes else {}).values()]
+        self._interface = interface_to([host for host, _ in addresses])
+        self._addresses = resolved(addresses)
         node = next(iter(probes.nodes.values()), None) if probes else None
         self._disk = disk_statistics(node.data_folder) if node else None
         self._snapshots: list[_Snapshot] = []
@@ -148,6 +154,7 @@ class HostCounters:
         disk = disk_use(first.disk, last.disk, seconds) if first.disk and last.disk else None
         broker_cpu_cores = _growth(0.0, _broker_cpu_s(first, last), seconds)
         uses = self._broker_uses(broker_cpu_cores)
+        links = link_use(first.links, last.links, seconds)
         pauses_ms = self._pauses_ms(first.at_s, last.at_s)
         ended_s = self._snapshots[-1].at_s
         later_ms = self._pauses_ms(last.at_s, ended_s) if ended_s - last.at_s >= _SHORTEST_S else []
@@ -156,12 +163,16 @@ class HostCounters:
             host_cpu_busy_fraction=busy_fraction(first.cores, last.cores),
             busiest_core_fraction=busiest_core_fraction([each.cores for each in seen]),
             io_stall_fraction=_growth(first.io_stall_s, last.io_stall_s, seconds),
+            cpu_throttled_fraction=throttled_fraction(first.limited_periods, last.limited_periods),
             broker_cpu_s=_broker_cpu_s(self._snapshots[0], self._snapshots[-1]),
             broker_cpu_cores=broker_cpu_cores,
             disk_await_ms=disk.await_ms if disk else None,
             disk_busy_fraction=disk.busy_fraction if disk else None,
             disk_write_mib_s=disk.write_mib_s if disk else None,
             nic_busy_fraction=self._nic_busy_fraction(first, last, seconds),
+            link_wait_fraction=links.wait_fraction if links else None,
+            round_trip_ms=links.round_trip_ms if links else None,
+            least_round_trip_ms=links.least_round_trip_ms if links else None,
             gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in pauses_ms]),
             later_gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in later_ms]),
             gc_pause_fraction=_most([sum(of_one) / _MS_PER_S / seconds for of_one in pauses_ms]),
@@ -195,13 +206,16 @@ class HostCounters:
         self._pauses = {name: pauses_since(self._gc_ends[name], logs) for name, logs in self._gc_logs().items()}
 
     def _look(self) -> _Snapshot:
+        pids = list(self._probes.pids.values()) if self._probes else []
         seen = _Snapshot(
             at_s=time.monotonic(),
             cores=read_cores(),
-            io_stall_s=_read_io_stall_s(),
+            io_stall_s=read_io_stall_s(),
             disk=read_disk(self._disk) if self._disk else None,
             nic_bytes=interface_bytes(self._interface) if self._interface else None,
-            broker_cpu_s=_read_cpu_s(self._probes.pids.values()) if self._probes else {},
+            broker_cpu_s=_read_cpu_s(pids),
+            limited_periods=read_limited_periods([os.getpid(), *pids]),
+            links=read_links(self._addresses),
         )
         self._snapshots.append(seen)
         return seen
@@ -250,16 +264,6 @@ class HostCounters:
         return interface_busy_fraction(
             interface_speed_mbit_s(self._interface), first.nic_bytes, last.nic_bytes, seconds
         )
-
-
-def _read_io_stall_s() -> float | None:
-    """Returns for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
-    try:
-        lines = _IO_PRESSURE.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    full = next((line for line in lines if line.startswith("full ")), None)
-    return int(full.rpartition("total=")[2]) / _US_PER_S if full else None
 
 
 def _read_cpu_s(pids: Iterable[int]) -> dict[int, float]:

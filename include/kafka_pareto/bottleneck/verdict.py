@@ -9,20 +9,24 @@ order in which a cause stands before what it makes look exhausted; the first tha
    anybody's would do the same (see `_client_limit`).
 3. `gc`, where a broker is paused for a tenth of the time: it answers nobody, and the collector's threads take CPU. Both
    vanish with the pauses.
-4. `cpu`: threads that wait for a core count as busy, so that full cores make all threads look exhausted. Threads that
-   are exhausted by themselves leave cores idle. Full cores also make pauses longer, so that long pauses which take less
-   of the time are `gc` only after this rule.
+4. `cpu`, where no core is free: threads that wait for a core count as busy, so that full cores make all threads look
+   exhausted. So does a container's limit.
 5. `network`: an interface at its rate lets brokers and clients wait, and nothing on this machine is then full.
 6. `disk`: a request handler that waits for a flush counts as busy. So the disk stands before the handlers.
 7. `request_handlers`, then `network_threads`: a network thread hands on to the handlers. It does not read a connection
    on whose request a handler still works, so full handlers leave network threads idle, and not the other way round.
-8. `in_flight`, then `buffer_memory`: nothing above is full, so the client's own limits hold the load back. Where
-   each connection has as many requests in flight as it may, more buffer would only hold more waiting records.
+8. `cpu`, where cores are busy though not full: on few cores, one exhausted thread does that by itself.
+9. `gc`, where long pauses take less of the time: busy cores make pauses longer.
+10. `network`, where sent data is on its way most of the time. A broker that does not read lets it wait, too.
+11. `in_flight`, then `buffer_memory`: nothing above is full, so the client's own limits hold the load back. Where
+    each connection has as many requests in flight as it may, more buffer would only hold more waiting records.
 
 A disk that is busy is none that limits: brokers leave their writes to the kernel, which writes in the background. So
-a busy disk counts only if something waits for it: the whole machine (PSI) or the request handlers. On the other hand,
+a disk counts only if something waits for it: the whole machine (PSI), or handlers while it is busy. On the other hand,
 flushes after so many messages let one connection's requests wait, one by one, while the disk and most handlers look
 idle: that shows in the time spent in flushes. A flush at the end of a segment is rare, and nobody waits for it.
+
+Each rule is held against loads in which its cause was made on purpose: `python -m benchmarks.planted_causes`.
 """
 
 from __future__ import annotations
@@ -65,10 +69,14 @@ FLUSH_S = 0.5
 MANY_FLUSHES_PER_S = 20.0
 NEAR_FRACTION = 0.8
 OWN_CORE_FRACTION = 0.9
+THROTTLED_PERIODS_FRACTION = 0.5
+LINK_WAIT_FRACTION = 0.5
+FULL_CPU_FRACTION = 0.95
 HELD_RATE_FRACTION = 0.97
 CODEC_SHARE = 0.5
 BUFFER_WAIT_FRACTION = 0.2
 _SLOW_CODECS = ("gzip", "zstd")
+_LINK = ("round_trip_ms", "least_round_trip_ms", "request_handler_idle_fraction")
 
 
 @dataclass(frozen=True)
@@ -123,12 +131,14 @@ def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None =
         lambda: _throttled(look),
         lambda: _client_limit(look, setting, ceilings),
         lambda: _paused(look),
-        lambda: _busy_cores(look),
-        lambda: _long_pauses(look),
+        lambda: _busy_cores(look, FULL_CPU_FRACTION),
         lambda: _above(look, "network", "nic_busy_fraction", BUSY_NIC_FRACTION),
         lambda: _disk(look, ceilings),
         lambda: _below(look, "request_handlers", "request_handler_idle_fraction", ("request_queue_time_ms",)),
         lambda: _below(look, "network_threads", "network_idle_fraction"),
+        lambda: _busy_cores(look, BUSY_CPU_FRACTION),
+        lambda: _long_pauses(look),
+        lambda: _above(look, "network", "link_wait_fraction", LINK_WAIT_FRACTION, _LINK),
         lambda: _in_flight(look, setting),
         lambda: _buffer_memory(look, setting),
     )
@@ -175,7 +185,7 @@ def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) 
         return look.verdict("load_tool", "throughput_records_s", rate_limit_records_s=limit)
     if not look.is_bound_by_tool():
         return None
-    if not _has_its_cores(look, setting) and (busy := _busy_cores(look)):
+    if not _has_its_cores(look, setting) and (busy := _busy_cores(look, BUSY_CPU_FRACTION)):
         return busy
     share = _codec_share(look, setting, ceilings)
     if share is None:
@@ -209,9 +219,12 @@ def _has_its_cores(look: _Look, setting: LoadSetting) -> bool:
     return cores >= OWN_CORE_FRACTION * setting.producers * (1 - waited)
 
 
-def _busy_cores(look: _Look) -> Verdict | None:
+def _busy_cores(look: _Look, busy_fraction: float) -> Verdict | None:
+    """Finds a machine without a free core, or a container that used up what it may have."""
     names = ("sending_cpu_cores", "broker_cpu_cores")
-    return _above(look, "cpu", "host_cpu_busy_fraction", BUSY_CPU_FRACTION, names)
+    return _above(look, "cpu", "host_cpu_busy_fraction", busy_fraction, names) or _above(
+        look, "cpu", "cpu_throttled_fraction", THROTTLED_PERIODS_FRACTION, names
+    )
 
 
 def _paused(look: _Look) -> Verdict | None:
@@ -226,16 +239,18 @@ def _long_pauses(look: _Look) -> Verdict | None:
 
 
 def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
-    """Finds a disk that works hard and is waited for, or one whose flushes take the time of the threads that answer."""
+    """Finds a disk that all wait for, one that works hard under busy handlers, or one whose flushes take their time.
+
+    A disk that is limited before its queue, as a virtual machine's may be, looks idle while all wait for it.
+    """
     await_ms, busy = look.number("disk_await_ms") or 0.0, look.number("disk_busy_fraction") or 0.0
     stalled, handlers_idle = look.number("io_stall_fraction"), look.number("request_handler_idle_fraction")
-    is_waited_for = (stalled is not None and stalled > STALLED_FRACTION) or (
-        handlers_idle is not None and handlers_idle < IDLE_FRACTION
-    )
-    works_hard = await_ms > LONG_AWAIT_MS or busy > BUSY_DISK_FRACTION
+    is_waited_for = stalled is not None and stalled > STALLED_FRACTION
+    is_busy = await_ms > LONG_AWAIT_MS or busy > BUSY_DISK_FRACTION
+    handlers_wait = handlers_idle is not None and handlers_idle < IDLE_FRACTION
     flush_s, flushes = look.number("log_flush_s") or 0.0, look.number("log_flushes_per_s") or 0.0
     is_flushed = flush_s >= FLUSH_S and flushes >= MANY_FLUSHES_PER_S
-    if not is_flushed and not (works_hard and is_waited_for):
+    if not (is_flushed or is_waited_for or (is_busy and handlers_wait)):
         return None
     known = (
         {} if ceilings is None or ceilings.disk_write_mib_s is None else {"ceiling_mib_s": ceilings.disk_write_mib_s}

@@ -10,9 +10,12 @@ from kafka_pareto.bottleneck.verdict import (
     BUSY_NIC_FRACTION,
     FLUSH_S,
     IDLE_FRACTION,
+    LINK_WAIT_FRACTION,
     LONG_AWAIT_MS,
     LONG_PAUSE_MS,
     MANY_FLUSHES_PER_S,
+    STALLED_FRACTION,
+    THROTTLED_PERIODS_FRACTION,
 )
 
 LABELS: Mapping[str, str] = {
@@ -72,6 +75,12 @@ def _cpu(numbers: Mapping[str, float]) -> str:
             "CPU limited the load: the producer's threads compressed and waited for Kafka only "
             f"{_percent(numbers, 'sending_wait_fraction')} of the time ({cores}{share})."
         )
+    if "cpu_throttled_fraction" in numbers:
+        return (
+            "CPU limited the load: the container's limit stopped its processes in "
+            f"{_percent(numbers, 'cpu_throttled_fraction')} of its periods "
+            f"(threshold {THROTTLED_PERIODS_FRACTION:.0%})."
+        )
     used = {"brokers": "broker_cpu_cores", "sending threads": "sending_cpu_cores"}
     shares = [f"{who} {numbers[name]:.2f} cores" for who, name in used.items() if name in numbers]
     return (
@@ -82,6 +91,14 @@ def _cpu(numbers: Mapping[str, float]) -> str:
 
 
 def _network(numbers: Mapping[str, float]) -> str:
+    if "link_wait_fraction" in numbers:
+        is_seen = "request_handler_idle_fraction" in numbers
+        unseen = "" if is_seen else "; whether a broker was slow to read cannot be seen from here"
+        return (
+            "The network limited the load: sent data was on its way to the brokers "
+            f"{_percent(numbers, 'link_wait_fraction')} of the time (threshold {LINK_WAIT_FRACTION:.0%}), with a round "
+            f"trip of {_ms(numbers, 'round_trip_ms')} ({_ms(numbers, 'least_round_trip_ms')} at least){unseen}."
+        )
     return (
         f"The network limited the load: the interface ran at {_percent(numbers, 'nic_busy_fraction')} of its speed "
         f"(threshold {BUSY_NIC_FRACTION:.0%})."
@@ -93,6 +110,12 @@ def _disk(numbers: Mapping[str, float]) -> str:
         return (
             f"The brokers' disk limited the load: {numbers['log_flushes_per_s']:,.0f} flushes of the log a second took "
             f"{numbers['log_flush_s']:.2f} s of it."
+        )
+    if numbers.get("io_stall_fraction", 0.0) > STALLED_FRACTION:
+        return (
+            "The brokers' disk limited the load: nothing ran on the machine "
+            f"{_percent(numbers, 'io_stall_fraction')} of the time, since all waited for a disk (threshold "
+            f"{STALLED_FRACTION:.0%}); {_number(numbers, 'disk_write_mib_s', '{:,.1f} MiB/s')} were written."
         )
     busy, taken = _percent(numbers, "disk_busy_fraction"), _ms(numbers, "disk_await_ms")
     return (

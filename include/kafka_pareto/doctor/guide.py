@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -85,6 +86,13 @@ class Rule(Section):
         """Returns what the rule says under its key."""
         return getattr(self, self.key)
 
+    def scaled(self, share: float) -> Rule:
+        """Returns the rule with its lower bound scaled by a share; of several bounds, the last."""
+        if self.each_at_least is not None:
+            *others, last = self.each_at_least
+            return Rule(each_at_least=[*others, math.ceil(share * last)])
+        return self if self.at_least is None else Rule(at_least=math.ceil(share * self.at_least))
+
 
 class NotApplicable(Section):
     """Says since when a check says nothing, and why.
@@ -100,6 +108,18 @@ class NotApplicable(Section):
     why: str
 
 
+class SizedFor(Section):
+    """Says which machine the guide sized a value for; a value is no advice for another.
+
+    Attributes:
+        link_mbit_s: A slower link wants as much less as it is slower. Of several numbers, the last is such a size.
+        memory_gb: Of each broker. The value says nothing of brokers with less.
+    """
+
+    link_mbit_s: Annotated[int, Field(gt=0)] | None = None
+    memory_gb: Annotated[float, Field(gt=0)] | None = None
+
+
 class Check(Section):
     """Holds one check.
 
@@ -108,6 +128,7 @@ class Check(Section):
         item: Which of the checklist's items it belongs to, by number; None where only a section names it.
         section: Where the guide says it.
         when_unset: The verdict of a Java option that is not given: `not_readable` where Java then chooses by itself.
+        sized_for: Where the value depends on the machine.
         note: What a reader should know before following it, like a contradiction of the guide.
         remedy: What would meet it.
     """
@@ -121,6 +142,7 @@ class Check(Section):
     rule: Rule
     when_unset: Literal["not_met", "not_readable"] = "not_met"
     not_applicable: NotApplicable | None = None
+    sized_for: SizedFor | None = None
     note: str = ""
     remedy: str
 

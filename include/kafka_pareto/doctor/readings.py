@@ -62,6 +62,11 @@ class Places:
         return None if self.brokers_elsewhere else psutil.cpu_count()
 
     @property
+    def memory_gb_per_broker(self) -> float | None:
+        """Returns each broker's share of this machine's memory; None where it is not every broker's."""
+        return None if self.brokers_elsewhere else psutil.virtual_memory().total / _GB / max(1, len(self.here))
+
+    @property
     def brokers_elsewhere(self) -> bool:
         """Tells whether some broker does not run here, or cannot be seen."""
         return self.cluster is not None and len(self.here) < len(self.cluster.brokers)
@@ -90,7 +95,8 @@ def _machine(check: Check, places: Places) -> Reading:
     return Reading((Found(subject=_THIS_MACHINE, value=share),), _elsewhere(places))
 
 
-def _network(_: Check, places: Places) -> Reading:
+def link_speed(places: Places) -> Reading:
+    """Reads the speed of the interfaces that the brokers are reached through, in Mbit/s."""
     if not places.is_a_brokers_machine:
         return Reading(reason="other_machine")
     if places.cluster is None:
@@ -241,7 +247,7 @@ def _unmeasured(_: Check, __: Places) -> Reading:
 _READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
     "cluster": _cluster,
     "machine": _machine,
-    "network": _network,
+    "network": lambda _, places: link_speed(places),
     "mount": _mount,
     "disk": _disk,
     "sysctl": _sysctl,

@@ -13,6 +13,8 @@ from kafka_pareto.study.parts import Variants
 from kafka_pareto.study.quantity import Value
 from kafka_pareto.study.topic_study import TopicStudy
 
+_GIVEN_UP = "buffer_exhausted_records"
+
 
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
     """Returns the symptoms at the study's reference; none where it loads no topic, since the guide speaks of one.
@@ -30,8 +32,10 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
     reference = study.baseline_id(case)
     measured: dict[str, list[Value]] = {}
     for each in repetitions:
-        if each.outcome == "valid" and each.configuration_id == reference:
-            for name, value in each.quantities.items():
+        if each.configuration_id == reference:
+            # A record that is given up fails its repetition, of which that is all that counts.
+            counted = each.quantities if each.outcome == "valid" else {_GIVEN_UP: each.quantities.get(_GIVEN_UP)}
+            for name, value in counted.items():
                 measured.setdefault(name, []).append(value)
     settings = study.effective(study.baseline_configuration(case))
     settings["partitions"] = study.workload.topic_partitions

@@ -1,7 +1,8 @@
 """Finds the guide's four symptoms (section "Problèmes Courants") and their causes in what was measured. Pure.
 
 A condition compares a quantity's median over the repetitions with a number. A condition on a quantity that nobody
-measured does not hold. A repetition has two parts, and a symptom is explained by its own: a plateau by the part that is
+measured does not hold. What limited the load stands before what waits for it: a full buffer before a disk is not small.
+A repetition has two parts, and a symptom is explained by its own: a plateau by the part that is
 sent as fast as it goes, latency and lag by the one at the fixed rate.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from kafka_pareto.bottleneck.common_verdict import common_code
 from kafka_pareto.study.quantity import Value
 
 SymptomCode: TypeAlias = Literal["throughput_plateau", "high_latency", "buffer_full", "growing_lag"]
@@ -28,6 +30,15 @@ _MIB = 1 << 20
 
 # The slower of the guide's two published results: acks=all, p99. It calls no number high.
 _HIGH_P99_MS = 35.0
+_GUIDES_BATCH_BYTES = _MIB
+_SURE_ERRORS = 3.0
+# Where fewer and larger requests carry no more: each byte has to pass, or nobody asks for more.
+_LIMITS_OF_BYTES = ("throttled", "load_tool", "gc", "network", "disk")
+_LIMITS_BEHIND_THE_BUFFER = (
+    *("throttled", "gc", "cpu", "network", "disk"),
+    *("request_handlers", "network_threads"),
+)
+_BUFFER = ("", "buffer_memory")
 # The guide's "Pauses >100ms → Problème GC".
 _LONG_PAUSE_MS = 100.0
 
@@ -107,7 +118,18 @@ RULES: tuple[SymptomRule, ...] = (
         # A sender that waits would send more.
         (_least("buffer_wait_fraction", 0.2),),
         (
-            CauseRule("batches_are_full", (_least("batch_fill_fraction", 0.8),), "batch.size", "raise", "batch.size"),
+            # A producer closes a compressed batch at three quarters of batch.size, as it estimates.
+            CauseRule(
+                "batches_are_full",
+                (
+                    _least("batch_fill_fraction", 0.7),
+                    _most("batch_size_bytes", _GUIDES_BATCH_BYTES - 1),
+                    _most("is_limited_by_bytes", 0),
+                ),
+                "batch.size",
+                "raise",
+                "batch.size",
+            ),
             CauseRule(
                 "no_linger",
                 (_most("linger_ms", 0), _most("batch_fill_fraction", 0.5)),
@@ -154,7 +176,13 @@ RULES: tuple[SymptomRule, ...] = (
         "buffer_full",
         (_least("buffer_exhausted_records", 1), _least("buffer_wait_fraction", 0.05)),
         (
-            CauseRule("buffer_is_small", (_most("buffer_holds_s", 1.0),), "buffer.memory", "raise", "buffer.memory"),
+            CauseRule(
+                "buffer_is_small",
+                (_most("buffer_holds_s", 1.0), _most("is_limited_elsewhere", 0)),
+                "buffer.memory",
+                "raise",
+                "buffer.memory",
+            ),
             CauseRule(
                 "max_block_reached",
                 (_least("buffer_exhausted_records", 1),),
@@ -165,7 +193,7 @@ RULES: tuple[SymptomRule, ...] = (
             # More buffer would only fill later.
             CauseRule(
                 "sent_too_fast",
-                (_least("buffer_wait_fraction", 0.2), _least("buffer_holds_s", 1.0)),
+                (_least("buffer_wait_fraction", 0.2), _least("is_limited_elsewhere", 1)),
                 "",
                 "lower",
                 "producers",
@@ -228,13 +256,20 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
     told = {name: float(value) for name, value in settings.items() if _is_number(value)}
     queue_ms, request_ms = numbers.get("queue_time_avg_ms"), numbers.get("request_latency_avg_ms")
     bytes_s = _times(numbers.get("throughput_mib_s"), _MIB)
-    p99_ms = numbers.get("latency_p99_ms", numbers.get("end_to_end_latency_p99_ms"))
+    limits = [value if isinstance(value, str) else None for value in measured.get("limited_by", ())]
+    limit = common_code(limits)
+    # As fast as it goes, a record waits for all that are before it: only at a fixed rate is its latency a symptom.
+    p99_ms = numbers.get("latency_p99_ms") if "paced_rate_records_s" in numbers else None
+    p99_ms = numbers.get("end_to_end_latency_p99_ms") if p99_ms is None else p99_ms
     batch_bytes = numbers.get("unthrottled_batch_size_avg_bytes", numbers.get("batch_size_avg_bytes"))
     derived = {
         "p99_ms": p99_ms,
         "linger_ms": told.get("linger.ms"),
         "fetch_min_bytes": told.get("fetch.min.bytes"),
         "is_uncompressed": None if "compression.type" not in settings else settings["compression.type"] == "none",
+        "is_limited_by_bytes": None if limit is None else limit in _LIMITS_OF_BYTES,
+        "is_limited_elsewhere": True if limit in _LIMITS_BEHIND_THE_BUFFER else False if limit in _BUFFER else None,
+        "batch_size_bytes": told.get("batch.size"),
         "batch_fill_fraction": _ratio(batch_bytes, told.get("batch.size")),
         "buffer_wait_fraction": numbers.get("buffer_wait_fraction", _waited(numbers)),
         "buffer_holds_s": _ratio(told.get("buffer.memory"), bytes_s),
@@ -245,7 +280,7 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
         "pause_ms": numbers.get("later_gc_pause_longest_ms", numbers.get("gc_pause_longest_ms")),
         "fetch_of_latency_fraction": _ratio(numbers.get("live_fetch_latency_avg_ms"), p99_ms),
         "fetch_of_poll_ratio": _ratio(numbers.get("live_records_per_fetch_avg"), told.get("max.poll.records")),
-        "lag_growth_fraction": _ratio(numbers.get("lag_slope_records_s"), numbers.get("live_rate_records_s")),
+        "lag_growth_fraction": _ratio(_lag_growth_records_s(numbers), numbers.get("live_rate_records_s")),
         "consumers_per_partition": _ratio(told.get("consumers"), told.get("partitions")),
     }
     return numbers | {name: float(value) for name, value in derived.items() if value is not None}
@@ -263,6 +298,12 @@ def _waited(numbers: Mapping[str, float]) -> float | None:
 
 def _ratio(over: float | None, under: float | None) -> float | None:
     return None if over is None or not under else over / under
+
+
+def _lag_growth_records_s(numbers: Mapping[str, float]) -> float | None:
+    """Returns the slope of the lag; zero where it may be one of chance."""
+    slope, error = numbers.get("lag_slope_records_s"), numbers.get("lag_slope_error_records_s", 0.0)
+    return 0.0 if slope is not None and slope < _SURE_ERRORS * error else slope
 
 
 def _beyond(value: float | None, least: float | None) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_pareto.doctor.guide import Check, NotApplicable, Plain, Rule, words_of
+from kafka_pareto.doctor.guide import Check, NotApplicable, Plain, Rule, SizedFor, words_of
 from kafka_pareto.doctor.readings import Reading, plain_text
 from kafka_pareto.doctor.records import Finding
 
@@ -22,11 +22,15 @@ class Circumstances:
         kafka_version: As in `4.3`.
         linux_version: Of the brokers' machine, as in `6.1.0-32-amd64`.
         cores: Of the brokers' machine.
+        link: What could be read of the speed of the brokers' interfaces, in Mbit/s.
+        memory_gb_per_broker: Each broker's share of its machine's memory.
     """
 
     kafka_version: str | None
     linux_version: str | None
     cores: int | None
+    link: Reading
+    memory_gb_per_broker: float | None
 
 
 def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
@@ -36,6 +40,12 @@ def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Findi
         return Finding(check=check, verdict="not_applicable", found=[], reason="guide_is_older")
     if not reading.is_applicable:
         return Finding(check=check, verdict="not_applicable", found=found, reason=reading.reason)
+    if check.sized_for is not None:
+        if reason := _made_for_another(check.sized_for, circumstances):
+            return Finding(check=check, verdict="not_applicable", found=found, reason=reason)
+        if reason := _size_unknown(check.sized_for, circumstances):
+            return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or reason)
+        check = check.model_copy(update={"rule": _sized(check.rule, check.sized_for, circumstances)})
     if check.rule.cores_times is not None and circumstances.cores is None:
         return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or "cores_unknown")
     if any(not is_kept(check.rule, each.value, circumstances.cores) for each in found):
@@ -43,6 +53,27 @@ def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Findi
     if reading.reason or not found:
         return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or "not_told")
     return Finding(check=check, verdict="met", found=found)
+
+
+def _made_for_another(sized_for: SizedFor, circumstances: Circumstances) -> str:
+    """Returns why the guide's value says nothing of this machine; empty where it does, or where nobody knows."""
+    if sized_for.link_mbit_s is not None and not circumstances.link.is_applicable:
+        return circumstances.link.reason
+    has_less = (circumstances.memory_gb_per_broker or math.inf) < (sized_for.memory_gb or 0.0)
+    return "made_for_more_memory" if has_less else ""
+
+
+def _size_unknown(sized_for: SizedFor, circumstances: Circumstances) -> str:
+    if sized_for.link_mbit_s is not None and not circumstances.link.found:
+        return circumstances.link.reason
+    return "memory_unknown" if sized_for.memory_gb and circumstances.memory_gb_per_broker is None else ""
+
+
+def _sized(rule: Rule, sized_for: SizedFor, circumstances: Circumstances) -> Rule:
+    """Returns the rule as it is for this machine's slowest link."""
+    if sized_for.link_mbit_s is None:
+        return rule
+    return rule.scaled(min(1.0, *(_number(each.value) / sized_for.link_mbit_s for each in circumstances.link.found)))
 
 
 def is_kept(rule: Rule, value: Plain | None, cores: int | None) -> bool:

@@ -37,6 +37,8 @@ REASONS: Mapping[str, str] = {
     "java_decides": "the option is not given, so Java chooses by itself",
     "not_told": "a broker does not tell this setting",
     "not_allowed": "this user may not ask: it needs DescribeConfigs on cluster and topic, and Describe on the group",
+    "memory_unknown": "how much memory each broker's machine has cannot be seen from here",
+    "made_for_more_memory": "the guide sizes it for brokers of 64 GB; each has less here",
     "cores_unknown": "how many cores each broker's machine has cannot be seen from here",
     "no_topic": "no topic was named: TOPIC=…",
     "no_group": "no consumer group was named: GROUP=…",

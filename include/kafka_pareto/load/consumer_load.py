@@ -9,7 +9,7 @@ from pathlib import Path
 from kafka_pareto.kafka.consumer_config import resolved
 from kafka_pareto.kafka.producer_config import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.load.consumer_output import ConsumerOutput, LagSample, lag_slope_records_s, parse_consumer_output
+from kafka_pareto.load.consumer_output import ConsumerOutput, LagSample, lag_trend, parse_consumer_output
 from kafka_pareto.load.jvm_process import LoadProcess
 from kafka_pareto.load.tool import Execution
 from kafka_pareto.settings import Settings
@@ -170,7 +170,7 @@ def _poll_idle_fraction(output: ConsumerOutput) -> float:
 
 def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
     sent, latency, samples = output.sent, output.latency_us, output.lag_samples or []
-    client = _client(output.client_metrics)
+    client, trend = _client(output.client_metrics), lag_trend(samples)
     if sent is None or not sent.elapsed_s:
         return None
     lags = [float(each.lag_records) for each in samples]
@@ -186,7 +186,8 @@ def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
         lag_max_records=max(lags, default=None),
         lag_avg_s=sum(lags_s) / len(lags_s) if lags_s else None,
         lag_max_s=max(lags_s, default=None),
-        lag_slope_records_s=lag_slope_records_s(samples),
+        lag_slope_records_s=trend.slope_records_s if trend else None,
+        lag_slope_error_records_s=trend.error_records_s if trend else None,
         live_poll_idle_fraction=_poll_idle_fraction(output),
         live_fetch_latency_avg_ms=client.fetch_latency_avg_ms,
         live_records_per_fetch_avg=client.records_per_fetch_avg,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from statistics import linear_regression
+from dataclasses import dataclass
+from statistics import fmean, linear_regression
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, FiniteFloat, model_validator
@@ -132,11 +134,24 @@ def parse_consumer_output(text: str) -> ConsumerOutput:
     return read_last_line(text, ConsumerOutput, "the consumers' load tool")
 
 
-def lag_slope_records_s(samples: Sequence[LagSample]) -> float | None:
-    """Returns the slope of the least-squares line through the lag in records over time; None of fewer than 3 samples.
+@dataclass(frozen=True)
+class LagTrend:
+    """Holds the slope of the lag in records over time, and its standard error."""
 
-    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads.
+    slope_records_s: float
+    error_records_s: float
+
+
+def lag_trend(samples: Sequence[LagSample]) -> LagTrend | None:
+    """Returns the least-squares line's slope through the lag in records over time; None of fewer than 3 samples.
+
+    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. Where fetches wait
+    for many bytes the lag rises and falls with each of them, and a few seconds of that slope by chance.
     """
     if len(samples) < _LEAST_SAMPLES:
         return None
-    return linear_regression([each.at_s for each in samples], [float(each.lag_records) for each in samples]).slope
+    at_s, lags = [each.at_s for each in samples], [float(each.lag_records) for each in samples]
+    line, middle_s = linear_regression(at_s, lags), fmean(at_s)
+    left = sum((lag - line.intercept - line.slope * x) ** 2 for x, lag in zip(at_s, lags, strict=True))
+    spread = sum((x - middle_s) ** 2 for x in at_s)
+    return LagTrend(line.slope, math.sqrt(left / (len(samples) - 2) / spread))

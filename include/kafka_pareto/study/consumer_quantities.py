@@ -30,11 +30,10 @@ class LiveFigures:
     End-to-end latency counts from the moment a record was due to the return of the `poll()` that brought it. Lag in
     records is what was acknowledged and not read yet. Lag in seconds is how long ago that record was due that comes
     next if records are read in the order of their due times. Both are sampled every 250 ms; the slope is the
-    least-squares line's through the lag in records. None: too little was read or sampled.
+    least-squares line's through the lag in records, with its standard error. None: too little was read or sampled.
 
-    `live_poll_idle_fraction`, `live_fetch_latency_avg_ms` and `live_records_per_fetch_avg` are what `poll_idle_fraction`,
-    `fetch_latency_avg_ms` and `records_per_fetch_avg` are of reading the topic: a group that reads all it can waits for
-    other things than one that follows.
+    `live_poll_idle_fraction`, `live_fetch_latency_avg_ms` and `live_records_per_fetch_avg` are those of the same names
+    without `live_`: a group that reads all it can waits for other things than one that follows.
     """
 
     live_rate_asked_records_s: float
@@ -48,6 +47,7 @@ class LiveFigures:
     lag_avg_s: Annotated[float | None, Shown("lag", maximised=False)] = None
     lag_max_s: float | None = None
     lag_slope_records_s: Annotated[float | None, Shown("slope of lag", maximised=False)] = None
+    lag_slope_error_records_s: float | None = None
     live_poll_idle_fraction: float | None = None
     live_fetch_latency_avg_ms: Annotated[float | None, Shown("fetch latency while following", maximised=False)] = None
     live_records_per_fetch_avg: float | None = None

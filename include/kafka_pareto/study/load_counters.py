@@ -15,6 +15,7 @@ class LoadCounters:
         counted_s: Length of the time that was counted: the unthrottled part of a timed load, else the whole load.
         host_cpu_busy_fraction: Of all cores of this machine together; waiting for a disk is not busy.
         busiest_core_fraction: Of the busiest core in each half second, averaged.
+        cpu_throttled_fraction: Share of the periods in which load tool or broker ran into their container's CPU limit.
         io_stall_fraction: Share of the time in which nothing ran on this machine because all waited for a disk.
         broker_cpu_s: CPU time of all brokers over the whole load, warm-ups and pauses included.
         broker_cpu_cores: CPU seconds of all brokers in each second that was counted.
@@ -22,6 +23,10 @@ class LoadCounters:
         disk_busy_fraction: Share of the time in which that disk had anything to do.
         disk_write_mib_s: Rate at which it was written.
         nic_busy_fraction: Rate of the busier direction over the interface's speed; None on loopback.
+        link_wait_fraction: Share of the time in which data that the client had sent was not acknowledged by the
+            brokers' machines, though they had room for it.
+        round_trip_ms: TCP's round trip to the brokers at the end of the time that was counted.
+        least_round_trip_ms: The shortest one of the last minutes.
         gc_pause_longest_ms: Longest pause of a broker for a garbage collection.
         gc_pause_fraction: Share of the time in which the broker was paused.
         later_gc_pause_longest_ms: Longest pause after the time that was counted: while a load with a fixed rate settled
@@ -43,6 +48,7 @@ class LoadCounters:
     counted_s: float | None = None
     host_cpu_busy_fraction: float | None = None
     busiest_core_fraction: float | None = None
+    cpu_throttled_fraction: float | None = None
     io_stall_fraction: float | None = None
     broker_cpu_s: float | None = None
     broker_cpu_cores: float | None = None
@@ -50,6 +56,9 @@ class LoadCounters:
     disk_busy_fraction: float | None = None
     disk_write_mib_s: float | None = None
     nic_busy_fraction: float | None = None
+    link_wait_fraction: float | None = None
+    round_trip_ms: float | None = None
+    least_round_trip_ms: float | None = None
     gc_pause_longest_ms: float | None = None
     gc_pause_fraction: float | None = None
     later_gc_pause_longest_ms: float | None = None

@@ -51,9 +51,9 @@ EXHAUSTED: dict[str, dict[str, Value]] = {
     "throttled": {"produce_throttle_max_ms": 12.0},
     "load_tool": {"generator_bound": "the load tool set the pace"},
     "gc": {"gc_pause_fraction": 0.2},
-    "cpu": {"host_cpu_busy_fraction": 0.81},
+    "cpu": {"host_cpu_busy_fraction": 0.96},
     "network": {"nic_busy_fraction": 0.81},
-    "disk": {"disk_await_ms": 10.1, "io_stall_fraction": 0.4},
+    "disk": {"io_stall_fraction": 0.4},
     "request_handlers": {"request_handler_idle_fraction": 0.29},
     "network_threads": {"network_idle_fraction": 0.29},
     "in_flight": {"in_flight_requests": 4.9},
@@ -82,6 +82,29 @@ def test_the_one_exhausted_resource_is_named(named: str) -> None:
 def test_of_several_the_cause_is_named_and_not_what_it_makes_look_exhausted() -> None:
     order = list(EXHAUSTED)
     assert [code(*(EXHAUSTED[name] for name in reversed(order[at:]))) for at in range(len(order))] == order
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"host_cpu_busy_fraction": 0.81}, "cpu"),
+        ({"cpu_throttled_fraction": 0.9}, "cpu"),
+        ({"link_wait_fraction": 0.7, "round_trip_ms": 18.0, "least_round_trip_ms": 0.02}, "network"),
+        ({"disk_busy_fraction": 0.9, "request_handler_idle_fraction": 0.2}, "disk"),
+        ({"disk_await_ms": 12.0, "request_handler_idle_fraction": 0.2}, "disk"),
+    ],
+)
+def test_each_way_in_which_a_resource_shows_is_named_in_a_whole_sentence(values: dict[str, Value], named: str) -> None:
+    found = verdict_on(AT_EASE | values, SETTING)
+    assert found.code == named
+    assert "unknown" not in verdict_text(found.code, found.numbers)
+
+
+def test_busy_cores_with_some_to_spare_are_what_one_exhausted_thread_makes_of_a_small_machine() -> None:
+    busy: dict[str, Value] = {"host_cpu_busy_fraction": 0.84}
+    assert code(busy, EXHAUSTED["request_handlers"]) == "request_handlers"
+    assert code(busy, EXHAUSTED["in_flight"]) == "cpu"
+    assert code({"host_cpu_busy_fraction": 0.97}, EXHAUSTED["request_handlers"]) == "cpu"
 
 
 @pytest.mark.parametrize("named", EXHAUSTED)

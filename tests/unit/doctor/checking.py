@@ -9,7 +9,10 @@ from kafka_pareto.doctor.readings import Reading
 from kafka_pareto.doctor.records import DoctorReport, Finding, Found
 from kafka_pareto.doctor.verdicts import Circumstances, judge
 
-HERE = Circumstances(kafka_version="4.3", linux_version="6.1.0-32-amd64", cores=8)
+FAST_LINK = Reading((Found(subject="eth0", value=25_000),))
+HERE = Circumstances(
+    kafka_version="4.3", linux_version="6.1.0-32-amd64", cores=8, link=FAST_LINK, memory_gb_per_broker=128.0
+)
 
 
 def check_of(rule: dict[str, Any], **changes: Any) -> Check:

@@ -56,6 +56,16 @@ def test_every_check_says_where_the_guide_says_so_and_what_to_do(guide: Guide) -
     assert all(check.section and check.remedy and check.title for check in guide.checks)
 
 
+def test_what_depends_on_link_or_memory_says_for_which_the_guide_sized_it(guide: Guide) -> None:
+    sized = {check.id: check.sized_for for check in guide.checks if check.sized_for}
+    of_link = {id_ for id_, sized_for in sized.items() if sized_for.link_mbit_s}
+    assert of_link == {"rmem_max", "wmem_max", "tcp_rmem", "tcp_wmem", "netdev_max_backlog"}
+    assert sized.keys() - of_link == {
+        *("dirty_ratio", "dirty_background_ratio"),
+        *("heap_in_memory", "heap_start", "heap_most", "region_size"),
+    }
+
+
 def test_lines_are_short_enough_to_read() -> None:
     assert max(map(len, GUIDE.read_text(encoding="utf-8").splitlines())) <= 120
 

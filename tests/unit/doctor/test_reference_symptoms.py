@@ -13,12 +13,21 @@ from tests.unit.made_parts import made_repetition, planned
 
 pytestmark = pytest.mark.fast
 
-WAITED = {"buffer_wait_fraction": 0.6, "batch_size_avg_bytes": 1_000_000.0, "throughput_mib_s": 10.0}
+WAITED = {
+    "buffer_wait_fraction": 0.6,
+    "batch_size_avg_bytes": 16_000.0,
+    "throughput_mib_s": 10.0,
+    "limited_by": "cpu",
+}
 
 
 @pytest.fixture(scope="module")
-def study() -> Compare:
-    return compare_study(load_study(STUDIES / "impact_quick.yaml"))
+def study(tmp_path_factory: pytest.TempPathFactory) -> Compare:
+    """Returns `impact_quick` with the smaller of its batches as the reference."""
+    file = tmp_path_factory.mktemp("studies") / "impact_quick.yaml"
+    text = (STUDIES / "impact_quick.yaml").read_text(encoding="utf-8")
+    file.write_text(text.replace("  batch.size: 1048576\n", "  batch.size: 16384\n"), encoding="utf-8")
+    return compare_study(load_study(file))
 
 
 def repetition_of(study: Compare, case: str, **changes: object) -> Repetition:
@@ -33,6 +42,12 @@ def test_a_cause_names_the_part_that_measured_its_setting_and_no_other(study: Co
     assert plateau.text.startswith("The sender waited for 60%")
     assert [(cause.text.rpartition(": ")[2], cause.part) for cause in plateau.causes] == [("raise batch.size.", "grid")]
     assert [cause.part for cause in buffer.causes] == [""]
+
+
+def test_records_that_were_given_up_are_seen_though_they_fail_their_repetition(study: Compare):
+    given_up = repetition_of(study, "acks", outcome="failed", quantities={**WAITED, "buffer_exhausted_records": 12.0})
+    (full,) = symptom_texts(study, [given_up])
+    assert [cause.text for cause in full.causes] == ["12 records were given up after max.block.ms: raise max.block.ms."]
 
 
 def test_repetitions_that_do_not_count_or_are_of_other_levels_show_nothing(study: Compare):

@@ -18,7 +18,7 @@ from kafka_pareto.load.consumer_load import (
     consumer_options,
     consumer_result,
 )
-from kafka_pareto.load.consumer_output import LagSample, lag_slope_records_s, parse_consumer_output
+from kafka_pareto.load.consumer_output import LagSample, lag_trend, parse_consumer_output
 from kafka_pareto.load.tool import Execution
 from tests.damage import damaged
 from tests.recorded import FIXTURES
@@ -184,8 +184,10 @@ def test_output_that_does_not_add_up_is_refused_with_the_reason(text: str, says:
 def test_the_slope_of_lag_is_that_of_the_least_squares_line() -> None:
     samples = [LagSample(at_s=at_s, lag_records=lag, lag_s=0.0) for at_s, lag in ((0.0, 10), (1.0, 40), (2.0, 40))]
 
-    assert lag_slope_records_s(samples) == pytest.approx(15.0)
-    assert lag_slope_records_s(samples[:2]) is None
+    trend = lag_trend(samples)
+    assert trend is not None
+    assert (trend.slope_records_s, trend.error_records_s) == (pytest.approx(15.0), pytest.approx(75**0.5))
+    assert lag_trend(samples[:2]) is None
 
 
 @settings(max_examples=150, derandomize=True, deadline=None)

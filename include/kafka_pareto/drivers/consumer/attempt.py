@@ -46,7 +46,7 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
         is_excused=is_excused,
         trouble=None,
         started_at=started_at,
-        quantities=_quantities(results, study.consumers(planned.candidate.configuration)).values(),
+        quantities=quantities_of(results, study.consumers(planned.candidate.configuration)).values(),
         wall_s=sum(result.wall_s for result in results),
         client_cpu_s=client_cpu_s,
         cpu_steal_fraction=steal,
@@ -115,7 +115,7 @@ def _reservations(results: list[ConsumerResult]) -> list[str]:
     return found
 
 
-def _quantities(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
+def quantities_of(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
     """Returns the figures of reading the topic, and those of following beside them."""
     by_mode = {result.quantities.mode: result.quantities for result in results}
     read = by_mode.get("drain") or ConsumerQuantities(mode="drain", group_size=consumers)

@@ -106,7 +106,7 @@ def send(
 def _send_and_read_back(
     configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, in_file: RowsFound
 ) -> _Ended:
-    watched = HostCounters(None, testbed.brokers, testbed.broker_hosts)
+    watched = HostCounters(None, testbed.brokers, testbed.addresses)
     began_s = time.time()
     with watched:
         sent = send(configuration, study, testbed, file, in_file.rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
@@ -38,7 +39,7 @@ class IngestionTestbed:
     topic: str
     configs: dict[str, str]
     replication_factor: int
-    broker_hosts: tuple[str, ...]
+    addresses: tuple[Address, ...]
     brokers: Brokers | None = None
 
     @property
@@ -91,7 +92,7 @@ def open_ingestion_testbed(
                 topic=topic,
                 configs=topic_configs(study.workload),
                 replication_factor=study.workload.replication_factor,
-                broker_hosts=tuple(broker.host for broker in system.description.brokers),
+                addresses=tuple((broker.host, broker.port) for broker in system.description.brokers),
                 brokers=system.brokers,
             )
             testbed.new_topic(study.partitions(study.baseline_configuration(case)))

@@ -58,7 +58,7 @@ def attempt_repetition(
     result, growth, reason, disturbance, trouble = None, None, "", "", None
     expected = expected_window(request, jvm_is_warm=testbed.jvm_is_warm)
     leading = len({leader for leader in healthy.leaders if leader is not None})
-    watched = HostCounters(expected, testbed.brokers, testbed.broker_hosts)
+    watched = HostCounters(expected, testbed.brokers, testbed.addresses)
     try:
         with guard.loading():
             try:
@@ -101,7 +101,7 @@ def attempt_repetition(
         is_excused=bool(outlier or (disturbance and outcome == "failed")),
         trouble=trouble,
         started_at=started_at,
-        quantities=_quantities(request, result, growth, cores, watched, leading).values(),
+        quantities=quantities_of(request, result, growth, cores, watched, leading).values(),
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
@@ -157,7 +157,7 @@ def sized_for(case: str, configuration: Configuration, study: ProducerStudy, siz
     )
 
 
-def _quantities(
+def quantities_of(
     request: LoadRequest,
     result: LoadResult | None,
     end_offset_growth: int | None,
@@ -165,6 +165,16 @@ def _quantities(
     watched: HostCounters,
     leading_brokers: int,
 ) -> ProducerQuantities:
+    """Returns the quantities of a load, which limit was found among them.
+
+    Args:
+        request: What was asked of the load tool.
+        result: What it answered; None where it gave no answer.
+        end_offset_growth: How many records the topic gained; None where that is not known.
+        cores: What the load tool may use of this machine.
+        watched: What was counted meanwhile.
+        leading_brokers: How many brokers lead the topic's partitions.
+    """
     is_steady = bool(request.warmup_records or request.timed)
     if result is None:
         return ProducerQuantities(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
@@ -25,7 +26,7 @@ from kafka_pareto.study.factors import FactorValue
 class Testbed:
     """Holds what measuring needs of the outside world.
 
-    `broker_hosts` are where the brokers are; `brokers` are the study's own, if it has any.
+    `addresses` are where the brokers are; `brokers` are the study's own, if it has any.
     """
 
     cluster: Cluster
@@ -34,7 +35,7 @@ class Testbed:
     topic: str
     payloads: PayloadFiles
     brokers: Brokers | None = None
-    broker_hosts: tuple[str, ...] = ()
+    addresses: tuple[Address, ...] = ()
     jvm_is_warm: bool = False
 
     __test__ = False  # the word is the field's; pytest would take it for a test class
@@ -77,6 +78,6 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
             )
             load_tool = opened.enter_context(generator)
         payloads = opened.enter_context(payload_files(campaign))
-        hosts = tuple(broker.host for broker in system.description.brokers)
+        addresses = tuple((broker.host, broker.port) for broker in system.description.brokers)
         is_warm = study.protocol.jvm == "warm"
-        yield Testbed(system.cluster, load_tool, system.lease, topic, payloads, system.brokers, hosts, is_warm)
+        yield Testbed(system.cluster, load_tool, system.lease, topic, payloads, system.brokers, addresses, is_warm)

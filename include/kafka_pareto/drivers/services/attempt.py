@@ -39,7 +39,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     handed: HandedOn | None = None
     reason, is_excused = "", False
     before = read_all(opened.brokers)
-    counted = HostCounters(None, opened.brokers, ("127.0.0.1",))
+    counted = HostCounters(None, opened.brokers)
     with counted:
         counted_from = time.time()
         try:

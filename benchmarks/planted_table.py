@@ -1,0 +1,88 @@
+"""Prints which causes are found where each was made on purpose, by today's rules: `python -m benchmarks.planted_table`.
+
+Reads `data/planted_causes.jsonl`, which `python -m benchmarks.planted_causes` writes. docs/doctor.md has the tables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.planted import CAUSES
+from benchmarks.planted_causes import RECORDS, Planted, read_planted
+from kafka_pareto.bottleneck.words import LABELS
+from kafka_pareto.doctor.symptoms import RULES
+
+_NONE = "none"
+
+
+def main(records: Annotated[Path, typer.Option(help="what was counted")] = RECORDS) -> None:
+    """Prints the tables as Markdown."""
+    planted = read_planted(records)
+    print("\n\n".join((how_table(planted), limits_table(planted), symptoms_table(planted))))
+
+
+def how_table(planted: Sequence[Planted]) -> str:
+    """Says of each cause how it was made, in how many loads, and what they were found to be."""
+    rows = []
+    for cause in CAUSES:
+        loads = [each for each in planted if each.cause == cause.name]
+        if not loads:
+            continue
+        named = ", ".join([*([f"limit {cause.limit}"] if cause.limit else []), *cause.symptoms]) or "nothing"
+        symptoms = Counter(symptom for load in loads for symptom in dict.fromkeys(causes_in(load)))
+        limits = Counter(load.verdict().code or _NONE for load in loads if not load.is_of_consumers)
+        rows.append((f"`{cause.name}`", cause.how, named, _counts(limits) or "-", _counts(symptoms) or _NONE))
+    return _table(("cause", "how it was made", "to be found", "limit found (loads)", "symptoms' causes found"), rows)
+
+
+def limits_table(planted: Sequence[Planted]) -> str:
+    """Counts the loads by the limit that was made and the one that was found."""
+    limits = {cause.name: cause.limit for cause in CAUSES if cause.limit}
+    found: Counter[tuple[str, str]] = Counter(
+        (limits[each.cause], each.verdict().code) for each in planted if each.cause in limits
+    )
+    codes = [*filter(None, LABELS), ""]
+    rows = [
+        (f"`{made}`", *(str(found[made, code]) if found[made, code] else "" for code in codes))
+        for made in LABELS
+        if made in limits.values()
+    ]
+    return _table(("made, found", *(f"`{code}`" if code else _NONE for code in codes)), rows)
+
+
+def symptoms_table(planted: Sequence[Planted]) -> str:
+    """Counts, for each cause of a symptom, the loads in which it was found: where it was made, and elsewhere."""
+    made_by = {cause.name: cause.symptoms for cause in CAUSES}
+    rows = []
+    for code in (cause.code for rule in RULES for cause in rule.causes):
+        here = [each for each in planted if code in made_by[each.cause]]
+        elsewhere = [each for each in planted if code not in made_by[each.cause]]
+        others = Counter(each.cause for each in elsewhere if code in causes_in(each))
+        found = sum(code in causes_in(each) for each in here)
+        rows.append(
+            (f"`{code}`", f"{found} of {len(here)}", f"{others.total()} of {len(elsewhere)}", ", ".join(others))
+        )
+    return _table(("cause of a symptom", "found where made", "found elsewhere", "there"), rows)
+
+
+def causes_in(load: Planted) -> list[str]:
+    """Lists the symptoms' causes that today's rules find in a load."""
+    return [cause.code for symptom in load.symptoms() for cause in symptom.causes]
+
+
+def _counts(found: Counter[str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in found.items())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,155 @@
+"""Reads from the kernel for how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
+
+An interface's speed says nothing of a link that is slower further on, and a virtual machine's says nothing at all. But
+the kernel counts, for each connection, how long data was sent and not acknowledged, and how much of that was for want
+of room at the receiver. What is left is time on the way, and up to 40 ms in which a receiver delays its answer. Every
+user may read this, of brokers anywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Address: TypeAlias = tuple[str, int]
+"""A broker's host and port."""
+Connection: TypeAlias = tuple[int, bytes]
+"""A connection's family and its `inet_diag_sockid`, which has both ends and the kernel's own number of the socket."""
+
+_NETLINK_SOCK_DIAG = 4
+_BY_FAMILY, _DUMP_REQUEST, _DONE, _ERROR = 20, 0x301, 3, 2
+_TCP_INFO_ATTRIBUTE = 2
+_ESTABLISHED = 1 << 1
+_HEADER = struct.Struct("=IHHII")
+_REQUEST = struct.Struct("=BBBxI48x")
+_MESSAGE = struct.Struct("=BBBB48s5I")
+_ENDS = struct.Struct("!2xH16x16s")
+_ATTRIBUTE = struct.Struct("=HH")
+_RTT, _BYTES_ACKED, _LEAST_RTT, _BUSY_AND_WINDOW = (
+    (struct.Struct("=I"), 68), (struct.Struct("=Q"), 120), (struct.Struct("=I"), 148), (struct.Struct("=QQ"), 168),
+)  # fmt: skip
+_TCP_INFO_BYTES = 184
+_IPV4_IN_IPV6 = bytes(10) + b"\xff\xff"
+_ANSWER_BYTES = 1 << 16
+_US_PER_S, _US_PER_MS = 1e6, 1e3
+
+
+@dataclass(frozen=True)
+class Link:
+    """Holds what the kernel counted of one connection since it was made, and its present round trip."""
+
+    acknowledged_bytes: int
+    unacknowledged_s: float
+    receiver_full_s: float
+    round_trip_ms: float
+    least_round_trip_ms: float
+
+
+@dataclass(frozen=True)
+class LinkUse:
+    """Holds what the connections did between two looks, each weighted with what it sent.
+
+    Attributes:
+        wait_fraction: Share of the time in which sent data was on its way.
+    """
+
+    wait_fraction: float
+    round_trip_ms: float
+    least_round_trip_ms: float
+
+
+def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
+    """Returns family, binary address and port of each broker; a name that is not known is left out.
+
+    Java connects to IPv4 addresses through sockets of IPv6.
+    """
+    found = set()
+    for host, port in addresses:
+        with suppress(OSError):
+            for family, _, _, _, (address, *_) in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+                binary = socket.inet_pton(family, str(address))
+                found.add((int(family), binary, port))
+                if family == socket.AF_INET:
+                    found.add((int(socket.AF_INET6), _IPV4_IN_IPV6 + binary, port))
+    return found
+
+
+def read_links(brokers: set[tuple[int, bytes, int]]) -> dict[Connection, Link]:
+    """Reads the connections of this machine to the brokers; none where the kernel does not tell of them."""
+    found = {}
+    with suppress(OSError):
+        for family in {each[0] for each in brokers}:
+            for ends, information in _connections(family):
+                port, address = _ENDS.unpack_from(ends)
+                length = 4 if family == socket.AF_INET else 16
+                if (family, address[:length], port) in brokers and len(information) >= _TCP_INFO_BYTES:
+                    found[family, ends] = _link(information)
+    return found
+
+
+def link_use(before: Mapping[Connection, Link], after: Mapping[Connection, Link], seconds: float) -> LinkUse | None:
+    """Returns what the connections that were there all the time did; None where none of them sent anything."""
+    pairs = [(earlier, after[connection]) for connection, earlier in before.items() if connection in after]
+    sent = [later.acknowledged_bytes - earlier.acknowledged_bytes for earlier, later in pairs]
+    total = sum(sent)
+    if total <= 0:
+        return None
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(value * weight for value, weight in zip(values, sent, strict=True)) / total
+
+    waits = [
+        (later.unacknowledged_s - earlier.unacknowledged_s) - (later.receiver_full_s - earlier.receiver_full_s)
+        for earlier, later in pairs
+    ]
+    return LinkUse(
+        wait_fraction=min(max(mean(waits) / seconds, 0.0), 1.0),
+        round_trip_ms=mean([later.round_trip_ms for _, later in pairs]),
+        least_round_trip_ms=mean([later.least_round_trip_ms for _, later in pairs]),
+    )
+
+
+def _link(information: bytes) -> Link:
+    (acknowledged,), (rtt_us,), (least_us,), (busy_us, receiver_us) = (
+        form.unpack_from(information, place) for form, place in (_BYTES_ACKED, _RTT, _LEAST_RTT, _BUSY_AND_WINDOW)
+    )
+    return Link(
+        acknowledged_bytes=acknowledged,
+        unacknowledged_s=busy_us / _US_PER_S,
+        receiver_full_s=receiver_us / _US_PER_S,
+        round_trip_ms=rtt_us / _US_PER_MS,
+        least_round_trip_ms=least_us / _US_PER_MS,
+    )
+
+
+def _connections(family: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yields `inet_diag_sockid` and `tcp_info` of each established TCP connection of the family."""
+    request = _REQUEST.pack(family, socket.IPPROTO_TCP, 1 << (_TCP_INFO_ATTRIBUTE - 1), _ESTABLISHED)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
+        kernel.send(_HEADER.pack(_HEADER.size + len(request), _BY_FAMILY, _DUMP_REQUEST, 0, 0) + request)
+        while True:
+            answer, place = kernel.recv(_ANSWER_BYTES), 0
+            while place < len(answer):
+                length, kind, *_ = _HEADER.unpack_from(answer, place)
+                if kind == _DONE:
+                    return
+                if kind == _ERROR:
+                    raise OSError(errno.EOPNOTSUPP, "the kernel lists no connections")
+                message = answer[place + _HEADER.size : place + length]
+                yield _MESSAGE.unpack_from(message)[4], _information(message[_MESSAGE.size :])
+                place += -(-length // 4) * 4
+
+
+def _information(attributes: bytes) -> bytes:
+    place = 0
+    while place < len(attributes):
+        length, kind = _ATTRIBUTE.unpack_from(attributes, place)
+        if kind == _TCP_INFO_ATTRIBUTE:
+            return attributes[place + _ATTRIBUTE.size : place + length]
+        place += -(-length // 4) * 4
+    return b""

@@ -1,0 +1,69 @@
+"""The kept records of causes that were made on purpose, judged by today's rules: the tables of docs/doctor.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.planted import CAUSES, Cause
+from benchmarks.planted_causes import Planted, read_planted
+from benchmarks.planted_table import causes_in, how_table, limits_table, symptoms_table
+from kafka_pareto.bottleneck.words import LABELS, verdict_text
+from kafka_pareto.doctor.symptoms import RULES
+
+pytestmark = pytest.mark.fast
+
+PAGE = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
+SYMPTOMS_CAUSES = {cause.code for rule in RULES for cause in rule.causes}
+
+
+@pytest.fixture(scope="module")
+def planted() -> list[Planted]:
+    return read_planted()
+
+
+def loads_of(cause: Cause, planted: list[Planted]) -> list[Planted]:
+    return [each for each in planted if each.cause == cause.name]
+
+
+# What the page says was made and not found, and what no record was kept of.
+MISSED = {"flushes", "no_patience"}
+UNMEASURED = {"small_batches", "no_linger"}
+
+
+@pytest.mark.parametrize(
+    "cause", [cause for cause in CAUSES if cause.name not in MISSED | UNMEASURED], ids=lambda cause: cause.name
+)
+def test_a_cause_that_was_made_is_found(cause: Cause, planted: list[Planted]) -> None:
+    loads = loads_of(cause, planted)
+    assert loads
+    for load in loads:
+        if cause.limit:
+            assert load.verdict().code == cause.limit
+            assert "unknown" not in verdict_text(load.verdict().code, load.verdict().numbers)
+        assert set(cause.symptoms) <= set(causes_in(load))
+
+
+@pytest.mark.parametrize("name", sorted(MISSED))
+def test_what_the_page_says_is_missed_is_missed(name: str, planted: list[Planted]) -> None:
+    (load,) = [each for each in planted if each.cause == name]
+    (cause,) = [each for each in CAUSES if each.name == name]
+    assert load.verdict().code != cause.limit or not set(cause.symptoms) <= set(causes_in(load))
+
+
+def test_every_limit_and_every_cause_of_a_symptom_was_made_but_for_those_that_the_page_names() -> None:
+    measured = [cause for cause in CAUSES if cause.name not in UNMEASURED]
+    made = {cause.limit for cause in measured} | {symptom for cause in measured for symptom in cause.symptoms}
+    missing = ({code for code in LABELS if code} | SYMPTOMS_CAUSES) - made
+    assert all(f"`{code}` was not made" in PAGE for code in missing), missing
+
+
+def test_a_consumer_at_ease_shows_no_cause(planted: list[Planted]) -> None:
+    at_ease = [each for each in planted if each.cause == "at_ease"]
+    assert [causes_in(each) for each in at_ease] == [[]]
+
+
+def test_the_tables_of_the_page_are_those_of_the_records(planted: list[Planted]) -> None:
+    for table in (how_table, limits_table, symptoms_table):
+        assert table(planted) in PAGE

@@ -81,7 +81,7 @@ env: ## write .env with generated secrets, or complete the one that is there
 	@python3 -B -m kafka_pareto_containers.env_file
 
 ##@ Work on it
-docs: setup ## the documentation as a site, into .state/docs; checks its figures, writes the study reference
+docs: setup ## the documentation as a site, into .state/docs; checks its figures
 	@$(PYTHON) -m docs.study_reference
 	@$(PYTHON) -m docs.figures
 	@$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .state/cache/docs . .state/docs

@@ -26,14 +26,22 @@ export function priorText(prior) {
 /** How far an unfinished campaign is; `run` is Airflow's of it, where there is one. */
 export function progressText(report, run) {
   const done = report.steps.filter((step) => step.state === "done").length;
-  const most = report.repetitions_most;
-  const soFar =
-    most === null ? counted(report.repetitions, "repetition") : `${report.repetitions} of at most ${most} repetitions`;
-  const timed = run?.state === "running" && report.time_left_s !== null;
-  const left = timed ? `, about ${duration(report.time_left_s)} left at this pace` : "";
+  const left = run?.state === "running" && report.time_left !== null ? `, ${timeLeftText(report.time_left)}` : "";
   const standing = run ? (STANDING[run.state] ?? run.state) : "Not finished";
-  return `${standing}: ${done} of ${report.steps.length} steps, ${soFar}${left}; last written ${ago(report.last_written_at)}. `;
+  return `${standing}: ${done} of ${report.steps.length} steps, ${countText(report)}${left}; last written ${ago(report.last_written_at)}. `;
 }
+
+function countText({ repetitions, repetitions_likely: likely, repetitions_most: most }) {
+  if (likely === null || repetitions >= likely) return counted(repetitions, "repetition");
+  return likely === most
+    ? `${repetitions} of ${most} repetitions`
+    : `${repetitions} of about ${likely} repetitions (at most ${most})`;
+}
+
+const timeLeftText = (left) =>
+  left.likely_s < 60
+    ? "less than a minute left"
+    : `about ${duration(left.likely_s)} left (${duration(left.low_s)} to ${duration(left.high_s)})`;
 
 /** A step with its mark and its repetitions; one that is under way goes on only while its run does (`running`). */
 export function stepText(step, running) {

@@ -49,7 +49,7 @@ export function progress(report, run, dag) {
   const panel = document.getElementById("progress");
   panel.hidden = report.finished;
   if (report.finished) return;
-  const most = report.repetitions_most;
+  const likely = report.repetitions_likely;
   const running = run?.state === "running";
   const steps = report.steps.map((step) =>
     el("li", { class: step.state === "waiting" ? "quiet" : null }, stepText(step, running)),
@@ -65,8 +65,8 @@ export function progress(report, run, dag) {
         )
       : null,
     el("progress", {
-      max: most ?? 1,
-      value: most === null && running ? null : report.repetitions,
+      max: likely ?? 1,
+      value: likely === null && running ? null : report.repetitions,
       "aria-label": "Repetitions",
     }),
     el("ul", { class: "steps" }, ...steps),

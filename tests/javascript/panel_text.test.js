@@ -17,8 +17,9 @@ const REPORT = {
     { name: "confirm", state: "waiting", repetitions: 0, repetitions_most: null },
   ],
   repetitions: 30,
+  repetitions_likely: 100,
   repetitions_most: 150,
-  time_left_s: 600,
+  time_left: { likely_s: 600, low_s: 430, high_s: 840 },
   last_written_at: "2026-05-04T12:00:00Z",
 };
 
@@ -29,18 +30,24 @@ after(() => {
   mock.timers.reset();
 });
 
-test("a running campaign says how far it is and how long it takes at most", () => {
+test("a running campaign says how far it is and how long it is likely to take", () => {
   assert.equal(
     progressText(REPORT, { state: "running" }),
-    "Running: 1 of 3 steps, 30 of at most 150 repetitions, about 10 min left at this pace; last written 20 s ago. ",
+    "Running: 1 of 3 steps, 30 of about 100 repetitions (at most 150), about 10 min left (7 min to 14 min); " +
+      "last written 20 s ago. ",
   );
+  assert.match(
+    progressText({ ...REPORT, repetitions: 100, time_left: { likely_s: 30 } }, { state: "running" }),
+    /, 100 repetitions, less than a minute left; /u,
+  );
+  assert.match(progressText({ ...REPORT, repetitions_most: 100 }, null), /, 30 of 100 repetitions; /u);
 });
 
 test("only a campaign that runs has time left", () => {
-  assert.match(progressText(REPORT, null), /^Not finished: 1 of 3 steps, 30 of at most 150 repetitions; last/u);
+  assert.match(progressText(REPORT, null), /^Not finished: 1 of 3 steps, 30 of about 100 repetitions \(at most 150\); last/u);
   assert.match(progressText(REPORT, { state: "queued" }), /^Waiting in Airflow: [^,]*, [^,]*; last/u);
   assert.match(progressText(REPORT, { state: "failed" }), /^Stopped, its run in Airflow has failed: /u);
-  assert.doesNotMatch(progressText({ ...REPORT, time_left_s: null }, { state: "running" }), /left/u);
+  assert.doesNotMatch(progressText({ ...REPORT, time_left: null }, { state: "running" }), /left/u);
 });
 
 test("a state of Airflow's that has no words of its own is told as it is", () => {
@@ -48,7 +55,7 @@ test("a state of Airflow's that has no words of its own is told as it is", () =>
 });
 
 test("without a plan there is no most", () => {
-  assert.match(progressText({ ...REPORT, repetitions_most: null, repetitions: 1 }, null), /, 1 repetition; /u);
+  assert.match(progressText({ ...REPORT, repetitions_likely: null, repetitions_most: null, repetitions: 1 }, null), /, 1 repetition; /u);
 });
 
 test("a step shows its state and its repetitions, and goes on only while its run does", () => {

@@ -5,12 +5,9 @@ All of it is read from the store.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from itertools import pairwise
-from statistics import median
+from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import BaseModel
@@ -19,11 +16,9 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan, Proposal
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.campaign.time_left import TimeLeft, time_left
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.cases import case_label
-
-# Fewer repetitions give no reliable pace; older ones give an outdated pace.
-_FEWEST_FOR_A_PACE, _MOST_FOR_A_PACE = 4, 50
 
 StepState = Literal["done", "under way", "waiting"]
 
@@ -41,28 +36,31 @@ class ProgressReport(BaseModel):
     """Describes a campaign at one moment.
 
     Attributes:
-        repetitions_most: The most that the campaign can still come to, without those of the noise study; None before it
+        repetitions_likely: How many the campaign is likely to come to, without those of the noise study; None before it
             is planned.
-        seconds_per_repetition: The median time between one repetition and the next, over the last 50.
-        time_left_s: For what is likely to follow. None where there is no pace, or nothing left to measure.
+        repetitions_most: The most that it can still come to.
+        time_left: Until the report is written; None before the campaign is planned and once it is reported.
         last_written_at: When anything was last written.
     """
 
     steps: list[StepProgress]
     repetitions: int
+    repetitions_likely: int | None
     repetitions_most: int | None
-    seconds_per_repetition: float | None
-    time_left_s: float | None
+    time_left: TimeLeft | None
     last_written_at: datetime
     finished: bool
 
 
-def campaign_progress(campaign: Campaign, listed: Mapping[str, datetime] | None = None) -> ProgressReport:
+def campaign_progress(
+    campaign: Campaign, listed: Mapping[str, datetime] | None = None, now: datetime | None = None
+) -> ProgressReport:
     """Returns the progress of a campaign, from its plan, its rounds' decisions and one listing of its objects.
 
     Args:
         campaign: The campaign.
         listed: When each of its objects was written, by key; listed here if it is not given.
+        now: When the time left is asked for; the time of the call if it is not given.
 
     Raises:
         ArtifactError: If one of these is damaged or of another schema version.
@@ -71,18 +69,16 @@ def campaign_progress(campaign: Campaign, listed: Mapping[str, datetime] | None 
     cases_of_rounds = _cases_of_rounds(campaign, written)
     parts = list(_parts(campaign, written, cases_of_rounds))
     expected = _expected(campaign)
-    spared = sum(len(campaign.study.cases) - len(cases) for cases in cases_of_rounds.values())
-    most = expected.most(parts, spared) if expected else None
-    repetitions = sum(part.repetitions for part in parts)
-    pace_s = _pace_s(sorted(when for key, when in written.items() if _is_repetition(key)))
     finished = campaign.keys.report("cards.json") in written
-    left = max(expected.likely(parts, spared) - repetitions, 0) if expected else 0
+    # The design step writes the plan again when a campaign goes on.
+    began, now = written.get(campaign.keys.plan()), now or datetime.now(UTC)
+    left = time_left(expected, parts, cases_of_rounds, began, now) if expected and began and not finished else None
     return ProgressReport(
         steps=list(_steps(campaign, written, cases_of_rounds, parts, expected)),
-        repetitions=repetitions,
-        repetitions_most=most,
-        seconds_per_repetition=pace_s,
-        time_left_s=pace_s * left if pace_s is not None and left and not finished else None,
+        repetitions=sum(part.repetitions for part in parts),
+        repetitions_likely=expected.likely(parts, cases_of_rounds) if expected else None,
+        repetitions_most=expected.most(parts, cases_of_rounds) if expected else None,
+        time_left=left,
         last_written_at=max(written.values()),
         finished=finished,
     )
@@ -108,14 +104,17 @@ def _parts(
 ) -> Iterator[Part]:
     keys = campaign.keys
     # In one pass: a look at every name for each case would grow with the square of the cases.
-    stored = Counter(key.rpartition("/")[0] for key in written if key.endswith(".json"))
+    stored: dict[str, list[datetime]] = defaultdict(list)
+    for key, when in written.items():
+        if key.endswith(".json"):
+            stored[key.rpartition("/")[0]].append(when)
     for number, cases in {0: campaign.study.cases, **cases_of_rounds}.items():
         for case in cases:
-            done = stored[keys.measurements(case, number).rstrip("/")]
-            yield Part(case, number, done, ended=keys.trials(number) in written)
+            done = sorted(stored[keys.measurements(case, number).rstrip("/")])
+            yield Part(case, number, tuple(done), ended=keys.trials(number) in written)
     for case in campaign.study.cases:
-        done = stored[keys.confirmation(case, "repetitions")]
-        yield Part(case, None, done, ended=keys.confirmation(case, "decision.json") in written)
+        done = sorted(stored[keys.confirmation(case, "repetitions")])
+        yield Part(case, None, tuple(done), ended=keys.confirmation(case, "decision.json") in written)
 
 
 def _steps(
@@ -170,15 +169,3 @@ def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
     except MissingArtifactError:
         return None
     return ExpectedRepetitions(campaign.tune, plan, Counter(design.case.tolist()))
-
-
-def _is_repetition(key: str) -> bool:
-    return re.search(r"/(02_measurements/\d+|repetitions)/[^/]+\.json$", key) is not None
-
-
-def _pace_s(times: list[datetime]) -> float | None:
-    """Returns the median seconds per repetition, which a night's interruption does not change."""
-    recent = times[-_MOST_FOR_A_PACE:]
-    if len(recent) < _FEWEST_FOR_A_PACE:
-        return None
-    return median((later - earlier).total_seconds() for earlier, later in pairwise(recent))

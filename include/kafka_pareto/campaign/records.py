@@ -186,6 +186,8 @@ class Plan(Record):
 
     The fewest repetitions are stated where they may differ. The `noise_repetitions` are among the repetitions, and so
     is the most that each case's confirmation takes; plans from before the final blocks do not state it.
+    `start_s` is what a case's first repetition waits for: brokers that start, loads that size the others, the noise
+    study. `repetition_s` is the time of each; plans from before both were stated have neither.
     `overrides` are the values that the campaign was asked for instead of its study file's.
     """
 
@@ -195,6 +197,8 @@ class Plan(Record):
     confirmation_repetitions: dict[str, int] = Field(default_factory=dict)
     duration_s: float
     fewest_duration_s: float | None = None
+    start_s: dict[str, float] = Field(default_factory=dict)
+    repetition_s: dict[str, float] = Field(default_factory=dict)
     sent_gib: float
     peak_disk_gib: float
     overrides: list[Override] = Field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.records import Plan
@@ -40,6 +40,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
         update={
             "noise_repetitions": protocol.noise_repetitions * len(most),
             "confirmation_repetitions": confirmation,
+            **_times_by_case(study, driver, most),
         }
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
@@ -58,12 +59,24 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
 def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
     """Computes the same of a comparison: every level once in each block."""
     blocks = study.protocol.repetitions
-    return driver.cost_of(study, {case: len(study.levels_of(case)) * blocks for case in study.cases}, sized=False)
+    levels = {case: len(study.levels_of(case)) * blocks for case in study.cases}
+    return driver.cost_of(study, levels, sized=False).model_copy(update=_times_by_case(study, driver, levels))
 
 
 def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
     """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
     return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
+
+
+def _times_by_case(study: Study, driver: DriverRuntime, repetitions: Mapping[str, int]) -> dict[str, dict[str, float]]:
+    """Returns by case what a plan says of the time before its first repetition, and of the time of each."""
+    start_s, repetition_s = {}, {}
+    for case, count in repetitions.items():
+        whole_s = driver.cost_of(study, {case: count}, sized=False).duration_s
+        repetition_s[case] = (driver.cost_of(study, {case: 2 * count}, sized=False).duration_s - whole_s) / count
+        in_start = study.protocol.noise_repetitions - count
+        start_s[case] = max(whole_s + in_start * repetition_s[case], 0.0)
+    return {"start_s": start_s, "repetition_s": repetition_s}
 
 
 def describe_plan(plan: Plan) -> str:

@@ -89,6 +89,11 @@ class ProducerProtocol(Protocol):
         return self
 
     @property
+    def takes_less_if_faster(self) -> bool:
+        """Returns whether the protocol is sized by records."""
+        return self.records is not None
+
+    @property
     def holds_for(self) -> str:
         """Says for which producers a decision holds that was measured this way."""
         return _HOLDS_FOR[self.kind]

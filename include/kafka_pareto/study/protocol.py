@@ -83,6 +83,11 @@ class Protocol(Section):
         return self
 
     @property
+    def takes_less_if_faster(self) -> bool:
+        """Returns whether a repetition ends sooner at a faster configuration: it sends a number of records."""
+        return False
+
+    @property
     def holds_for(self) -> str:
         """Says for whom a decision holds that was measured this way; empty where a driver has one way only."""
         return ""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan, Proposal
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, decode_table
+from kafka_pareto.campaign.time_left import TimeLeft, time_left
 from kafka_pareto.errors import ArtifactError, StoreError
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
@@ -25,17 +28,15 @@ _STEPS = ("design", "propose", "measure", "validate", "train", "optimize", *_AFT
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 
-# The pace that is planned counts as much as so many repetitions: the first ones and those of the design are slower.
-_PLANNED_PACE_COUNTS_AS = 50
 # Counting lists the store, on the machine that is measured.
 _COUNT_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
 class _Count:
-    """Holds a task's number of repetitions, its state at that count, and the time of the count."""
+    """Holds when a task's repetitions were stored, its state at that count, and the time of the count."""
 
-    repetitions: int
+    stored_at: tuple[datetime, ...]
     state: str
     at_s: float
 
@@ -48,9 +49,14 @@ class Row:
     round_number: int
     case: str | None
     state: str
-    repetitions: int | None
+    stored_at: tuple[datetime, ...] | None
     seconds: float | None
     task: TaskRun
+
+    @property
+    def repetitions(self) -> int | None:
+        """Returns how many are stored; None for a row that measures none."""
+        return None if self.stored_at is None else len(self.stored_at)
 
     @property
     def has_begun(self) -> bool:
@@ -76,10 +82,10 @@ class Row:
     @property
     def part(self) -> Part | None:
         """Returns what the row has measured; None for a row without repetitions."""
-        if self.case is None or self.repetitions is None:
+        if self.case is None or self.stored_at is None:
             return None
         round_number = None if self.step == "confirm" else self.round_number
-        return Part(self.case, round_number, self.repetitions, self.state == "success")
+        return Part(self.case, round_number, self.stored_at, self.state == "success")
 
     @property
     def step_name(self) -> str:
@@ -91,18 +97,20 @@ class Row:
 class Progress:
     """Describes a run at one moment.
 
-    `repetitions_planned` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
-    and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured.
-    `time_left_s` is for what is likely to follow, and None before the plan is in the store. Rows of rounds that are
-    skipped or have not begun are left out. `overrides` says what the plan has instead of the study's file.
+    `repetitions_most` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
+    and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured, and so does
+    `repetitions_likely`. Both are None before the plan is in the store, and so is `time_left`; it is None as well while
+    the run waits. Rows of rounds that are skipped or have not begun are left out. `overrides` says what the plan has
+    instead of the study's file.
     """
 
     run_state: str
     rows: tuple[Row, ...]
     repetitions: int
-    repetitions_planned: int | None
+    repetitions_likely: int | None
+    repetitions_most: int | None
     elapsed_s: float
-    time_left_s: float | None
+    time_left: TimeLeft | None
     overrides: str = ""
 
 
@@ -120,20 +128,21 @@ class TaskProgress:
         """Returns the progress now, in the order in which the tasks began."""
         shown = [task for task in tasks if task.state != "skipped"]
         rows = tuple(_plain_row(task) for task in sorted(shown, key=_as_begun))
-        return Progress(run_state, rows, 0, None, elapsed_s, None)
+        return Progress(run_state, rows, 0, None, None, elapsed_s, None)
 
 
 class CampaignProgress:
     """Follows one campaign in the store. Counts a task when its state changes, and now and then while it runs."""
 
-    def __init__(self, store: Store, keys: CampaignKeys) -> None:
+    def __init__(
+        self, store: Store, keys: CampaignKeys, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self._store = store
         self._keys = keys
+        self._clock = clock
         self._planned: ExpectedRepetitions | None = None
         self._cases_of_rounds: dict[int, list[str]] = {}
         self._counts: dict[str, _Count] = {}
-        self._found_counts: dict[str, int] = {}
-        self._loading_since_s = 0.0
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
         """Returns the progress `elapsed_s` after the follower began."""
@@ -142,18 +151,17 @@ class CampaignProgress:
         self._read_proposals(tasks)
         begun = (task for task in tasks if self._belongs(task))
         rows = tuple(self._row(task, elapsed_s) for task in sorted(begun, key=_in_order))
-        repetitions = sum(row.repetitions or 0 for row in rows)
         parts = [part for row in rows if (part := row.part) is not None]
-        planned = None if self._planned is None else self._planned.most(parts, self._spared())
-        likely = None if self._planned is None else self._planned.likely(parts, self._spared())
+        planned, rounds = self._planned, self._cases_of_rounds
         return Progress(
             run_state=run_state,
             rows=rows,
-            repetitions=repetitions,
-            repetitions_planned=planned,
+            repetitions=sum(part.repetitions for part in parts),
+            repetitions_likely=None if planned is None else planned.likely(parts, rounds),
+            repetitions_most=None if planned is None else planned.most(parts, rounds),
             elapsed_s=elapsed_s,
-            time_left_s=self._time_left_s(repetitions, likely, elapsed_s),
-            overrides="" if self._planned is None else "; ".join(map(str, self._planned.plan.overrides)),
+            time_left=self._time_left(run_state, rows, parts, elapsed_s),
+            overrides="" if planned is None else "; ".join(map(str, planned.plan.overrides)),
         )
 
     def _belongs(self, task: TaskRun) -> bool:
@@ -188,19 +196,15 @@ class CampaignProgress:
                     proposal = decode_record(self._store.get(key), key, Proposal)
                     self._cases_of_rounds[number] = proposal.going_on()
 
-    def _spared(self) -> int:
-        all_cases = len(self._planned.study.cases) if self._planned else 0
-        return sum(all_cases - len(cases) for cases in self._cases_of_rounds.values())
-
     def _row(self, task: TaskRun, elapsed_s: float) -> Row:
         step, number = _step_of(task), _round_of(task)
         cases = self._planned.study.cases if self._planned else []
         if step == "measure" and number:
             cases = self._cases_of_rounds.get(number, [])
         case = cases[task.map_index] if 0 <= task.map_index < len(cases) else None
-        return Row(step, number, case, task.state, self._count(task, case, elapsed_s), task.seconds, task)
+        return Row(step, number, case, task.state, self._stored_at(task, case, elapsed_s), task.seconds, task)
 
-    def _count(self, task: TaskRun, case: str | None, elapsed_s: float) -> int | None:
+    def _stored_at(self, task: TaskRun, case: str | None, elapsed_s: float) -> tuple[datetime, ...] | None:
         step = _step_of(task)
         if case is None or step not in ("measure", "confirm"):
             return None
@@ -211,27 +215,24 @@ class CampaignProgress:
         last = self._counts.get(prefix)
         is_due = task.state == "running" and last is not None and elapsed_s - last.at_s >= _COUNT_EVERY_S
         if last is not None and last.state == task.state and not is_due:
-            return last.repetitions
+            return last.stored_at
         try:
-            count = sum(key.endswith(".json") for key in self._store.keys(prefix))
+            written = self._store.written_at(prefix)
         except StoreError:
             # The steps wait for the store themselves. Their failure is worth a message; a count that fails is not.
-            return None if last is None else last.repetitions
-        self._counts[prefix] = _Count(count, task.state, elapsed_s)
-        # What an earlier run of the campaign has measured does not belong to this run's pace.
-        self._found_counts.setdefault(prefix, count)
-        return count
+            return None if last is None else last.stored_at
+        stored_at = tuple(sorted(when for key, when in written.items() if key.endswith(".json")))
+        self._counts[prefix] = _Count(stored_at, task.state, elapsed_s)
+        return stored_at
 
-    def _time_left_s(self, repetitions: int, likely: int | None, elapsed_s: float) -> float | None:
-        measured = repetitions - sum(self._found_counts.values())
-        if measured <= 0:
-            self._loading_since_s = elapsed_s
-        if likely is None or self._planned is None:
+    def _time_left(
+        self, run_state: str, rows: Sequence[Row], parts: Sequence[Part], elapsed_s: float
+    ) -> TimeLeft | None:
+        waits = any(row.task.waits_for_a_person for row in rows)
+        if self._planned is None or run_state != "running" or waits:
             return None
-        plan = self._planned.plan
-        planned_s = _PLANNED_PACE_COUNTS_AS * plan.duration_s / plan.repetitions
-        pace_s = (elapsed_s - self._loading_since_s + planned_s) / (measured + _PLANNED_PACE_COUNTS_AS)
-        return max(likely - repetitions, 0) * pace_s
+        now = self._clock()
+        return time_left(self._planned, parts, self._cases_of_rounds, now - timedelta(seconds=elapsed_s), now)
 
 
 def _step_of(task: TaskRun) -> str:

@@ -11,10 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from kafka_pareto.campaign.time_left import TimeLeft
 from kafka_pareto_embedded.runs.progress import Progress
 from kafka_pareto_embedded.terminal.display_lines import lines_of, state_text
 
 _COUNT_EVERY_S = 10.0
+_TIME_EVERY_S = 30.0  # while nothing is measured
 _BEGINS_WITHIN_S = 5.0
 _STYLES = {
     "success": "green",
@@ -93,9 +95,10 @@ class LineDisplay:
             if self._states.get(row.name, "waiting") != state:
                 self._say(progress, f"{row.name}: {state}")
             self._states[row.name] = state
-        is_planned = progress.repetitions_planned is not None and progress.run_state != "queued"
-        due = is_planned and progress.elapsed_s - self._counted_at_s >= _COUNT_EVERY_S
-        if due and progress.repetitions != self._counted:
+        is_planned = progress.repetitions_likely is not None and progress.run_state != "queued"
+        since_s = progress.elapsed_s - self._counted_at_s
+        counted = progress.repetitions != self._counted
+        if is_planned and since_s >= (_COUNT_EVERY_S if counted else _TIME_EVERY_S):
             self._counted_at_s, self._counted = progress.elapsed_s, progress.repetitions
             self._say(progress, _summary(progress))
 
@@ -146,19 +149,34 @@ def _drawn(progress: Progress) -> RenderableType:
 
 def _below(progress: Progress) -> list[RenderableType]:
     so_far = f"{duration(progress.elapsed_s)} so far"
-    if progress.repetitions_planned is None:
+    if progress.repetitions_likely is None:
         return [Text(f"{_summary(progress)}, {so_far}" if progress.run_state == "queued" else so_far)]
     bar = Table.grid()  # a bar has no line break of its own
-    bar.add_row(ProgressBar(progress.repetitions_planned, progress.repetitions, width=_BAR_WIDTH))
+    bar.add_row(ProgressBar(progress.repetitions_likely, progress.repetitions, width=_BAR_WIDTH))
     return [bar, Text(f"{_summary(progress)}, {so_far}")]
 
 
 def _summary(progress: Progress) -> str:
     if progress.run_state == "queued":
         return "waits for the run that is before it"
-    if progress.repetitions_planned is None:
+    done, likely, most = progress.repetitions, progress.repetitions_likely, progress.repetitions_most
+    if likely is None or most is None:
         return "no plan yet"
-    if progress.repetitions >= progress.repetitions_planned:
-        return f"{progress.repetitions} repetitions"
-    text = f"{progress.repetitions} of at most {progress.repetitions_planned} repetitions"
-    return text if progress.time_left_s is None else f"{text}, about {duration(progress.time_left_s)} left"
+    if done >= likely:
+        text = f"{done} repetitions"
+    elif likely == most:
+        text = f"{done} of {most} repetitions"
+    else:
+        text = f"{done} of about {likely} repetitions (at most {most})"
+    return text if progress.time_left is None else f"{text}, {time_left_text(progress.time_left)}"
+
+
+def time_left_text(left: TimeLeft) -> str:
+    """Returns the time left in words: `about 8 min left (6 to 11 min)`, and no range of seconds."""
+    if left.likely_s < 10:
+        return "a few seconds left"
+    if left.likely_s < 60:
+        return f"about {round(left.likely_s / 5) * 5} s left"
+    unit, seconds, decimals = ("min", 60, 0) if left.high_s < 2 * 3600 else ("h", 3600, 1)
+    low, likely, high = (f"{each / seconds:.{decimals}f}" for each in (left.low_s, left.likely_s, left.high_s))
+    return f"about {likely} {unit} left ({low} to {high} {unit})"

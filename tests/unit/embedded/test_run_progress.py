@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan, Proposal, RoundsSoFar, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
+from kafka_pareto.campaign.time_left import TimeLeft
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.storage.folder_store import FolderStore
@@ -23,7 +25,13 @@ from kafka_pareto.study.sections import Rounds
 from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, TaskProgress
-from kafka_pareto_embedded.terminal.display import LineDisplay, LiveDisplay, duration, open_display
+from kafka_pareto_embedded.terminal.display import (
+    LineDisplay,
+    LiveDisplay,
+    duration,
+    open_display,
+    time_left_text,
+)
 from kafka_pareto_embedded.terminal.display_lines import lines_of
 from tests.recorded import paper_study
 
@@ -67,6 +75,12 @@ def store(tmp_path: Path) -> FolderStore:
     return store
 
 
+def stored(folder: Path, key: str, at: datetime) -> None:
+    """Stores a repetition at this time."""
+    FolderStore(folder).put(key, b"{}")
+    os.utime(folder / key, (at.timestamp(), at.timestamp()))
+
+
 def measured(store: FolderStore, case: str, repetitions: range) -> None:
     for number in repetitions:
         store.put(f"{KEYS.measurements(case)}b{number:03d}.json", b"{}")
@@ -85,7 +99,7 @@ def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: Fold
         ("measure (8,192 B)", 2),
         ("confirm (8,192 B)", 1),
     ]
-    assert (progress.repetitions, progress.repetitions_planned) == (8, PLANNED)
+    assert (progress.repetitions, progress.repetitions_most) == (8, PLANNED)
 
 
 def test_what_the_plan_has_instead_of_the_studys_file_is_told(store: FolderStore) -> None:
@@ -97,16 +111,50 @@ def test_what_the_plan_has_instead_of_the_studys_file_is_told(store: FolderStore
     assert told == "protocol.cool_down_s 0 (file: 5)"
 
 
-def test_the_time_left_begins_as_planned_and_turns_to_this_runs_own_pace(store: FolderStore) -> None:
-    measured(store, "1024", range(8))  # by an earlier run of the campaign
-    campaign = CampaignProgress(store, KEYS)
+def test_the_time_left_begins_as_planned_and_turns_to_this_runs_own_pace(store: FolderStore, tmp_path: Path) -> None:
+    now = datetime(2026, 11, 27, tzinfo=UTC)
+    campaign = CampaignProgress(store, KEYS, lambda: now)
     tasks = [task("measure", map_index=0)]
-    plan = decode_record(store.get(KEYS.plan()), KEYS.plan(), Plan)
-    planned_s = plan.duration_s / plan.repetitions
-    assert campaign.at("running", tasks, 100.0).time_left_s == pytest.approx((PLANNED - 8) * planned_s)
-    measured(store, "1024", range(8, 12))
-    own_s = (108.0 - 100.0 + 50 * planned_s) / (4 + 50)
-    assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * own_s)
+    planned = campaign.at("running", tasks, 0.0).time_left
+    assert planned is not None
+    for number in range(IN_DESIGN):
+        now += timedelta(seconds=20)
+        stored(tmp_path, f"{KEYS.measurements('1024')}b{number:03d}.json", now)
+    slow = campaign.at("running", tasks, 20.0 * IN_DESIGN).time_left
+    assert slow is not None
+    assert slow.likely_s > planned.likely_s  # though a third is done
+    assert slow.low_s < slow.likely_s < slow.high_s
+
+
+def test_time_is_left_until_the_run_ends_and_none_while_it_waits(store: FolderStore, tmp_path: Path) -> None:
+    now = datetime(2026, 11, 27, tzinfo=UTC)
+    for case in ("1024", "8192"):
+        for number in range(IN_DESIGN):
+            stored(tmp_path, f"{KEYS.measurements(case)}b{number:03d}.json", now)
+        stored(tmp_path, KEYS.confirmation(case, "repetitions/b000.json"), now)
+    done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
+    campaign = CampaignProgress(store, KEYS, lambda: now)
+    reporting = campaign.at("running", [*done, task("report")], 100.0)
+    assert reporting.time_left is not None
+    assert reporting.repetitions_likely == reporting.repetitions
+    assert re.search(rf"^{reporting.repetitions} repetitions, (about \d+ s|a few seconds) left", drawn(reporting), re.M)
+    assert campaign.at("success", done, 130.0).time_left is None
+    assert campaign.at("queued", done, 130.0).time_left is None
+    waits = [*done, task("approve", "awaiting_input")]
+    assert campaign.at("running", waits, 130.0).time_left is None
+
+
+@pytest.mark.parametrize(
+    ("likely_s", "words"),
+    [
+        (3.0, "a few seconds left"),
+        (33.0, "about 35 s left"),
+        (500.0, "about 8 min left (6 to 12 min)"),
+        (9_000.0, "about 2.5 h left (1.8 to 3.5 h)"),
+    ],
+)
+def test_the_time_left_is_said_with_its_range(likely_s: float, words: str) -> None:
+    assert time_left_text(TimeLeft(likely_s, likely_s / 1.4, likely_s * 1.4)) == words
 
 
 def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> None:
@@ -114,17 +162,17 @@ def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> Non
     campaign = CampaignProgress(store, KEYS)
     measured(store, "1024", range(IN_DESIGN - 5))
     running = [task("measure", map_index=0), task("measure", "scheduled", map_index=1)]
-    assert campaign.at("running", running, 1.0).repetitions_planned == PLANNED
+    assert campaign.at("running", running, 1.0).repetitions_most == PLANNED
 
     running = [task("measure", "success", map_index=0), task("measure", map_index=1)]
-    assert campaign.at("running", running, 2.0).repetitions_planned == PLANNED - 5
+    assert campaign.at("running", running, 2.0).repetitions_most == PLANNED - 5
 
     measured(store, "8192", range(IN_DESIGN))
     for case in ("1024", "8192"):
         store.put(KEYS.confirmation(case, "repetitions/b000.json"), b"{}")
     done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
     progress = campaign.at("success", done, 3.0)
-    assert progress.repetitions == progress.repetitions_planned == 2 * IN_DESIGN - 5 + 2
+    assert progress.repetitions == progress.repetitions_most == 2 * IN_DESIGN - 5 + 2
     assert f"{progress.repetitions} repetitions, 3 s so far" in drawn(progress)
 
 
@@ -141,7 +189,7 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     unbegun = [task(f"round_{number}.{step}", "waiting") for number in (1, 2) for step in ("propose", "measure")]
     designed = campaign.at("running", [task("design", "success"), *unbegun], 1.0)
     assert [row.name for row in designed.rows] == ["design"]
-    assert designed.repetitions_planned == PLANNED + 2 * 2 * most_of_a_round
+    assert designed.repetitions_most == PLANNED + 2 * 2 * most_of_a_round
 
     stopped = RoundsSoFar(case="1024", measured_hypervolume=[0.1], stopped_because=Stop(code="nothing_left"))
     goes_on = RoundsSoFar(case="8192", measured_hypervolume=[0.1])
@@ -151,12 +199,12 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     measuring = campaign.at("running", [task("confirm", "waiting"), *first, *unbegun[2:]], 2.0)
     assert [row.name for row in measuring.rows] == ["round 1 propose", "round 1 measure (8,192 B)", "confirm"]
     assert measuring.rows[1].repetitions == 1
-    assert measuring.repetitions_planned == PLANNED + 3 * most_of_a_round
+    assert measuring.repetitions_most == PLANNED + 3 * most_of_a_round
 
     last = [task("round_1.measure", "success", map_index=0), task("round_2.propose", "skipped")]
     done = campaign.at("running", [first[0], *last, task("round_2.measure", "skipped")], 3.0)
     assert [row.name for row in done.rows] == ["round 1 propose", "round 1 measure (8,192 B)"]
-    assert done.repetitions_planned == PLANNED + 1
+    assert done.repetitions_most == PLANNED + 1
 
 
 class CountedStore(FolderStore):
@@ -185,7 +233,7 @@ def test_the_store_is_listed_every_five_seconds_for_running_tasks_and_when_a_tas
 
 def test_before_the_design_there_is_no_plan_and_no_time_left(tmp_path: Path) -> None:
     progress = CampaignProgress(FolderStore(tmp_path), KEYS).at("running", [task("design"), task("measure")], 3.0)
-    assert (progress.repetitions_planned, progress.time_left_s) == (None, None)
+    assert (progress.repetitions_most, progress.repetitions_likely, progress.time_left) == (None, None, None)
     assert [row.name for row in progress.rows] == ["design", "measure"]
 
 
@@ -203,12 +251,25 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
             display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
     lines = output.getvalue().splitlines()
     assert lines[0] == "[     0 s] measure (1,024 B): running, try 2"
-    assert lines[1].startswith("[     0 s] 0 of at most 36 repetitions, about ")
-    assert lines[2].startswith("[    10 s] 5 of at most 36 repetitions, about ")
-    assert lines[3].startswith("[    20 s] 10 of at most 36 repetitions, about ")
+    assert lines[1].startswith("[     0 s] 0 of 36 repetitions, about ")
+    assert lines[2].startswith("[    10 s] 5 of 36 repetitions, about ")
+    assert lines[3].startswith("[    20 s] 10 of 36 repetitions, about ")
     assert lines[4] == "[    24 s] measure (1,024 B): done"
     assert len(lines) == 5
     assert "\x1b" not in output.getvalue()
+
+
+def test_what_is_likely_stands_before_the_most_and_time_is_told_while_nothing_is_measured() -> None:
+    output = io.StringIO()
+    with open_display(Console(file=output)) as display:
+        for second in range(0, 70, 5):
+            left = TimeLeft(500.0 - second, 400.0, 700.0)
+            display.show(Progress("running", (), 0 if second < 5 else 30, 210, 415, float(second), left))
+    assert output.getvalue().splitlines() == [
+        "[     0 s] 0 of about 210 repetitions (at most 415), about 8 min left (7 to 12 min)",
+        "[    10 s] 30 of about 210 repetitions (at most 415), about 8 min left (7 to 12 min)",
+        "[    40 s] 30 of about 210 repetitions (at most 415), about 8 min left (7 to 12 min)",
+    ]
 
 
 def test_without_a_terminal_a_run_that_is_held_back_says_so_once(store: FolderStore) -> None:
@@ -232,7 +293,7 @@ def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: Folder
         ["then", "validate"],
     ]
     assert set(shown[5].strip()) <= set("━╸")
-    assert re.fullmatch(r"7 of at most 36 repetitions, about \d min \d\d s left, 1 min 20 s so far *", shown[6])
+    assert re.fullmatch(r"7 of 36 repetitions, about \d min left \(\d to \d min\), 1 min 20 s so far *", shown[6])
 
 
 def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path) -> None:

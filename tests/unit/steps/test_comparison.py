@@ -7,6 +7,7 @@ import io
 import math
 import statistics
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -211,9 +212,9 @@ def test_every_number_of_a_csv_follows_from_the_repetitions_that_it_names(compar
 def test_the_repetitions_to_come_are_every_level_of_every_part_once_in_a_block(compared: Campaign) -> None:
     plan = compared.read_record(compared.keys.plan(), Plan)
     expected = ExpectedRepetitions(compared.study, plan, Counter(LEVELS))
-    begun = [Part("grid", 0, 5, ended=False)]
-    assert expected.most([], 0) == expected.likely([], 0) == expected.likely(begun, 0) == 9 * BLOCKS
-    assert {case: expected.most_of(Part(case, 0, 0, ended=False)) for case in LEVELS} == {
+    begun = [Part("grid", 0, (datetime(2026, 11, 27, tzinfo=UTC),) * 5, ended=False)]
+    assert expected.most([], {}) == expected.likely([], {}) == expected.likely(begun, {}) == 9 * BLOCKS
+    assert {case: expected.most_of(Part(case, 0, (), ended=False)) for case in LEVELS} == {
         case: count * BLOCKS for case, count in LEVELS.items()
     }
 

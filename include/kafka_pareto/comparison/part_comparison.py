@@ -150,7 +150,7 @@ def _level(
         bottleneck=verdict.code if found else None,
         bottleneck_numbers=dict(verdict.numbers),
         ceiling_shares=_means([each.shares for each in found]),
-        notes=list(dict.fromkeys(each.reason for each in valid if each.reason)),
+        notes=[each.reason for each in valid if each.reason],
         timelines=[each.timeline for each in valid if each.timeline],
     )
 

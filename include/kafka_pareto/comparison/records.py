@@ -99,7 +99,7 @@ class Level(_Content):
         bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
         ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'
             names; empty where no ceilings were measured.
-        notes: The distinct reasons that valid repetitions carry, like a fixed rate that was not held.
+        notes: The reasons that valid repetitions carry, like a fixed rate that was not held; one for each that has any.
         timelines: Of the valid repetitions that were looked at second by second, in the order of their blocks.
     """
 

@@ -203,16 +203,26 @@ def prediction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> lis
 
 
 def prediction_sentence(part: PartComparison) -> str:
-    """Says what the table of predictions holds, and how far the whole is from what was measured: the median."""
-    errors = [
-        abs(value / mean - 1)
-        for level in part.levels
-        for name in part.compared
-        if (value := level.predicted.get(name)) is not None and (mean := level.means.get(name))
-    ]
+    """Says what the table of predictions holds, and how far whole and stages are from what was measured: the medians.
+
+    Errors of stages may cancel in the whole, so that both are said.
+    """
+    wholes, stages = [], []
+    for level in part.levels:
+        errors = {
+            name: abs(value - level.means[name])
+            for name, value in level.predicted.items()
+            if value is not None and name in level.means
+        }
+        for name in errors.keys() & set(part.compared):
+            wholes.append(errors[name] / level.means[name])
+            stages.append(sum(error for each, error in errors.items() if each != name) / level.means[name])
     said = ""
-    if errors:
-        said = f" The whole is off by {100 * statistics.median(errors):.0f} % (median of {len(errors)} levels)."
+    if wholes:
+        said = (
+            f" The whole is off by {100 * statistics.median(wholes):.0f} % (median of {len(wholes)} levels); the errors of "
+            f"its stages, without their signs, add up to {100 * statistics.median(stages):.0f} % of it."
+        )
     return f"Predicted from a lightly loaded run, and in brackets over what was measured.{said}"
 
 
@@ -220,7 +230,7 @@ def notes(part: PartComparison) -> list[str]:
     """Lists what else is to be known of single levels: what variants set, repetitions that did not count, and notes."""
     found = []
     for level in part.levels:
-        said = [text for text in (_sets_text(level), outcomes_text(level), *_once_each(level.notes)) if text]
+        said = [text for text in (_sets_text(level), outcomes_text(level), *_once_each(level)) if text]
         if said:
             found.append(f"{level_text(level)}: {'; '.join(said)}")
     return found
@@ -230,15 +240,17 @@ def _sets_text(level: Level) -> str:
     return ", ".join(f"{name} {value}" for name, value in level.sets.items())
 
 
-def _once_each(said: Sequence[str]) -> list[str]:
-    """Returns the first of the notes that differ in their numbers alone, and how many say the same."""
+def _once_each(level: Level) -> list[str]:
+    """Returns the first of the notes that differ in their numbers alone, and of how many repetitions they are."""
     alike: dict[str, list[str]] = {}
-    for note in said:
+    for note in level.notes:
         alike.setdefault(_NUMBER.sub("#", note), []).append(note)
-    return [
-        each[0] if len(each) == 1 else f"{each[0]} (so, with other numbers, in {counted(len(each), 'repetition')})"
-        for each in alike.values()
-    ]
+    valid, texts = counted(len(level.repetition_ids), "repetition"), []
+    for first, *others in alike.values():
+        so = "so, with other numbers, " if set(others) - {first} else ""
+        is_of_all = len(others) + 1 == len(level.repetition_ids)
+        texts.append(first if is_of_all and not so else f"{first} ({so}in {len(others) + 1} of {valid})")
+    return texts
 
 
 def published_text(part: PartComparison, level: Level, name: str) -> str:

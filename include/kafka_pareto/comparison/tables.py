@@ -166,7 +166,7 @@ def part_csv(part: PartComparison) -> str:
             "limited_by_numbers": _pairs(level.bottleneck_numbers),
             "ceiling_shares": _pairs(level.ceiling_shares),
             "outcomes": _pairs(level.outcomes),
-            "notes": "; ".join(level.notes),
+            "notes": "; ".join(dict.fromkeys(level.notes)),
             "repetition_ids": " ".join(level.repetition_ids),
         }
         names = [*level.estimates, *(name for name in level.published if name not in level.estimates)]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
-PipelineLabel = Literal["stable", "spiky", "throttled", "collapsed"]
+PipelineLabel = Literal["stable", "spiky", "throttled", "collapsing", "too_short_to_tell"]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ class FlowFigures:
     """Holds the busiest seconds, and the queue: events that were logged and not yet in Hive.
 
     Attributes:
-        queue_slope_events_s: By how many events in each second the queue grew in the second half of the run.
-        queue_slope_low_events_s: The lower end of its 95 % interval.
+        queue_growth_fraction: By how much the queue grew over the steady part, as a share of what was logged in it.
+        queue_growth_low_fraction: What the growth exceeds with 99 % confidence.
+        queue_growth_high_fraction: What it stays below with 97.5 % confidence.
         label: What the run's behaviour is called, by rule.
     """
 
@@ -65,8 +66,9 @@ class FlowFigures:
     aggregated_peak_events_s: Annotated[float, Shown("peak at the aggregator", maximised=False)]
     committed_peak_events_s: Annotated[float, Shown("peak at Hive", maximised=False)]
     queue_peak_events: Annotated[float, Shown("longest queue", maximised=False)]
-    queue_slope_events_s: float | None
-    queue_slope_low_events_s: float | None
+    queue_growth_fraction: Annotated[float | None, Shown("growth of the queue", maximised=False)]
+    queue_growth_low_fraction: float | None
+    queue_growth_high_fraction: float | None
     label: PipelineLabel
 
 

@@ -156,13 +156,15 @@ def test_lost_repetitions_and_notes_of_levels_are_said() -> None:
     assert "Note: gzip: 1 failed of 5 repetitions; the fixed rate was not held" in part_text(codec_part(), COMPARED)
 
 
-def test_notes_that_differ_in_their_numbers_alone_are_said_once() -> None:
+def test_a_note_says_of_how_many_repetitions_it_is_and_numbers_alone_make_no_other() -> None:
     part = codec_part()
-    said = ["3 of 7 records were late", "12 of 7,500 records were late", "another note"]
+    said = ["3 of 7 records were late", "12 of 7,500 records were late", "another note", *["of all"] * 5]
     noted = part.levels[1].model_copy(update={"notes": said, "outcomes": {"valid": 5}})
     text = " ".join(part_text(part.model_copy(update={"levels": [part.levels[0], noted]}), COMPARED).split())
 
-    assert "3 of 7 records were late (so, with other numbers, in 2 repetitions); another note" in text
+    late = "3 of 7 records were late (so, with other numbers, in 2 of 5 repetitions)"
+    assert f"{late}; another note (in 1 of 5 repetitions); of all" in text
+    assert "of all (" not in text
     assert "7,500" not in text
 
 
@@ -199,6 +201,25 @@ def test_a_published_number_of_what_was_not_measured_has_a_row_of_its_own() -> N
     assert (row["published"], row["mean"], row["is_compared"]) == ("0.15", "", "False")
 
 
+def test_errors_of_stages_that_cancel_in_the_whole_are_said() -> None:
+    part = codec_part()
+    level = part.levels[0]
+    whole = level.estimates[THROUGHPUT.name].mean
+    assert whole
+    of_stages = {
+        name: level.estimates[THROUGHPUT.name].model_copy(
+            update={"mean": whole.model_copy(update={"value": share * whole.value})}
+        )
+        for name, share in (("filebeat_ms", 0.6), ("aggregator_ms", 0.4))
+    }
+    wrong = {THROUGHPUT.name: whole.value, "filebeat_ms": 0.8 * whole.value, "aggregator_ms": 0.2 * whole.value}
+    level = level.model_copy(update={"estimates": level.estimates | of_stages, "predicted": wrong})
+
+    said = prediction_sentence(part.model_copy(update={"levels": [level, *part.levels[1:]]}))
+    assert "The whole is off by 0 % (median of 1 levels); the errors of its stages, without" in said
+    assert said.endswith("add up to 40 % of it.")
+
+
 def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     part = codec_part()
     first, second, *others = part.levels
@@ -215,7 +236,7 @@ def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     assert throughput[1].endswith("(0.50)")
     assert throughput[2] == "more than it can do"
     assert (stage[0], stage[1], stage[2]) == ("in Filebeat [ms]", "12.0", "-")
-    assert prediction_sentence(predicted).endswith("The whole is off by 50 % (median of 1 levels).")
+    assert "The whole is off by 50 % (median of 1 levels)" in prediction_sentence(predicted)
     assert prediction_rows(part, COMPARED) == []
     assert PartComparison.model_validate_json(predicted.model_dump_json()) == predicted
     row = next(each for each in csv_rows(predicted) if each["quantity"] == THROUGHPUT.name)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
+from kafka_pareto.drivers.log_pipeline.behaviour import label_text
 from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
@@ -78,7 +79,7 @@ def attempt_run(
                 require_answers(answered)
             require_logged(answered, reconciled)
             require_one_clock(reconciled, watched)
-            label = f"the run was {found.flow.label}" if found.flow and found.flow.label != "stable" else ""
+            label = label_text(found.flow.label) if found.flow else ""
             left = 0 if is_warm else left_of_before(reconciled.arrivals, answered.began_ms)
             cold = f"requests from before the run that were still on their way when it began: {left}" if left else ""
             reason = "; ".join(each for each in (label, cold, reason) if each)

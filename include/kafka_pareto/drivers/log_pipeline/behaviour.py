@@ -1,33 +1,41 @@
-"""Says how a pipeline behaved over a run: stable, throttled, spiky or collapsed. Pure."""
+"""Says how a pipeline behaved over a run: collapsing, throttled, spiky or stable. Pure."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.student import student_critical
+from kafka_pareto.analysis.trend import LEAST_POINTS, trend_of
+from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.log_pipeline.by_second import per_second
-from kafka_pareto.drivers.log_pipeline.stages import Reconciled, latencies_ms
-from kafka_pareto.services.figures import slope_of
 from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
 
-_KEPT_UP_FRACTION = 0.95
-_CHANCE_ERRORS = 2.0
+LEAST_STEADY_S = 20
+GROWTH_FRACTION = 0.02
+BOUND_FRACTION = 0.05
+UNTAKEN_FRACTION = 0.02
 _SPIKE_TIMES = 5.0
-_RISE_TIMES = 1.1
-_CONFIDENCE = 0.95
+_GROWS_ABOVE = 0.01
+_BOUND_ABOVE = 0.025
 _S = 1000
 """Milliseconds in a second."""
 
 
 @dataclass(frozen=True)
-class Slope:
-    """Holds by how many events in each second a queue grew, with its 95 % interval."""
+class Growth:
+    """Holds by how much a queue grew over the steady part, as a share of what was logged in it.
 
-    value: float
+    Attributes:
+        fraction: The slope of the queue, over what was logged in each second.
+        low: What it exceeds with 99 % confidence.
+        high: What it stays below with 97.5 % confidence.
+    """
+
+    fraction: float
     low: float
     high: float
 
@@ -55,74 +63,87 @@ def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float 
     return float(counted * _S / (last - first))
 
 
-def slope_of_second_half(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Slope | None:
-    """Returns the slope of a line through what the queue was after each commit of a run's second half.
-
-    Between two commits it only grows, so that values at other times are not independent of each other. Where there is
-    no commit at all, the line goes through the queue at the end of each second. None of fewer than three values.
-    """
-    from_ms, until_ms = began_ms + seconds * _S // 2, began_ms + seconds * _S
-    at_ms = np.unique(arrivals.t7[(arrivals.t7 >= from_ms) & (arrivals.t7 < until_ms)])
-    if not len(at_ms):
-        at_ms = np.arange(from_ms + _S, until_ms + 1, _S)
-    logged, committed = (np.searchsorted(np.sort(arrivals[stamp]), at_ms, side="right") for stamp in ("t0", "t7"))
-    fitted = slope_of(list(zip((at_ms - from_ms) / _S, logged - committed, strict=True)))
-    if fitted is None:
-        return None
-    slope, error = fitted
-    reach = error * float(student_critical((1 - _CONFIDENCE) / 2, len(at_ms) - 2))
-    return Slope(slope, slope - reach, slope + reach)
-
-
-def label_of(reconciled: Reconciled, began_ms: int, seconds: int, steady_from_s: int) -> PipelineLabel:
-    """Labels a run by rule; the first that holds, in this order.
-
-    - collapsed: in the second half the queue grows (the slope's 95 % interval lies above zero), and p95 latency of the
-      last quarter is more than a tenth above that of the third, or requests were still on their way at the end.
-    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second, and the
-      shortfall is more than two standard errors of random arrivals.
-    - spiky: shipper or aggregator has a second with more than five times its mean, or Hive a batch with more than five
-      times its mean one.
-    - stable.
-
-    Args:
-        reconciled: What was logged before the run included.
-        began_ms: When the run began.
-        seconds: How long it was.
-        steady_from_s: From when on it was steady.
-    """
-    events, arrivals = reconciled.events, reconciled.arrivals
-    slope = slope_of_second_half(arrivals, began_ms, seconds)
-    is_late = len(reconciled.pending) > 0 or _p95_rises(arrivals, began_ms, seconds)
-    if slope is not None and slope.low > 0 and is_late:
-        return "collapsed"
-    logged_s = rate_of_requests(arrivals, began_ms, seconds, steady_from_s)
-    committed_s = rate_of_commits(events, began_ms + _S * steady_from_s, began_ms + _S * seconds)
-    # What is committed in that time was logged a latency earlier: in so much of it both counts are of other requests.
-    steady_s = seconds - steady_from_s
-    apart_s = min(float(latencies_ms(arrivals).mean()) / _S, steady_s)
-    chance_s = _CHANCE_ERRORS * math.sqrt(2 * logged_s * apart_s) / steady_s
-    if committed_s is None or committed_s < min(_KEPT_UP_FRACTION * logged_s, logged_s - chance_s):
-        return "throttled"
-    return "spiky" if max(spikes(events, began_ms, seconds).values()) > _SPIKE_TIMES else "stable"
-
-
 def rate_of_requests(arrivals: pd.DataFrame, began_ms: int, seconds: int, from_s: int) -> float:
     """Returns how many requests nginx logged in each second of a run's rest."""
     return float(per_second(arrivals.t0, began_ms, seconds)[from_s:].mean())
 
 
-def spikes(events: pd.DataFrame, began_ms: int, seconds: int) -> dict[str, float]:
-    """Returns the busiest second of shipper and aggregator, and Hive's largest batch, each over the mean of all."""
+def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
+    """Returns how the queue grew over the steady part of a run.
+
+    The queue is looked at where events were committed: between two commits it only rises. Where commits stop for
+    longer than between any two, each further second counts as well. The error is that of `trend_of`, and never less
+    than that of counts: what comes and what is done are random, so that the queue of a pipeline that just keeps up is a
+    random walk, whose growth has a variance of twice what comes.
+
+    Returns:
+        None where there is too little to tell by: a steady part below `LEAST_STEADY_S`, or fewer than `LEAST_POINTS`
+        seconds with a commit.
+    """
+    seconds = np.arange(len(timeline.done))
+    committed = np.flatnonzero(timeline.done)
+    overdue_from_s = committed[-1] + np.diff(committed).max() if len(committed) > 1 else len(seconds)
+    looked_at = (np.isin(seconds, committed) | (seconds > overdue_from_s)) & (seconds >= steady_from_s)
+    logged = float(np.sum(_series(timeline, "logged_events_s")[steady_from_s:]))
+    steady_s = len(seconds) - steady_from_s
+    if steady_s < LEAST_STEADY_S or looked_at.sum() < LEAST_POINTS or not logged:
+        return None
+    trend = trend_of(seconds[looked_at].astype(float), _series(timeline, "queue_events")[looked_at])
+    fraction = trend.slope * steady_s / logged
+    error = max(trend.error * steady_s / logged, float(np.sqrt(2 / logged)))
+    return Growth(
+        fraction,
+        fraction - error * float(student_critical(_GROWS_ABOVE, trend.freedom)),
+        fraction + error * float(student_critical(_BOUND_ABOVE, trend.freedom)),
+    )
+
+
+def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) -> PipelineLabel:
+    """Labels a run by rule, from its seconds alone; the first that holds, in this order.
+
+    - too_short_to_tell: `growth_of` finds too little to tell by.
+    - collapsing: the queue grows (its growth is above zero with 99 % confidence), and by more than `GROWTH_FRACTION` of
+      what was logged. How late requests are has no part in it.
+    - too_short_to_tell: it may grow by `BOUND_FRACTION` or more, which a load of 105 % makes.
+    - throttled: the queue is bounded, since more than `UNTAKEN_FRACTION` of what was offered was refused or dropped.
+    - spiky: in the steady part, shipper or aggregator has a second with more than five times its mean, or Hive one with
+      more than five times the mean of those in which events were committed.
+    - stable.
+
+    Args:
+        timeline: The run's seconds.
+        steady_from_s: From when on it was steady.
+        untaken_fraction: The share of the requests due that the web server refused, or that were lost on the way.
+    """
+    growth = growth_of(timeline, steady_from_s)
+    if growth is None:
+        return "too_short_to_tell"
+    if growth.low > 0 and growth.fraction > GROWTH_FRACTION:
+        return "collapsing"
+    if growth.high >= BOUND_FRACTION:
+        return "too_short_to_tell"
+    if untaken_fraction > UNTAKEN_FRACTION:
+        return "throttled"
+    return "spiky" if max(spikes(timeline, steady_from_s).values()) > _SPIKE_TIMES else "stable"
+
+
+def label_text(label: PipelineLabel) -> str:
+    """Says in words how a run behaved; empty of a stable one."""
+    if label == "too_short_to_tell":
+        return "the run was too short to tell whether its queue grew"
+    return "" if label == "stable" else f"the run was {label}"
+
+
+def spikes(timeline: Timeline, steady_from_s: int) -> dict[str, float]:
+    """Returns the busiest second of shipper, aggregator and Hive over the mean; Hive's of seconds with a commit."""
+    done = np.asarray(timeline.done, dtype=float)[steady_from_s:]
     found = {
-        "shipper": per_second(events.t2, began_ms, seconds),
-        "aggregator": per_second(events.t4, began_ms, seconds),
-        "hive": events.t7[(events.t7 >= began_ms) & (events.t7 < began_ms + _S * seconds)].value_counts().to_numpy(),
+        "shipper": _series(timeline, "shipped_events_s")[steady_from_s:],
+        "aggregator": _series(timeline, "aggregated_events_s")[steady_from_s:],
+        "hive": done[done > 0],
     }
     return {name: float(counts.max() / counts.mean()) if counts.any() else 0.0 for name, counts in found.items()}
 
 
-def _p95_rises(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> bool:
-    quarter = (arrivals.t0 - began_ms) * 4 // (_S * seconds)
-    third, last = (latencies_ms(arrivals)[quarter == number] for number in (2, 3))
-    return bool(len(third) and len(last) and last.quantile(0.95) > _RISE_TIMES * third.quantile(0.95))
+def _series(timeline: Timeline, name: str) -> Values:
+    return np.asarray(timeline.series[name], dtype=float)

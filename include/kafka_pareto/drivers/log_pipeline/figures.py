@@ -9,13 +9,9 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.recovery import within_again_at_s
-from kafka_pareto.drivers.log_pipeline.behaviour import (
-    label_of,
-    rate_of_commits,
-    rate_of_requests,
-    slope_of_second_half,
-)
-from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, part_of_burst, per_second, queue_of
+from kafka_pareto.campaign.records import Timeline
+from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of, rate_of_commits, rate_of_requests
+from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, part_of_burst, per_second, timeline_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
@@ -65,11 +61,13 @@ def quantities_of_run(
     )
     if events.empty:
         return found
+    untaken = answered.refused + len(reconciled.lost)
+    timeline = timeline_of_run(reconciled, wanted, began_ms)
     return replace(
         found,
         latency=latency_figures(arrivals, everything, began_ms, protocol),
         stages=stage_figures(events),
-        flow=flow_figures(reconciled, began_ms, protocol),
+        flow=flow_figures(timeline, everything, began_ms, protocol, untaken / answered.due),
         burst=burst_figures(events, arrivals, began_ms, wanted, protocol) if wanted.burst_until_s else BurstFigures(),
         cost=cost_figures(watched, int((everything.t7 >= began_ms).sum())),
     )
@@ -105,19 +103,29 @@ def stage_figures(events: pd.DataFrame) -> StageFigures:
     return StageFigures(**means, **p95)
 
 
-def flow_figures(reconciled: Reconciled, began_ms: int, protocol: LogPipelineProtocol) -> FlowFigures:
-    """Returns the busiest seconds, the queue, and the run's label."""
-    seconds, events, arrivals = protocol.seconds, reconciled.events, reconciled.arrivals
-    slope = slope_of_second_half(arrivals, began_ms, seconds)
-    peaks = [float(per_second(events[stamp], began_ms, seconds).max()) for stamp in ("t2", "t4", "t7")]
+def flow_figures(
+    timeline: Timeline, events: pd.DataFrame, began_ms: int, protocol: LogPipelineProtocol, untaken_fraction: float
+) -> FlowFigures:
+    """Returns the busiest seconds, the queue, and the run's label.
+
+    Args:
+        timeline: The run's seconds.
+        events: What came to Hive, of before the run included.
+        began_ms: When the run began.
+        protocol: How long the run was, and from when on it was steady.
+        untaken_fraction: The share of the requests due that was refused or lost.
+    """
+    growth = growth_of(timeline, protocol.steady_from_s)
+    peaks = [float(per_second(events[stamp], began_ms, protocol.seconds).max()) for stamp in ("t2", "t4", "t7")]
     return FlowFigures(
         shipped_peak_events_s=peaks[0],
         aggregated_peak_events_s=peaks[1],
         committed_peak_events_s=peaks[2],
-        queue_peak_events=float(queue_of(arrivals, began_ms, seconds).max()),
-        queue_slope_events_s=slope.value if slope else None,
-        queue_slope_low_events_s=slope.low if slope else None,
-        label=label_of(reconciled, began_ms, seconds, protocol.steady_from_s),
+        queue_peak_events=max(value or 0.0 for value in timeline.series["queue_events"]),
+        queue_growth_fraction=growth.fraction if growth else None,
+        queue_growth_low_fraction=growth.low if growth else None,
+        queue_growth_high_fraction=growth.high if growth else None,
+        label=label_of(timeline, protocol.steady_from_s, untaken_fraction),
     )
 
 

@@ -117,7 +117,7 @@ def test_what_is_still_on_its_way_counts_with_what_it_had_taken_by_then() -> Non
     assert found.latency.steady_latency_p95_ms is not None
     assert found.latency.steady_latency_p95_ms > 140_000
     assert found.flow is not None
-    assert (found.flow.label, found.flow.queue_peak_events) == ("throttled", 3000)
+    assert (found.flow.label, found.flow.queue_peak_events) == ("collapsing", 3000)
 
 
 def test_no_more_is_taken_than_is_logged() -> None:
@@ -277,18 +277,19 @@ def test_a_clock_that_was_set_and_a_stage_that_goes_back_in_time_are_told() -> N
 def test_what_is_refused_is_a_result_of_a_level_that_may_ask_for_too_much(
     monkeypatch: pytest.MonkeyPatch, level: Configuration, outcome: str, *, is_excused: bool
 ) -> None:
-    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
+    events = reconciled(made_events(even(100, 180), np.full(18_000, 200.0)))
     followed = Followed(replace(ANSWERED, refused=900), WATCHED, events)
     found = attempted(monkeypatch, followed, level)
 
     assert (found.outcome, found.is_excused) == (outcome, is_excused)
     assert ("900 of 6000 requests were refused" in found.reason) is (outcome == "failed")
+    assert (found.reason == "the run was throttled") is (outcome == "valid")
     assert found.quantities["refused"] == 900
     assert found.quantities["latency_p95_ms"] == 200.0
 
 
 def test_what_is_left_of_a_warm_up_that_was_not_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    events = reconciled(made_events(np.concatenate([[-5000, -1], even(100, 60)]), np.full(6002, 200.0)))
+    events = reconciled(made_events(np.concatenate([[-5000, -1], even(100, 180)]), np.full(18_002, 200.0)))
 
     assert attempted(monkeypatch, Followed(ANSWERED, WATCHED, events)).reason == ""
     told = attempted(monkeypatch, Followed(ANSWERED, WATCHED, events, is_warm=False)).reason

@@ -3,55 +3,125 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.behaviour import label_of, rate_of_commits, slope_of_second_half, spikes
-from kafka_pareto.drivers.log_pipeline.by_second import queue_of
+from kafka_pareto.campaign.records import Timeline
+from kafka_pareto.drivers.log_pipeline.behaviour import Growth, growth_of, label_of, rate_of_commits, spikes
+from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
+from kafka_pareto.shoppers.wanted import Wanted
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events, reconciled
 
 pytestmark = pytest.mark.fast
 
-SECONDS, RATE = 60, 100.0
+SECONDS, RATE, FROM_S = 60, 100.0, 20
 LOGGED = even(RATE, SECONDS)
 
 
-def test_a_pipeline_that_keeps_up_is_stable_however_late_it_is() -> None:
-    events = made_events(LOGGED, np.full(len(LOGGED), 15_000.0))
+def seconds_of(events: pd.DataFrame, pending_ms: np.ndarray | None = None, seconds: int = SECONDS) -> Timeline:
+    """The seconds of a run of which these events came, and those have not until 180 s."""
+    found = reconciled(events, [] if pending_ms is None else pending_ms, 180_000)
+    return timeline_of_run(found, Wanted("r", "s", RATE, seconds), BEGAN_MS)
 
-    assert label_of(reconciled(events), BEGAN_MS, SECONDS, 40) == "stable"
-    assert list(queue_of(events, BEGAN_MS, SECONDS)[[0, 9, 20, 59]]) == [100, 1000, 1500, 1500]
-    slope = slope_of_second_half(events, BEGAN_MS, SECONDS)
-    assert slope is not None
-    assert (slope.low, slope.high) == pytest.approx((0, 0), abs=1e-9)
+
+def growth_in(timeline: Timeline) -> Growth:
+    growth = growth_of(timeline, FROM_S)
+    assert growth is not None
+    return growth
+
+
+def test_a_pipeline_that_keeps_up_is_stable_however_late_it_is() -> None:
+    run = seconds_of(made_events(LOGGED, np.full(len(LOGGED), 15_000.0)))
+
+    assert [run.series["queue_events"][at] for at in (0, 9, 20, 59)] == [100, 1000, 1500, 1500]
+    assert growth_in(run).fraction == pytest.approx(0, abs=1e-9)
+    assert label_of(run, FROM_S, 0.0) == "stable"
 
 
 def test_batches_of_uneven_length_do_not_make_a_queue_look_as_if_it_grew() -> None:
     # Each commit takes all that was logged by then: the queue goes up and down between them, and nowhere else.
-    commits = (
-        np.array([1.0, 4.5, 7.0, 12.0, 14.5, 19.0, 23.5, 26.0, 31.5, 35.0, 38.0, 43.0, 46.0, 50.5, 55.0, 61.0]) * 1000
-    )
-    events = made_events(LOGGED, commits[np.searchsorted(commits, LOGGED, side="right")] - LOGGED)
+    commits = np.array([1, 4.5, 7, 12, 14.5, 19, 23.5, 26, 31.5, 35, 38, 43, 46, 50.5, 55, 61]) * 1000
+    run = seconds_of(made_events(LOGGED, commits[np.searchsorted(commits, LOGGED, side="right")] - LOGGED))
 
-    slope = slope_of_second_half(events, BEGAN_MS, SECONDS)
-    assert slope is not None
-    assert (slope.low, slope.high) == pytest.approx((0, 0), abs=0.1)
+    # A second that ends half a second after its commit holds 50 of the 4,000 that were logged.
+    assert growth_in(run).fraction == pytest.approx(0, abs=0.01)
 
 
-def test_a_queue_without_a_commit_grows_by_what_is_logged() -> None:
-    waiting = reconciled(made_events([], []), pending_ms=LOGGED, waited_until_ms=120_000).arrivals
+def test_a_queue_that_grows_is_collapsing_however_late_it_was_from_the_beginning() -> None:
+    # It takes nine events in the time of ten; beside what they wait anyway p95 hardly rises from quarter to quarter.
+    run = seconds_of(made_events(LOGGED, 20_000.0 + LOGGED / 9))
 
-    slope = slope_of_second_half(waiting, BEGAN_MS, SECONDS)
-    assert slope is not None
-    assert slope.value == pytest.approx(RATE, rel=0.001)
+    growth = growth_in(run)
+    assert growth.fraction == pytest.approx(0.1, abs=0.01)
+    assert growth.low > 0
+    assert label_of(run, FROM_S, 0.0) == "collapsing"
 
 
-def test_a_queue_that_grows_and_is_not_done_in_time_collapses() -> None:
+def test_a_queue_that_is_not_done_in_time_is_collapsing_whatever_became_of_the_rest() -> None:
     # A third of what is logged comes, in time; the rest not until the wait for it is over.
     comes = np.arange(len(LOGGED)) % 3 == 0
     events = made_events(LOGGED[comes], np.full(comes.sum(), 200.0))
 
-    assert label_of(reconciled(events), BEGAN_MS, SECONDS, 40) == "stable"
-    assert label_of(reconciled(events, LOGGED[~comes], 120_000), BEGAN_MS, SECONDS, 40) == "collapsed"
+    assert label_of(seconds_of(events), FROM_S, 0.0) == "too_short_to_tell"  # so few events a second
+    assert growth_in(seconds_of(events, LOGGED[~comes])).fraction == pytest.approx(2 / 3, abs=0.01)
+    assert label_of(seconds_of(events, LOGGED[~comes]), FROM_S, 0.0) == "collapsing"
+
+
+def test_commits_that_stop_make_a_queue_grow() -> None:
+    # Until 15 s, before the steady part, each commit takes what came within two seconds.
+    taken = LOGGED[LOGGED < 14_000]
+    run = seconds_of(made_events(taken, 2_000 - taken % 2_000), LOGGED[LOGGED >= 14_000])
+
+    assert growth_in(run).fraction == pytest.approx(1)
+    assert label_of(run, FROM_S, 0.0) == "collapsing"
+
+
+def test_growth_below_the_stated_share_is_no_collapse_however_sure_it_is() -> None:
+    seconds = 600
+    logged = even(500, seconds)
+    run = seconds_of(made_events(logged, 500.0 + logged * 0.012), seconds=seconds)
+
+    growth = growth_of(run, FROM_S)
+    assert growth is not None
+    assert 0 < growth.low < growth.fraction < 0.02
+    assert label_of(run, FROM_S, 0.0) == "stable"
+
+
+def test_throttled_is_a_bounded_queue_beside_what_was_refused_or_lost() -> None:
+    bounded = seconds_of(made_events(LOGGED, np.full(len(LOGGED), 2_000.0)))
+    growing = seconds_of(made_events(LOGGED, LOGGED / 2))
+
+    assert [label_of(bounded, FROM_S, share) for share in (0.02, 0.03)] == ["stable", "throttled"]
+    assert label_of(growing, FROM_S, 0.5) == "collapsing"
+
+
+@pytest.mark.parametrize(
+    ("steady_from_s", "batch_ms"),
+    [(41, 1_000), (20, 8_000)],  # a steady part of 19 s; one in which five batches are committed
+)
+def test_too_little_to_tell_by_is_said(steady_from_s: int, batch_ms: int) -> None:
+    run = seconds_of(made_events(LOGGED, batch_ms - LOGGED % batch_ms))
+
+    assert growth_of(run, steady_from_s) is None
+    assert label_of(run, steady_from_s, 0.0) == "too_short_to_tell"
+
+
+def test_few_events_tell_less_than_many() -> None:
+    # The queue does not move. Of 2,000 random arrivals one that just keeps up moves by 3 %, so 5 % is not excluded.
+    runs = [seconds_of(made_events(even(rate, SECONDS), np.full(int(rate * SECONDS), 2_000.0))) for rate in (50, 100)]
+
+    assert [label_of(run, FROM_S, 0.0) for run in runs] == ["too_short_to_tell", "stable"]
+
+
+def test_one_second_with_more_than_five_times_the_mean_is_a_spike() -> None:
+    # What is logged in six seconds comes in one. To Hive it comes in batches, of which each has as much as the others.
+    logged = even(RATE, 180)
+    run = seconds_of(made_events(logged, 6_000 - logged % 6_000), seconds=180)
+
+    found = spikes(run, 40)
+    assert (found["shipper"], found["aggregator"]) == (pytest.approx(6, rel=0.1), pytest.approx(6, rel=0.1))
+    assert found["hive"] == 1
+    assert label_of(run, 40, 0.0) == "spiky"
 
 
 def test_a_pipeline_that_takes_nothing_any_more_does_not_keep_its_rate() -> None:
@@ -64,49 +134,6 @@ def test_a_pipeline_that_takes_nothing_any_more_does_not_keep_its_rate() -> None
     assert rate_of_commits(events, BEGAN_MS + 20_000, BEGAN_MS + 60_000) == pytest.approx(RATE * 28 / 36)
 
 
-def test_a_queue_that_grows_with_its_latency_collapses() -> None:
-    # Only half of what is logged is taken in time.
-    events = made_events(LOGGED, LOGGED)
-
-    assert label_of(reconciled(events), BEGAN_MS, SECONDS, 40) == "collapsed"
-    slope = slope_of_second_half(events, BEGAN_MS, SECONDS)
-    assert slope is not None
-    assert slope.value == pytest.approx(RATE / 2, rel=0.05)
-
-
-def test_a_pipeline_that_takes_less_than_is_logged_is_throttled() -> None:
-    # It takes nine events in the time of ten; beside what they wait anyway it hardly shows how much longer that gets.
-    events = made_events(LOGGED, 30_000.0 + LOGGED / 9)
-
-    assert rate_of_commits(events, BEGAN_MS + 40_000, BEGAN_MS + 60_000) == pytest.approx(90, rel=0.01)
-    assert label_of(reconciled(events), BEGAN_MS, SECONDS, 40) == "throttled"
-
-
-def test_batches_do_not_make_a_pipeline_look_throttled() -> None:
-    # What comes within three seconds is committed at once.
-    events = made_events(LOGGED, 3_000 - LOGGED % 3_000)
-
-    for from_s in (10, 11, 12, 13):
-        assert rate_of_commits(events, BEGAN_MS + from_s * 1000, BEGAN_MS + 60_000) == pytest.approx(RATE)
-        assert label_of(reconciled(events), BEGAN_MS, SECONDS, from_s) == "stable"
-
-
-def test_chance_does_not_make_a_pipeline_look_throttled_in_a_short_run() -> None:
-    # All come through in three seconds; what is committed in the last six was logged before what is logged in them.
-    labels = []
-    for seed in range(100):
-        logged = np.sort(np.random.default_rng(seed).uniform(0, 10_000, 500))
-        labels.append(label_of(reconciled(made_events(logged, np.full(500, 3_000.0))), BEGAN_MS, 10, 4))
-
-    assert labels.count("throttled") <= 5
-
-
-def test_a_short_run_that_takes_three_quarters_is_throttled() -> None:
-    logged = even(50.0, 10)
-
-    assert label_of(reconciled(made_events(logged, 30_000.0 + logged / 3)), BEGAN_MS, 10, 4) == "throttled"
-
-
 def test_a_pipeline_so_slow_that_no_two_commits_fall_within_is_looked_at_until_the_second_one() -> None:
     # What comes within 25 s is committed at once, 20 s after that.
     events = made_events(LOGGED, 45_000 - LOGGED % 25_000)
@@ -115,14 +142,3 @@ def test_a_pipeline_so_slow_that_no_two_commits_fall_within_is_looked_at_until_t
     assert rate_of_commits(events, BEGAN_MS + 40_000, BEGAN_MS + 60_000) == pytest.approx(RATE)
     assert rate_of_commits(events, BEGAN_MS + 75_000, BEGAN_MS + 80_000) == pytest.approx(1000 / 20)  # only one is left
     assert rate_of_commits(events, BEGAN_MS + 95_000, BEGAN_MS + 99_000) is None
-
-
-def test_one_second_with_six_times_the_mean_is_a_spike() -> None:
-    # What is logged in ten seconds comes in one. To Hive it comes in batches, of which each has as much as the others.
-    waits = 10_000 - LOGGED % 10_000
-    events = made_events(LOGGED, waits)
-
-    found = spikes(events, BEGAN_MS, SECONDS)
-    assert (found["shipper"], found["aggregator"]) == (pytest.approx(10, rel=0.2), pytest.approx(10, rel=0.2))
-    assert found["hive"] < 1.5
-    assert label_of(reconciled(events), BEGAN_MS, SECONDS, 40) == "spiky"

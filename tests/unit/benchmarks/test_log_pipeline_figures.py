@@ -1,0 +1,61 @@
+"""What `docs/results.md` says of the kept campaign of `log_pipeline_short` is what its files say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kafka_pareto.study.log_pipeline import LOG_PIPELINE
+
+pytestmark = pytest.mark.fast
+
+PROJECT = Path(__file__).parents[3]
+KEPT = PROJECT / "benchmarks" / "data" / "campaigns" / "log_pipeline_short"
+RESULTS = (PROJECT / "docs" / "results.md").read_text(encoding="utf-8")
+STAGES = [each.name for each in LOG_PIPELINE.stage_quantities]
+
+
+def kept(part: str) -> pd.DataFrame:
+    table = pd.read_csv(KEPT / "tables" / f"{part}.csv")
+    return table.set_index(["factor variant", "quantity"])
+
+
+def cells_of(scenario: str, column: int) -> list[str]:
+    """The cells of the row of a scenario, in the table whose head has the given number of cells."""
+    rows = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in RESULTS.splitlines() if "|" in line]
+    (row,) = [row for row in rows if row and row[0] == scenario and len(row) == column]
+    return row[1:]
+
+
+@pytest.mark.parametrize(("part", "named"), [("scenarios", ""), ("light_load", ", light load")])
+def test_the_table_of_scenarios_holds_the_kept_means(part: str, named: str) -> None:
+    table = kept(part)
+    for variant in table.index.unique(level=0):
+        mean, *stages, p95, _, _ = cells_of(f"{variant}{named}", 10)
+        seconds = {name: table["mean"][variant, name] / 1000 for name in [*STAGES, "latency_mean_ms", "latency_p95_ms"]}
+        spread = {name: table["sd"][variant, name] / 1000 for name in ("latency_mean_ms", "latency_p95_ms")}
+        digits = 1 if seconds["latency_mean_ms"] > 10 else 2
+        for cell, name in ((mean, "latency_mean_ms"), (p95, "latency_p95_ms")):
+            assert cell == f"{seconds[name]:.{digits}f} ± {spread[name]:.{digits}f}", (variant, name)
+        to_kafka = sum(seconds[name] for name in STAGES[2:5])
+        assert stages == [f"{seconds[name]:.2f}" for name in STAGES[:2]] + [f"{to_kafka:.2f}"] + [
+            f"{seconds[name]:.2f}" for name in STAGES[5:]
+        ], variant
+
+
+@pytest.mark.parametrize(("part", "named"), [("scenarios", ""), ("light_load", ", light load")])
+def test_the_table_of_predictions_holds_the_errors_of_means_and_of_stages(part: str, named: str) -> None:
+    table = kept(part)
+    for variant in table.index.unique(level=0):
+        found = table.loc[variant].dropna(subset="predicted")
+        if found.empty:
+            continue
+        whole = found.loc["latency_mean_ms"]
+        errors = (found["predicted"] - found["mean"]).abs()[STAGES]
+        mean, stages, largest = cells_of(f"{variant}{named}", 4)
+        assert mean == f"{whole.predicted / whole['mean'] - 1:+.0%}".replace("%", " %")
+        assert stages == f"{errors.sum() / whole['mean']:.0%}".replace("%", " %")
+        label = next(each.label for each in LOG_PIPELINE.stage_quantities if each.name == errors.idxmax())
+        assert largest.startswith(label)

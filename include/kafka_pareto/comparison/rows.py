@@ -220,8 +220,8 @@ def prediction_sentence(part: PartComparison) -> str:
     said = ""
     if wholes:
         said = (
-            f" The whole is off by {100 * statistics.median(wholes):.0f} % (median of {len(wholes)} levels); the errors of "
-            f"its stages, without their signs, add up to {100 * statistics.median(stages):.0f} % of it."
+            f" The whole is off by {100 * statistics.median(wholes):.0f} % (median of {len(wholes)} levels); the "
+            f"errors of its stages, without their signs, add up to {100 * statistics.median(stages):.0f} % of it."
         )
     return f"Predicted from a lightly loaded run, and in brackets over what was measured.{said}"
 

@@ -41,9 +41,8 @@ def check_campaign_id(campaign: str) -> str:
 
 def campaign_ids(store: Store, study_name: str) -> list[str]:
     """Lists the ids of the study's campaigns in order: all whose design step has frozen the study."""
-    keys = set(store.keys(f"{study_name}/"))
-    ids = sorted({key.split("/")[1] for key in keys})
-    return [each for each in ids if CampaignKeys(study_name, each).frozen_study() in keys]
+    ids = store.folders(f"{study_name}/")
+    return [each for each in ids if store.tag(CampaignKeys(study_name, each).frozen_study()) is not None]
 
 
 @dataclass(frozen=True)
@@ -142,8 +141,9 @@ class Campaign:
     def last_round(self) -> int:
         """Returns the last round whose trials were searched in every case; 0 where there is none yet."""
         for number in reversed(self.study.round_numbers()):
-            fronts = [self.keys.front(case, number) for case in self.study.cases]
-            if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
+            fronts = {self.keys.front(case, number) for case in self.study.cases}
+            searched = self.store.tag(self.keys.trials(number)) and self.store.keys(self.keys.fronts(number))
+            if searched and fronts <= set(searched):
                 return number
         return 0
 

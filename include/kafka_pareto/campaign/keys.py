@@ -71,6 +71,11 @@ class CampaignKeys:
         """Returns the prefix of repetitions whose block had to be measured again."""
         return f"{self._round(round_number)}/02_set_aside/{case}/"
 
+    def failures(self, case: str, round_number: int = 0) -> str:
+        """Returns the key of a case's failed repetitions (JSON, `Failures`); without a case, the prefix of all."""
+        name = f"{case}.json" if case else ""
+        return f"{self._round(round_number)}/02_failed/{name}"
+
     def noise(self, case: str, round_number: int = 0) -> str:
         """Returns the key of the baseline's A/A study (JSON, `NoiseReport`); see `noise_repetitions` for its data."""
         return f"{self._round(round_number)}/02_noise/{case}.json"
@@ -103,13 +108,17 @@ class CampaignKeys:
         """Returns the key of what one part of a comparison came to (JSON, `PartComparison`)."""
         return f"{self.comparisons()}{part}.json"
 
+    def fronts(self, round_number: int = 0) -> str:
+        """Returns the prefix below which the search writes."""
+        return f"{self._round(round_number)}/05_front/"
+
     def front(self, case: str, round_number: int = 0) -> str:
         """Returns the key of the non-dominated configurations by estimate (table)."""
-        return f"{self._round(round_number)}/05_front/{case}.parquet"
+        return f"{self.fronts(round_number)}{case}.parquet"
 
     def hypervolume(self, case: str, round_number: int = 0) -> str:
         """Returns the key of the search's hypervolume after each generation (table)."""
-        return f"{self._round(round_number)}/05_front/{case}_hypervolume.parquet"
+        return f"{self.fronts(round_number)}{case}_hypervolume.parquet"
 
     def confirmation(self, case: str, name: str = "") -> str:
         """Returns the key of what one case's confirmation wrote.

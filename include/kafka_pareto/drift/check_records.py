@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, computed_field
@@ -11,6 +12,7 @@ from kafka_pareto.analysis.drift import Ratio, RatioChange, change_points, ratio
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.rollout.versions import SettingsInForce
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
@@ -115,13 +117,21 @@ def outcome_text(outcome: CheckOutcome) -> str:
 
 def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
     """Returns the history of a record size, the oldest check first; empty if there was no check."""
-    found = [
-        PastCheck(**dict(checked), check=check.check, at=check.at, drift_fraction=check.drift_fraction)
-        for check in _all_checks(store, study)
-        for checked in check.cases
-        if checked.case == case
-    ]
-    return [marked for run in _runs(found) for marked in _with_change_points(run)]
+    return read_histories(store, study, [case])[case]
+
+
+def read_histories(store: Store, study: str, cases: Iterable[str]) -> dict[str, list[PastCheck]]:
+    """Returns the history of each of these record sizes, the oldest check first. Every check is read once."""
+    found: dict[str, list[PastCheck]] = {case: [] for case in cases}
+    for check in _all_checks(store, study):
+        for each in check.cases:
+            if each.case in found:
+                past = PastCheck(**dict(each), check=check.check, at=check.at, drift_fraction=check.drift_fraction)
+                found[each.case].append(past)
+    return {
+        case: [marked for run in _runs(history) for marked in _with_change_points(run)]
+        for case, history in found.items()
+    }
 
 
 def reference_of(
@@ -210,7 +220,10 @@ def count_checks(store: Store, study: str, up_to: str) -> int:
 def _all_checks(store: Store, study: str) -> list[Check]:
     """Returns every complete check, the oldest first."""
     keys = [CheckKeys(study, name).check() for name in store.folders(f"_checks/{study}/")]
-    found = [decode_record(store.get(key), key, Check) for key in keys if store.tag(key) is not None]
+    found = []
+    for key in keys:
+        with suppress(MissingArtifactError):  # under way
+            found.append(decode_record(store.get(key), key, Check))
     return sorted(found, key=lambda check: check.at)
 
 

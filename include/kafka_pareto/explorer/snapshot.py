@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from threading import Lock
 from typing import cast
 
 import pandas as pd
@@ -175,16 +176,39 @@ class _Written:
     campaign: Campaign = field(compare=False)
 
 
+class _KeptRepetitions:
+    """Keeps repetitions that were read. Once it is full, a new one takes the place of any other.
+
+    The place of the oldest would not do: a page reads the same repetitions in the same order each time. With one more
+    than there is room for, each would be gone when its turn comes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[_Written, Repetition] = {}
+        self._lock = Lock()
+        self._random = random.Random(0)  # noqa: S311 (nothing secret)
+
+    def read(self, written: _Written) -> Repetition:
+        """Returns the repetition; reads it unless it is kept."""
+        found = self._kept.get(written)
+        if found is None:
+            found = written.campaign.read_repetition(written.key)
+            with self._lock:
+                if len(self._kept) >= self._most:
+                    del self._kept[self._random.choice(list(self._kept))]
+                self._kept[written] = found
+        return found
+
+
+_KEPT = _KeptRepetitions(_REPETITIONS_KEPT)
+
+
 def read_repetitions(campaign: Campaign, written: Mapping[str, datetime]) -> list[Repetition]:
     """Repetitions by key and time of writing; one that has not been written anew is read only once."""
     store = cast("Hashable", campaign.store)  # its protocol does not say that it is
     with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-        return list(pool.map(_read_once, [_Written(store, key, at, campaign) for key, at in written.items()]))
-
-
-@lru_cache(_REPETITIONS_KEPT)
-def _read_once(written: _Written) -> Repetition:
-    return written.campaign.read_repetition(written.key)
+        return list(pool.map(_KEPT.read, [_Written(store, key, at, campaign) for key, at in written.items()]))
 
 
 def repetition_key(snapshot: Snapshot, repetition_id: str) -> str:

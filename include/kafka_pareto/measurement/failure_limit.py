@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
+import pandas as pd
+
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.campaign.candidates import candidates_of
-from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.records import Repetition, ValidationSummary
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.errors import GateError
-from kafka_pareto.measurement.repetition_store import RepetitionStore
+from kafka_pareto.measurement.repetition_store import RepetitionStore, persistently
+from kafka_pareto.storage.record import Record
+from kafka_pareto.study.study import Study
 
 _ROWS = 20
+
+
+class Failures(Record):
+    """Holds the failed repetitions of one case in one round, as they are stored."""
+
+    repetitions: list[Repetition]
 
 
 class FailureLimit:
     """Counts the failed repetitions of a campaign's rounds up to this one, in all record sizes.
 
-    Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share. What other
-    record sizes and earlier rounds have stored is read once; of the one that is measured now, its store is asked.
+    Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share. Each record
+    size keeps its failures in an object of their own, where there are any: a task that read all that the others have
+    measured would make a campaign's reads grow with the square of its record sizes.
     """
 
     def __init__(self, measured: RepetitionStore, round_number: int, case: str) -> None:
-        campaign = measured.campaign
-        self._measured, self._case, self._study = measured, case, campaign.study
-        cases = campaign.study.cases
-        self._design = campaign.read_table(campaign.keys.design(round_number), DESIGN_COLUMNS)
-        self._before = campaign.read_measurements(cases, range(round_number))
-        self._others = {other: campaign.read_measurements([other], [round_number]) for other in cases if other != case}
+        self._measured, self._round_number, self._case = measured, round_number, case
+        self._campaign = measured.campaign
+        keys, store = self._campaign.keys, self._campaign.store
+        self._key = keys.failures(case, round_number)
+        kept = {key for number in range(round_number + 1) for key in store.keys(keys.failures("", number))}
+        self._others = [
+            failed
+            for key in sorted(kept - {self._key})
+            for failed in self._campaign.read_record(key, Failures).repetitions
+        ]
+        # None: what the object says is not known, only that it is there.
+        self._kept: list[Repetition] | None = None if self._key in kept else []
 
     def check(self) -> None:
         """Stops the campaign when so much has failed that the gate will not let it pass, whatever else is measured.
 
         Raises:
             GateError: With a table of what failed and why.
+            StoreError: If what failed cannot be kept for the other record sizes' tasks.
         """
-        tolerated_fraction = self._study.validation.tolerated_rejected_fraction
-        failed = [
-            repetition for repetition in [*self._before, *self._of_this_round()] if repetition.outcome == "failed"
-        ]
-        if not failed or len(failed) <= tolerated_fraction * (planned := self._planned()):
+        here = self._measured.failed()
+        if here != self._kept:
+            self._keep(here)
+        failed, tolerated_fraction = [*self._others, *here], self._study.validation.tolerated_rejected_fraction
+        if not failed or len(failed) <= tolerated_fraction * self._planned_at_least:
+            return
+        if len(failed) <= tolerated_fraction * (planned := self._planned()):
             return
         raise GateError(
             f"{len(failed)} of {planned} planned repetitions failed, where the study tolerates "
@@ -45,23 +67,49 @@ class FailureLimit:
             f"cause and start a new one:\n{failure_table(failed)}"
         )
 
+    @property
+    def _study(self) -> Study:
+        return self._campaign.study
+
+    def _keep(self, failed: list[Repetition]) -> None:
+        if failed:
+            persistently(self._campaign.write_record)(self._key, Failures(repetitions=failed))
+        else:
+            persistently(self._campaign.store.delete)(self._key)
+        self._kept = failed
+
+    @cached_property
+    def _design(self) -> pd.DataFrame:
+        return self._campaign.read_table(self._campaign.keys.design(self._round_number), DESIGN_COLUMNS)
+
+    @cached_property
+    def _before(self) -> int:
+        """Returns how many repetitions the gates of the rounds before this one have counted."""
+        keys = [self._campaign.keys.validation("summary.json", number) for number in range(self._round_number)]
+        return sum(self._campaign.read_record(key, ValidationSummary).repetitions_stored for key in keys)
+
+    @cached_property
+    def _planned_at_least(self) -> int:
+        protocol = self._study.protocol
+        fewest = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
+        return self._before + len(self._design) * fewest
+
     def _planned(self) -> int:
         """The most repetitions that the rounds can come to: adaptive trials that have stopped stay stopped."""
-        repetitions = self._study.protocol.repetitions
         if self._study.protocol.adaptive is None:
-            return len(self._before) + len(self._design) * repetitions
+            return self._planned_at_least
         from kafka_pareto.measurement.racing import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)
 
-        stored = self._of_this_round()
-        of_cases = self._design.groupby("case", sort=False)
-        return len(self._before) + sum(
-            most_repetitions(candidates_of(rows, self._study), [r for r in stored if r.case == case], self._study)
-            for case, rows in of_cases
+        stored = {**self._others_measured, self._case: self._measured.repetitions()}
+        return self._before + sum(
+            most_repetitions(candidates_of(rows, self._study), stored[str(case)], self._study)
+            for case, rows in self._design.groupby("case", sort=False)
         )
 
-    def _of_this_round(self) -> list[Repetition]:
-        in_cases = {**self._others, self._case: self._measured.repetitions()}
-        return [repetition for case in self._study.cases for repetition in in_cases[case]]
+    @cached_property
+    def _others_measured(self) -> dict[str, list[Repetition]]:
+        others = [case for case in self._study.cases if case != self._case]
+        return {other: self._campaign.read_measurements([other], [self._round_number]) for other in others}
 
 
 def failure_table(failed: list[Repetition]) -> str:

@@ -32,12 +32,17 @@ class RepetitionStore:
         self.campaign = campaign
         self._prefix = prefix
         self._stored = {found.repetition_id: found for found in campaign.read_repetitions(prefix)}
+        self._failed = {name for name, found in self._stored.items() if found.outcome == "failed"}
         # What lay aside at first: what is set aside later is set aside whole, or this process has ended.
         self._aside: set[str] | None = None
 
     def repetitions(self) -> list[Repetition]:
         """Returns all that is stored, whatever came of it, in the order of the keys."""
         return [self._stored[each] for each in sorted(self._stored, key=self._key)]
+
+    def failed(self) -> list[Repetition]:
+        """Returns those that failed, in the order of the keys."""
+        return [self._stored[each] for each in sorted(self._failed, key=self._key)]
 
     def holds(self, planned: PlannedRepetition) -> bool:
         """Returns whether the repetition is in the store, whatever came of it."""
@@ -51,6 +56,10 @@ class RepetitionStore:
         """
         self._write(self._key(measured.repetition_id), measured)
         self._stored[measured.repetition_id] = measured
+        if measured.outcome == "failed":
+            self._failed.add(measured.repetition_id)
+        else:
+            self._failed.discard(measured.repetition_id)
 
     def set_aside(self, measured: Repetition) -> None:
         """Keeps a repetition that does not count. Its key names its start: the same write may be repeated."""
@@ -66,8 +75,9 @@ class RepetitionStore:
         for repetition_id in spoiled:
             self.set_aside(self._stored[repetition_id])
         for repetition_id in spoiled:
-            _persistently(self.campaign.store.delete)(self._key(repetition_id))
+            persistently(self.campaign.store.delete)(self._key(repetition_id))
             del self._stored[repetition_id]
+            self._failed.discard(repetition_id)
 
     def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
         """Returns whether one of the block's repetitions lies both aside and still in the phase."""
@@ -84,14 +94,14 @@ class RepetitionStore:
 
     def _write(self, key: str, measured: Repetition) -> None:
         try:
-            _persistently(self.campaign.write_record)(key, measured)
+            persistently(self.campaign.write_record)(key, measured)
         except StoreError:
             log.error("measured, but not stored: %s", measured.model_dump_json())
             raise
 
 
-def _persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """The operation, repeated for some minutes while the store is away."""
+def persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Returns the operation, repeated for some minutes while the store is away."""
     return retry(
         retry=retry_if_exception_type(StoreError),
         stop=stop_after_delay(_STORE_DEADLINE_S),

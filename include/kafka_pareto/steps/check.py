@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
@@ -15,7 +15,7 @@ from kafka_pareto.drift.check_records import (
     PlannedCase,
     last_look,
     latest_check,
-    read_checks,
+    read_histories,
     was_answered,
 )
 from kafka_pareto.drivers.table import driver_of
@@ -69,7 +69,8 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
     store, study, keys = check.store, check.tune, check.keys
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
-    planned = [_planned(check, case, system) for case in cases]
+    histories = read_histories(store, study.name, {*study.cases, *cases})
+    planned = [_planned(check, case, system, histories[case]) for case in cases]
     planned += [
         PlannedCase(
             case=case,
@@ -77,7 +78,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
             outcome="new_record_size",
             reasons=["the study has had this record size only since the last check"],
         )
-        for case in _new_cases(check)
+        for case in _new_cases(check, histories)
     ]
     if to_measure := [each.case for each in planned if each.outcome is None]:
         plan = plan_check(study, driver_of(study), to_measure)
@@ -90,11 +91,10 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
     return decided
 
 
-def _planned(check: Campaign, case: str, system: System) -> PlannedCase:
+def _planned(check: Campaign, case: str, system: System, past: Sequence[PastCheck]) -> PlannedCase:
     settings = in_force(check.store, check.keys.study, case)
     if settings is None:  # its folder holds files alone
         raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
-    past = read_checks(check.store, check.keys.study, case)
     now = system.fingerprint(check, case)
     check.write_record(check.keys.fingerprint(case), now)
     planned = PlannedCase(case=case, settings=settings)
@@ -134,13 +134,13 @@ def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[Past
     return differences
 
 
-def _new_cases(check: Campaign) -> list[str]:
+def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) -> list[str]:
     """Those that the study has now, and had not at the last check: a campaign may have been asked for fewer."""
     store, study = check.store, check.keys.study
     last = latest_check(store, study)
     known = set(check.study.cases if last is None else last.study.cases)
     for case in known & set(check.study.cases):
-        past = read_checks(store, study, case)
+        past = histories[case]
         if past and past[-1].outcome == "new_record_size" and not was_answered(store, study, past[-1]):
             known.remove(case)
     return [case for case in check.study.cases if case not in {*known, *cases_in_force(store, study)}]

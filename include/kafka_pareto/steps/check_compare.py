@@ -21,11 +21,12 @@ from kafka_pareto.drift.check_records import (
     CheckedCase,
     CheckOutcome,
     CheckPlan,
+    PastCheck,
     PlannedCase,
     confirming_repetitions,
     count_checks,
     ratios_of,
-    read_checks,
+    read_histories,
     reference_of,
 )
 from kafka_pareto.drift.messages import drift_reason, notice_of
@@ -63,7 +64,11 @@ def run(check: Campaign) -> Manifest:
 
 def _decided(check: Campaign) -> Check:
     plan, fraction = check.read_record(check.keys.plan(), CheckPlan), check.tune.drift_fraction()
-    measured = [_Compared(check, each, each.settings) for each in plan.cases if not each.outcome and each.settings]
+    to_compare = {each.case: each for each in plan.cases if not each.outcome and each.settings}
+    histories = read_histories(check.store, check.keys.study, to_compare)
+    measured = [
+        _Compared(check, each, each.settings, histories[case]) for case, each in to_compare.items() if each.settings
+    ]
     judged = iter(adjusted([change for each in measured for change in each.changes(fraction)]))
     found = {each.planned.case: each.checked([next(judged) for _ in check.tune.means]) for each in measured}
     return Check(
@@ -78,16 +83,14 @@ def _decided(check: Campaign) -> Check:
 class _Compared:
     """One record size that was measured, beside what it is compared with."""
 
-    def __init__(self, check: Campaign, planned: PlannedCase, settings: SettingsInForce) -> None:
+    def __init__(
+        self, check: Campaign, planned: PlannedCase, settings: SettingsInForce, history: Sequence[PastCheck]
+    ) -> None:
         self.planned = planned
         self._means = check.tune.means
         self._settings = settings
         self._baseline_id = check.tune.baseline_id()
-        past = [
-            each
-            for each in read_checks(check.store, check.keys.study, planned.case)
-            if each.check != check.keys.campaign
-        ]
+        past = [each for each in history if each.check != check.keys.campaign]
         self._compared_with, self._reference = reference_of(check.store, settings, past)
         self._repetitions = confirming_repetitions(check, planned.case)
         self._found = ratios_of(self._repetitions, settings.configuration_id, check.tune)
@@ -155,8 +158,8 @@ def _not_measured(planned: PlannedCase) -> CheckedCase:
 
 def _track(check: Campaign, decided: Check) -> None:
     cases = [each.case for each in decided.cases if each.changes]
-    histories = [read_checks(check.store, check.keys.study, case) for case in cases]
-    own = [each for history in histories for each in history if each.check == decided.check]
+    histories = read_histories(check.store, check.keys.study, cases)
+    own = [each for history in histories.values() for each in history if each.check == decided.check]
     check_history.log_check(check.keys, own, count_checks(check.store, check.keys.study, decided.at))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import cast
 
 import pandas as pd
@@ -124,7 +125,8 @@ def _read(campaign: Campaign) -> Evidence:
     cases = study.cases
     decisions = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
     repetitions = {decision.case: _repetitions(campaign, decision) for decision in decisions}
-    design = {case: _measured(campaign, case, last_round) for case in cases}
+    rejected = _rejected(campaign, last_round)
+    design = {case: _measured(campaign, case, last_round, rejected) for case in cases}
     rounds = _rounds(campaign, last_round)
     noise = {case: campaign.read_repetitions(keys.noise_repetitions(case)) for case in cases}
     set_aside = {case: _set_aside(campaign, case, last_round) for case in cases}
@@ -168,13 +170,17 @@ def _read(campaign: Campaign) -> Evidence:
     )
 
 
-def _measured(campaign: Campaign, case: str, last_round: int) -> list[Repetition]:
-    """The repetitions of the design and the rounds; those that the gate rejected count as failed, with its reason."""
-    rounds = range(last_round + 1)
-    names = [campaign.keys.validation("rejected.parquet", number) for number in rounds]
+def _rejected(campaign: Campaign, last_round: int) -> dict[str, str]:
+    """Returns why the gates rejected repetitions, by their ids."""
+    names = [campaign.keys.validation("rejected.parquet", number) for number in range(last_round + 1)]
     columns = rejected_columns(campaign.study.declaration)
     rejected = pd.concat([campaign.read_table(name, columns) for name in names])
-    reasons = dict(zip(rejected["repetition_id"], rejected["rejected_because"], strict=True))
+    return dict(zip(rejected["repetition_id"], rejected["rejected_because"], strict=True))
+
+
+def _measured(campaign: Campaign, case: str, last_round: int, reasons: Mapping[str, str]) -> list[Repetition]:
+    """The repetitions of the design and the rounds; those that the gate rejected count as failed, with its reason."""
+    rounds = range(last_round + 1)
 
     def judged(repetition: Repetition) -> Repetition:
         reason = reasons.get(repetition.repetition_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import hashlib
 import os
 import tempfile
@@ -50,16 +51,18 @@ class FolderStore:
 
     def keys(self, prefix: str) -> list[str]:
         """Lists the files below the prefix as keys, in order, without files that are still being written."""
-        below = self._path(prefix.rpartition("/")[0])
-        files = (path.relative_to(self._folder).as_posix() for path in below.rglob("*") if path.is_file())
-        return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
+        folder, _, start = prefix.rpartition("/")
+        tops = self._path(folder).glob(f"{glob.escape(start)}*")  # what begins otherwise is not looked into
+        files = (file for top in tops for file in ([str(top)] if top.is_file() else _files_below(top)))
+        above = len(f"{self._folder}/")
+        return sorted(key for file in files if not (key := file[above:]).startswith("."))
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
         """Maps each key to its file's modification time; files deleted meanwhile are left out."""
         found = {}
         for key in self.keys(prefix):
             with suppress(FileNotFoundError):  # deleted meanwhile
-                found[key] = datetime.fromtimestamp(self._path(key).stat().st_mtime, UTC)
+                found[key] = datetime.fromtimestamp((self._folder / key).stat().st_mtime, UTC)
         return found
 
     def folders(self, prefix: str) -> list[str]:
@@ -113,3 +116,9 @@ class FolderStore:
         if not path.is_relative_to(self._folder):
             raise BadInputError(f"{key!r} leads out of the store")
         return path
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    for above, _, names in os.walk(folder):
+        for name in names:
+            yield f"{above}/{name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 Value: TypeAlias = float | int | str | None
@@ -114,7 +115,7 @@ class Quantities:
 
 def _read(model: type, values: Values) -> Any:
     arguments: dict[str, Any] = {}
-    for name, hint in get_type_hints(model, include_extras=True).items():
+    for name, hint in _hints(model).items():
         inner = next((part for part in _parts(hint) if isinstance(part, type) and is_dataclass(part)), None)
         if inner is None:
             arguments |= {name: values[name]} if name in values else {}
@@ -136,7 +137,7 @@ def _held(part: Any) -> Iterator[tuple[str, Value]]:
 
 def quantities_of(model: type) -> tuple[Quantity, ...]:
     """Reads the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
-    hints = get_type_hints(model, include_extras=True)
+    hints = _hints(model)
     found: list[Quantity] = []
     for each in fields(model):
         parts = _parts(hints[each.name])
@@ -152,6 +153,12 @@ def quantities_of(model: type) -> tuple[Quantity, ...]:
         choices = _choices(hints[each.name])
         found.append(Quantity(each.name, kind, may_be_missing, choices, label, maximised, resolution))
     return tuple(found)
+
+
+@cache
+def _hints(model: type) -> dict[str, Any]:
+    # Python compiles each annotation anew, which takes milliseconds of every repetition.
+    return get_type_hints(model, include_extras=True)
 
 
 def _parts(hint: Any) -> list[Any]:

@@ -17,6 +17,8 @@ from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.tune import Tune
+from kafka_pareto.surrogates.gaussian_process import Posterior, at_most, neighbouring_cases
 
 log = logging.getLogger(__name__)
 
@@ -62,14 +64,14 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     stopped = _stopped_before(campaign, round_number)
     latest = trials_by_round[-1]
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start else None
-    posteriors = searched_objectives(study, latest, prior)
+    posteriors = _posteriors(study, latest, prior)
     decided, proposed = [], dict[str, list[Configuration]]()
     for case in study.cases:
         so_far = rounds_so_far(study, case, trials_by_round)
         stop = stopped.get(case) or so_far.stopped_because
         if stop is None:
             front = campaign.read_table(keys.front(case, round_number - 1), FRONT_COLUMNS)
-            configurations = propose(study, case, latest, posteriors, front, round_number, taken[case])
+            configurations = propose(study, case, latest, posteriors[case], front, round_number, taken[case])
             if configurations:
                 proposed[case] = configurations
             else:
@@ -80,6 +82,16 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     proposal = Proposal(round=round_number, cases=decided)
     campaign.write_record(keys.proposal(round_number), proposal)
     return proposal
+
+
+def _posteriors(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None) -> dict[str, list[Posterior]]:
+    """Fits the objectives for each case: to all trials, or of very many to those of neighbouring cases."""
+    fitted: dict[str, list[Posterior]] = {}
+    for cases in neighbouring_cases(study, trials):
+        of_cases = None if prior is None else prior[prior.case.isin(cases)]
+        found = searched_objectives(study, at_most(study, trials[trials.case.isin(cases)]), of_cases)
+        fitted |= dict.fromkeys(cases, found)
+    return fitted
 
 
 def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:

@@ -25,7 +25,7 @@ from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior, inputs
+from kafka_pareto.surrogates.gaussian_process import MOST_TRIALS, Posterior, at_most, fit_posterior, inputs
 
 COVERAGE = 0.9
 """The share of confirmed values that an interval should hold."""
@@ -113,7 +113,11 @@ class Calibrations(Record):
 
 
 def calibrate(
-    study: Tune, rows: pd.DataFrame, objective: ObjectiveName, cross_validated: pd.Series
+    study: Tune,
+    rows: pd.DataFrame,
+    objective: ObjectiveName,
+    cross_validated: pd.Series,
+    most_trials: int = MOST_TRIALS,
 ) -> tuple[Calibration, pd.Series] | None:
     """Calibrates one objective's estimates on the trials that measured it.
 
@@ -122,14 +126,20 @@ def calibrate(
         rows: `TRIAL_COLUMNS` and factors, with a measured objective.
         objective: One of the study's means.
         cross_validated: The trees' estimate of each row, by trees that had not seen its configuration.
+        most_trials: The most that a process is fitted to.
 
     Returns:
         The calibration, and of each trial whether an interval that had not seen it holds it (1, 0 or NaN); None with
         too few trials to know the errors.
     """
     of_trees = study.surrogate.estimates == "trees"
-    errors = _errors_of_trees(study, rows, objective, cross_validated) if of_trees else _errors(study, rows, objective)
-    posterior = None if of_trees else fit_posterior(study, rows, objective)
+    errors = (
+        _errors_of_trees(study, rows, objective, cross_validated)
+        if of_trees
+        else _errors(study, rows, objective, most_trials)
+    )
+    fitted = at_most(study, rows, most_trials)
+    posterior = None if of_trees else fit_posterior(study, fitted, objective)
     known = np.isfinite(errors)
     if known.sum() < _LEAST_ERRORS or not (of_trees or posterior):
         return None
@@ -140,7 +150,7 @@ def calibrate(
             held = (errors[outside] >= low) & (errors[outside] <= high)
             covered[outside] = np.where(known[outside], held, np.nan)
     low, high = _ends(errors[known])
-    process = Process.of(posterior, rows) if posterior else None
+    process = Process.of(posterior, fitted) if posterior else None
     return Calibration(low=low, high=high, process=process), pd.Series(covered, index=rows.index)
 
 
@@ -168,12 +178,12 @@ def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[Objec
     return table
 
 
-def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName) -> Values:
+def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, most_trials: int) -> Values:
     """Returns each trial's error in standard deviations, by a process fitted without its configuration."""
     errors, logs = np.full(len(rows), np.nan), logarithms(rows, study, objective)
     repetitions = rows.repetitions_valid.to_numpy(dtype=float)
     for inside, outside in _folds(study, rows):
-        seen, unseen = rows.iloc[inside], rows.iloc[outside]
+        seen, unseen = at_most(study, rows.iloc[inside], most_trials), rows.iloc[outside]
         if posterior := fit_posterior(study, seen, objective):
             mean, deviation = Process.of(posterior, seen).predict(study, unseen, repetitions[outside])
             errors[outside] = (logs[outside] - mean) / deviation

@@ -25,6 +25,8 @@ from kafka_pareto.study.factors import CategoricalFactor, Column, Factor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 
+MOST_TRIALS = 600
+"""The most that one process is fitted to: its time grows with their cube. Shipped studies have fewer."""
 _MINIMUM_TRIALS = 5
 _JITTER = 1e-8
 _SAMPLING_JITTER = 1e-6
@@ -106,6 +108,24 @@ def fit_posterior(
     process = GaussianProcessRegressor(signal, alpha=alpha, optimizer=None).fit(evidence.x, y)
     r2 = _r2_leave_one_out(process, y, rows.case.to_numpy())
     return Posterior(objective, r2, process, centre, scale, study)
+
+
+def at_most(study: Tune, trials: pd.DataFrame, most: int = MOST_TRIALS) -> pd.DataFrame:
+    """Returns the trials; of more than `most`, so many, drawn by the study's seed."""
+    return trials if len(trials) <= most else trials.sample(most, random_state=study.seed).sort_index()
+
+
+def neighbouring_cases(study: Tune, trials: pd.DataFrame, most: int = MOST_TRIALS) -> list[list[str]]:
+    """Cuts the study's cases, in their order, into groups with at most so many trials each, or of one case."""
+    counts, groups, in_group = trials.case.value_counts(), list[list[str]](), 0
+    for case in study.cases:
+        own = int(counts.get(case, 0))
+        if not groups or in_group + own > most:
+            groups.append([])
+            in_group = 0
+        groups[-1].append(case)
+        in_group += own
+    return groups
 
 
 def _evidence(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:

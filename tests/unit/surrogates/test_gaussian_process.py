@@ -11,8 +11,16 @@ import pytest
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.search.acquisition import LEAST_R2_LEAVE_ONE_OUT
 from kafka_pareto.study.study_file import load_study
-from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior, inputs
-from tests.recorded import FIXTURES, paper_study, recorded_repetitions
+from kafka_pareto.surrogates.calibration import calibrate
+from kafka_pareto.surrogates.gaussian_process import (
+    MOST_TRIALS,
+    Posterior,
+    at_most,
+    fit_posterior,
+    inputs,
+    neighbouring_cases,
+)
+from tests.recorded import FIXTURES, changed, paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
@@ -97,3 +105,29 @@ def test_inputs_are_scaled_logs_and_marks_of_the_levels() -> None:
     )
 
     assert inputs(study, rows).tolist() == [[0.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]
+
+
+def test_more_trials_than_one_process_takes_are_fitted_by_groups_of_neighbouring_cases() -> None:
+    study = changed(paper_study(), record_sizes_bytes=[1024 * (1 + at) for at in range(100)])
+    trials = pd.DataFrame({"case": [case for case in study.cases for _ in range(60)]})
+    groups = neighbouring_cases(study, trials)
+    assert [case for group in groups for case in group] == study.cases
+    assert {len(group) for group in groups} == {MOST_TRIALS // 60}
+    assert neighbouring_cases(study, trials.head(MOST_TRIALS)) == [study.cases]
+
+
+def test_of_more_trials_than_one_process_takes_the_seed_draws_as_many_and_fewer_stay_as_they_are() -> None:
+    study, trials = paper_study(), pd.DataFrame({"case": ["1024"] * (MOST_TRIALS + 1)})
+    assert len(at_most(study, trials)) == MOST_TRIALS
+    assert at_most(study, trials).index.tolist() == at_most(study, trials).index.tolist()
+    assert at_most(study, trials.head(MOST_TRIALS)).equals(trials.head(MOST_TRIALS))
+
+
+def test_a_calibration_of_very_many_trials_keeps_a_process_of_no_more_than_it_takes() -> None:
+    rows, study = recorded(), paper_study()
+    study = changed(study, surrogate=study.surrogate.model_copy(update={"estimates": "gaussian_process"}))
+    found = calibrate(study, rows, "throughput_mib_s", rows.throughput_mib_s, most_trials=20)
+    assert found is not None
+    assert found[0].process is not None
+    assert len(found[0].process.targets) == 20
+    assert found[1].notna().all()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import subprocess
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_pareto.brokers.jvm import java_environment
-from kafka_pareto.errors import LoadToolError
+from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
 from kafka_pareto.load.ingestion_load import IngestionRequest
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 
+CSV_FILES = Path(__file__).parents[1] / "fixtures" / "csv"
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 WAYS: list[dict[str, Any]] = [
@@ -126,6 +129,55 @@ def malformed_records(bench: Bench, topic: str) -> list[tuple[dict[str, str], by
     return found
 
 
+@pytest.mark.parametrize(
+    ("name", "encoding", "first", "malformed", "blank_lines"),
+    [
+        ("01_sep_line.csv", "bytes", "0;name 0;0.0", 0, 0),
+        ("12_total_row.csv", "bytes", "0,name 0,0.0", 1, 1),
+        ("22_quoted_newline.csv", "bytes", '0,"line one\nline two",0', 0, 0),
+        ("24_latin1.csv", "latin_1", "0,Müller,0", 0, 0),
+    ],
+)
+def test_files_of_other_programs_arrive_row_by_row(
+    bench: Bench, name: str, encoding: str, first: str, malformed: int, blank_lines: int
+) -> None:
+    wanted = FileToSend(CSV_FILES / name, new_name(), encoding=encoding, partitions=1)
+
+    arrived = bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
+
+    require_equal(arrived.held, 200)
+    assert arrived.held.file is not None
+    assert (arrived.held.file.malformed, arrived.held.file.blank_lines) == (malformed, blank_lines)
+    assert bench.malformed(wanted.topic) == malformed
+    printed = bench.kafkas(
+        "org.apache.kafka.tools.consumer.ConsoleConsumer",
+        *("--topic", wanted.topic, "--from-beginning", "--max-messages", "1", "--timeout-ms", "20000"),
+    )
+    assert printed.decode() == f"{first}\n"
+
+
+@pytest.mark.parametrize("name", ["15_comment.csv", "20_utf16le_bom.csv", "23_cr_only.csv", "25_gzip.csv.gz"])
+def test_a_file_that_must_be_converted_is_refused_before_a_topic_is_made(bench: Bench, name: str) -> None:
+    wanted = FileToSend(CSV_FILES / name, new_name())
+
+    with pytest.raises(BadInputError, match=f"{name}: .*> new.csv"):
+        bench.ingestion.begin(wanted)
+    with pytest.raises(ClusterError, match="UnknownTopicOrPartition"):
+        bench.cluster.topic_health(wanted.topic)
+
+
+def test_a_forgotten_quote_counts_as_all_the_lines_that_it_swallows(bench: Bench) -> None:
+    file, topic = bench.folder / "quote.csv", new_name()
+    lines = [f"{row},title {row},{row}.5\n" for row in range(500)]
+    lines[200] = '200,"title 200,200.5\n'
+    lines[300] = '300,"title" 300,300.5\n'
+    file.write_text("id,title,price\n" + "".join(lines))
+    wanted = FileToSend(file, topic)
+
+    with pytest.raises(BadInputError, match=r"201 rows, 101 lines, are malformed, .* the first is line 202: a quote"):
+        bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
+
+
 def test_numbers_that_are_none_are_malformed_where_they_are_parsed(bench: Bench) -> None:
     file, topic = bench.folder / "numbers.csv", bench.topic()
     file.write_text("id,price\n" + "".join(f"{row},{row}.5\n" for row in range(100)) + "x,1.5\n7,cheap\n,\n")
@@ -187,7 +239,7 @@ def test_rows_larger_than_a_small_request_are_malformed_to_the_check_as_well(ben
     ],
 )
 def test_a_mistake_is_one_line_without_a_traceback(bench: Bench, changes: dict[str, Any], rule: str) -> None:
-    with pytest.raises(LoadToolError, match=rule) as caught:
+    with pytest.raises(KafkaParetoError, match=rule) as caught:
         bench.send(bench.books(), new_name(), **changes)
 
     assert "Exception in thread" not in str(caught.value)

@@ -172,21 +172,21 @@ def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Benc
     begun = bench.ingestion.begin(wanted)
     bench.brokers.send(begun.malformed_topic, 1, 100)  # of somebody else's: its key is none of ours
 
-    with pytest.raises(LoadToolError, match="ends with a record that no resumable ingestion has sent"):
+    with pytest.raises(BadInputError, match="ends with a record that no resumable ingestion has sent"):
         bench.ingestion.send(begun, wanted, lambda _: None, None)
     bench.cluster.delete_topic(begun.malformed_topic)
     bench.cluster.create_topic(begun.malformed_topic, 1, 1)
     bench.ingestion.send(begun, wanted, lambda _: None, None)
     bench.brokers.send(begun.malformed_topic, 1, 100)
     bench.cluster.delete_records(begun.malformed_topic)
-    with pytest.raises(LoadToolError, match=rf"got \d+ records, and {count} lines of .* are no rows"):
+    with pytest.raises(BadInputError, match=rf"got \d+ records, and {count} rows of .* are malformed"):
         bench.ingestion.send(begun, wanted, lambda _: None, None)
 
 
 def test_a_delimiter_that_does_not_fit_leaves_nothing_behind(bench: Bench) -> None:
     topic = new_name()
 
-    with pytest.raises(LoadToolError, match="line 1 has one field by the delimiter"):
+    with pytest.raises(BadInputError, match="line 1: has one field by the delimiter"):
         bench.ingestion.begin(FileToSend(bench.books(), topic, delimiter=";"))
     assert bench.ingestion.begin(FileToSend(bench.books(), topic)).topic == topic
 
@@ -208,7 +208,7 @@ def test_records_of_somebody_elses_are_no_place_to_go_on(bench: Bench) -> None:
     topic = bench.topic()
     bench.send(bench.books(500), topic)
 
-    with pytest.raises(LoadToolError, match="ends with a record that no resumable ingestion has sent"):
+    with pytest.raises(BadInputError, match="ends with a record that no resumable ingestion has sent"):
         bench.send(bench.books(), topic, is_resumable=True)
 
 

@@ -26,11 +26,13 @@ class IngestionOutput(ToolOutput):
     """Holds what the tool prints.
 
     Attributes:
+        is_file_at_fault: True if more of its lines are malformed than is tolerated: the failure says so.
         allocated_bytes: None where the threads that allocated had ended, and this Java counts living ones alone.
         partitions: The rows acknowledged of each.
     """
 
     failure: str | None
+    is_file_at_fault: bool
     rows_read: Count
     rows_skipped: Count
     rows_acknowledged: Count
@@ -63,11 +65,15 @@ class IngestionOutput(ToolOutput):
 
 
 class RowsFound(ToolOutput):
-    """Holds how many rows a file or a topic has, and two sums of hashes of all of them, whatever their order."""
+    """Holds how many rows a file or a topic has, and two sums of hashes of all of them, whatever their order.
+
+    Blank lines are no rows, and not malformed.
+    """
 
     rows: Count
     hash: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     malformed: Count = 0
+    blank_lines: Count = 0
     partitions: list[Count] = Field(default_factory=list)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Protocol, TypeVar
 
 from kafka_pareto.brokers.processes import tied
-from kafka_pareto.errors import LoadStartError, LoadToolError
+from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError, LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
@@ -26,6 +26,7 @@ _WATCH_EVERY_S = 1.0
 _NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
 _GRACE_S = 15.0
 _LAST_BYTES = 4096
+_MOST_CHARACTERS = 1000
 
 
 class JvmRequest(Protocol):
@@ -92,7 +93,7 @@ class LoadProcess:
         the last line that the tool has printed so far, every second.
 
         Raises:
-            BadInputError: If the client configuration cannot be read.
+            BadInputError: If the client configuration cannot be read, or the tool refuses what it was given.
             ClusterError: If this machine has no setpriv.
             LoadToolError: If it cannot be started, ends with an error, runs out of time, or cannot be read.
         """
@@ -168,9 +169,12 @@ def require_success(exit_code: int, complaint: str) -> None:
     """Refuses what a process leaves that did not end well.
 
     Raises:
+        BadInputError: If what it was given cannot be used; it says so in one line.
         LoadStartError: If it never began.
         LoadToolError: If it ended with an error.
     """
+    if exit_code == EXIT_BAD_INPUT:
+        raise BadInputError(complaint)
     if exit_code in _NEVER_STARTED:
         raise LoadStartError(f"the load tool cannot be started: {complaint}")
     if exit_code != 0:
@@ -240,4 +244,4 @@ def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
     saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
     telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
     graver = [line for line in saying if "] WARN " not in line]  # the client warns before a tool says why it ends
-    return next(iter(telling or graver or saying), "")[:300]
+    return next(iter(telling or graver or saying), "")[:_MOST_CHARACTERS]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
@@ -37,7 +37,8 @@ class IngestRequest(BaseModel):
     Attributes:
         file: A CSV file with a header.
         topic: Where its rows go; made if it is not there.
-        delimiter: Between two fields; `tab` for a tab.
+        delimiter: Between two fields; `tab` for a tab. The file's own line `sep=` goes before.
+        encoding: Of the file; rows in ISO 8859-1 (latin-1) are sent as UTF-8.
         partitions: Of a topic that is made.
         kafka: Another cluster than the stack's, as `host:port,…`.
         kafka_config: Its `client.properties`.
@@ -51,6 +52,7 @@ class IngestRequest(BaseModel):
     file: Path
     topic: Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,230}$")]
     delimiter: str = ","
+    encoding: Literal["utf-8", "latin-1"] = "utf-8"
     partitions: Annotated[int | None, Field(gt=0)] = None
     kafka: str | None = None
     kafka_config: Path | None = None
@@ -69,14 +71,11 @@ def ingest(request: IngestRequest, settings: Settings) -> None:
         LeaseHeldError: If another run sends to the topic, or a campaign loads the stack's cluster.
         LoadToolError: If rows could not be sent.
     """
+    wanted = wanted_of(request)
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
-    delimiter = "\t" if request.delimiter == "tab" else request.delimiter
-    if len(delimiter) != 1:
-        raise BadInputError(f"DELIMITER={request.delimiter}: must be one character, or tab")
     require_ceilings(request)
     stack = None if request.kafka else lifecycle.running()
     servers = stack.bootstrap_servers if stack else request.kafka or ""
-    wanted = FileToSend(request.file, request.topic, delimiter, request.partitions, request.ceiling_mib_s or 0.0)
     with Cluster(servers, request.kafka_config, settings) as cluster:
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
@@ -87,6 +86,25 @@ def ingest(request: IngestRequest, settings: Settings) -> None:
                 arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
                 shown.update(task, completed=begun.bytes)
     print(said_of(arrived, request))
+
+
+def wanted_of(request: IngestRequest) -> FileToSend:
+    """Returns what is to be sent where.
+
+    Raises:
+        BadInputError: If the delimiter is none.
+    """
+    delimiter = "\t" if request.delimiter == "tab" else request.delimiter
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        raise BadInputError(f"DELIMITER={request.delimiter}: must be one ASCII character other than a quote, or tab")
+    return FileToSend(
+        request.file,
+        request.topic,
+        delimiter,
+        "latin_1" if request.encoding == "latin-1" else "bytes",
+        request.partitions,
+        request.ceiling_mib_s or 0.0,
+    )
 
 
 def require_ceilings(request: IngestRequest) -> None:
@@ -187,5 +205,7 @@ def said_of(arrived: Arrived, request: IngestRequest) -> str:
     ]
     if held.file and held.file.malformed:
         first = f"; the first: {output.first_malformed}" if output.first_malformed else ""
-        lines.append(f"{held.file.malformed:,} lines were no rows, and are in {request.topic}.malformed{first}.")
+        lines.append(f"{held.file.malformed:,} malformed rows are in {request.topic}.malformed{first}.")
+    if held.file and held.file.blank_lines:
+        lines.append(f"{held.file.blank_lines:,} blank lines were skipped.")
     return "\n".join(lines)

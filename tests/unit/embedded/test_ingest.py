@@ -1,4 +1,4 @@
-"""Nothing is sent to a cluster in use before its owner has named ceilings and read the plan."""
+"""Options are checked, and nothing goes to a cluster in use before its owner has named ceilings and read the plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.errors import BadInputError, ConsentError
-from kafka_pareto_embedded.runs.ingest import IngestRequest, require_ceilings
+from kafka_pareto_embedded.runs.ingest import IngestRequest, require_ceilings, wanted_of
 
 pytestmark = pytest.mark.fast
 
@@ -49,3 +49,15 @@ def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytes
     plan = capsys.readouterr().out
     assert "to topic books of broker:9092, at no more than 2 MiB/s, in about 32" in plan
     require_ceilings(request(tmp_path, **CEILINGS, consent=True))
+
+
+@pytest.mark.parametrize("delimiter", ["ab", "§", '"', "TAB"])
+def test_a_delimiter_is_one_character_that_no_row_needs_otherwise(tmp_path: Path, delimiter: str) -> None:
+    with pytest.raises(BadInputError, match=f"DELIMITER={delimiter}: must be one ASCII character"):
+        wanted_of(request(tmp_path, delimiter=delimiter))
+
+
+def test_delimiter_and_encoding_reach_the_tool_as_it_names_them(tmp_path: Path) -> None:
+    wanted = wanted_of(request(tmp_path, delimiter="tab", encoding="latin-1"))
+
+    assert (wanted.delimiter, wanted.encoding) == ("\t", "latin_1")

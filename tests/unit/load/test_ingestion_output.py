@@ -30,6 +30,7 @@ PRINTED: dict[str, Any] = {
     "rows_malformed": 1,
     "bytes_acknowledged": 100 << 20,
     "malformed": {"quote": 1},
+    "is_file_at_fault": False,
     "first_malformed": "line 7",
     "began_at_s": 1000.0,
     "ended_at_s": 1002.0,

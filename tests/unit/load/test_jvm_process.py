@@ -78,6 +78,13 @@ def test_a_load_that_nobody_is_left_to_end_has_a_limit_of_its_own_above_its_time
     assert re.search(rf"SelfDestructTimer += {minutes} .*command line", done.stdout)
 
 
+def test_what_a_tool_refuses_is_bad_input_and_said_in_its_own_words(tmp_path: Path):
+    with pytest.raises(BadInputError) as caught:
+        run_with(tmp_path, "echo 'rows.csv: is UTF-16; convert it' >&2; exit 65", "")
+
+    assert (str(caught.value), caught.value.exit_code) == ("rows.csv: is UTF-16; convert it", 65)
+
+
 def test_letters_beyond_ascii_reach_either_tool_as_escapes(tmp_path: Path):
     with pytest.raises(LoadToolError, match=r"exit code 1: client\.id=h\\u00e9ron \\ud83d\\udc26"):
         run_with(tmp_path, 'grep client.id "$last" >&2; exit 1', "client.id=héron 🐦")

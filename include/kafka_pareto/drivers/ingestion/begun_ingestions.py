@@ -32,6 +32,7 @@ class BegunIngestion(Record):
     topic: str
     cluster_id: str
     delimiter: str
+    encoding: str = "bytes"
     partitions: int | None = None
     max_message_bytes: int | None = None
     is_done: bool = False

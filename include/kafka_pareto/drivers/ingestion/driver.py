@@ -101,7 +101,8 @@ def _fault_for_kcat(study: CompareIngestion, settings: Settings) -> str:
             return f"kcat would send the carriage returns at the ends of lines of {file}"
     check = CheckRequest(study.protocol.timeout_s, file=file, delimiter=study.workload.delimiter)
     found = IngestionLoad("", None, settings).check(check).file
-    return f"kcat would send the {found.malformed:,} malformed lines of {file}" if found and found.malformed else ""
+    others = found.malformed + found.blank_lines if found else 0
+    return f"kcat would send the {others:,} blank and malformed lines of {file}" if others else ""
 
 
 def _mean_rows(study: CompareIngestion, case: str) -> float:

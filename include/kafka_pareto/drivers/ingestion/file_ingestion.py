@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
@@ -41,6 +41,7 @@ class FileToSend:
     """Describes what is to be sent where.
 
     Attributes:
+        encoding: How rows become values: `bytes` as they stand, `latin_1` from ISO 8859-1 to UTF-8.
         partitions: Of a topic that is made; None for as many as one has that is there, else 12.
         most_mib_s: What is read of the file, and of the topic afterwards, in each second at most; 0 for no limit.
     """
@@ -48,6 +49,7 @@ class FileToSend:
     file: Path
     topic: str
     delimiter: str = ","
+    encoding: str = "bytes"
     partitions: int | None = None
     most_mib_s: float = 0.0
 
@@ -82,8 +84,8 @@ class FileIngestion:
 
         Raises:
             BadInputError: If the file cannot be read, was another one when it was begun, or the topic is no place for
-                it: it has other partitions, or records of somebody else's.
-            LoadToolError: If most of the file's first rows do not fit the delimiter.
+                it: it has other partitions, or records of somebody else's. So is a file that is no CSV in UTF-8, or of
+                which most first rows do not fit the header.
             ClusterError: If the cluster does not answer.
         """
         description = self._cluster.describe()
@@ -97,8 +99,9 @@ class FileIngestion:
                 topic=wanted.topic,
                 cluster_id=description.cluster_id,
                 delimiter=wanted.delimiter,
+                encoding=wanted.encoding,
             )
-            self._tool.check(CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter, opens_only=True))
+            self._tool.check(replace(_check_of(wanted), opens_only=True))
             partitions = self._make_topics(begun, wanted, min(len(description.brokers), _MOST_REPLICAS))
             limit = self._max_message_bytes(wanted.topic)
             begun = begun.model_copy(update={"partitions": partitions, "max_message_bytes": limit})
@@ -108,11 +111,11 @@ class FileIngestion:
             raise BadInputError(
                 f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or {self._anew(known)}"
             )
-        if (known.sha256, known.delimiter) != (digest, wanted.delimiter):
+        if (known.sha256, known.delimiter, known.encoding) != (digest, wanted.delimiter, wanted.encoding):
             raise BadInputError(
                 f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, and this "
-                "is another file, or the same one changed since (or another delimiter); go on with that one, or take "
-                "another topic"
+                "is another file, or the same one changed since (or another delimiter or encoding); go on with that "
+                "one, or take another topic"
             )
         self._require_same_partitions(known, wanted)
         self._wait_until_settled(known)
@@ -130,8 +133,8 @@ class FileIngestion:
             watch: Is asked each second; an error that it raises ends the load.
 
         Raises:
-            LoadToolError: If rows could not be sent, or the topics do not hold the file's lines afterwards. What has
-                arrived stays; the next call goes on.
+            BadInputError: If too many lines are no rows, or the topics hold something else than the file afterwards.
+            LoadToolError: If rows could not be sent. What has arrived stays; the next call goes on.
         """
         request = IngestionRequest(
             file=wanted.file,
@@ -139,19 +142,19 @@ class FileIngestion:
             properties=properties_of(begun, wanted.most_mib_s),
             timeout_s=_LONGEST_S,
             delimiter=wanted.delimiter,
+            encoding=wanted.encoding,
             path="batches",
             is_resumable=True,
             most_mib_s=wanted.most_mib_s,
         )
         result = self._tool.follow(request, follow, watch)
         if result.output.failure:
-            raise LoadToolError(f"{wanted.file}: {result.output.failure}")
+            kind = BadInputError if result.output.is_file_at_fault else LoadToolError
+            raise kind(f"{wanted.file}: {result.output.failure}")
         held = self._tool.check(
-            CheckRequest(
-                _LONGEST_S,
-                file=wanted.file,
+            replace(
+                _check_of(wanted),
                 topic=wanted.topic,
-                delimiter=wanted.delimiter,
                 most_row_bytes=request.most_row_bytes,
                 most_mib_s=wanted.most_mib_s,
             ),
@@ -164,14 +167,15 @@ class FileIngestion:
     def _require_whole(self, begun: BegunIngestion, wanted: FileToSend, held: CheckOutput) -> None:
         if held.file is None or held.topic is None or held.file.hash != held.topic.hash:
             rows = held.topic.rows if held.topic else 0
-            raise LoadToolError(
+            raise BadInputError(
                 f"topic {begun.topic}: its {rows:,} records are not the rows of {wanted.file}: something else was "
                 f"sent to it, or records were deleted meanwhile; take another topic, or {self._anew(begun)}"
             )
         if (sent := self._cluster.end_offset(begun.malformed_topic)) != held.file.malformed:
-            raise LoadToolError(
-                f"topic {begun.malformed_topic}: got {sent:,} records, and {held.file.malformed:,} lines of "
-                f"{wanted.file} are no rows: something else was sent to it; take another topic, or {self._anew(begun)}"
+            raise BadInputError(
+                f"topic {begun.malformed_topic}: got {sent:,} records, and {held.file.malformed:,} rows of "
+                f"{wanted.file} are malformed: something else was sent to it; take another topic, or "
+                f"{self._anew(begun)}"
             )
 
     def _anew(self, begun: BegunIngestion) -> str:
@@ -264,6 +268,10 @@ def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, P
         most = begun.max_message_bytes - min(_CODEC_BYTES, begun.max_message_bytes // 2)
         found |= {name: min(int(stated[name]), most) for name in _LIMITED}
     return found
+
+
+def _check_of(wanted: FileToSend) -> CheckRequest:
+    return CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter, encoding=wanted.encoding)
 
 
 def _require_as_asked(wanted: FileToSend, found: int) -> None:

@@ -29,7 +29,7 @@ def script(path: Path, text: str) -> Path:
     return path
 
 
-def fault(folder: Path, content: bytes, malformed: int = 0, path: str = "kcat") -> str:
+def fault(folder: Path, content: bytes, malformed: int = 0, blank_lines: int = 0, path: str = "kcat") -> str:
     file = folder / "rows.csv"
     file.write_bytes(content)
     study = CompareIngestion.model_validate(
@@ -43,7 +43,7 @@ def fault(folder: Path, content: bytes, malformed: int = 0, path: str = "kcat") 
             "workload": {"file": str(file)},
         }
     )
-    found = f'{{"file": {{"rows": 2, "hash": "{"0" * 32}", "malformed": {malformed}}}}}'
+    found = f'{{"file": {{"rows": 2, "hash": "{"0" * 32}", "malformed": {malformed}, "blank_lines": {blank_lines}}}}}'
     java = script(folder / "bin" / "check", f"echo '{found}'")
     return IngestionDriver().fault_here(study, Settings(java=str(java), kafka_jars=folder), {"path": path})
 
@@ -58,8 +58,10 @@ def test_carriage_returns_would_be_sent_along(tmp_path: Path) -> None:
     assert found == f"kcat would send the carriage returns at the ends of lines of {tmp_path / 'rows.csv'}"
 
 
-def test_malformed_lines_would_be_sent_along(tmp_path: Path) -> None:
-    assert fault(tmp_path, ROWS, malformed=3).startswith("kcat would send the 3 malformed lines of ")
+def test_blank_and_malformed_lines_would_be_sent_along(tmp_path: Path) -> None:
+    found = fault(tmp_path, ROWS, malformed=3, blank_lines=2)
+
+    assert found.startswith("kcat would send the 5 blank and malformed lines of ")
 
 
 def test_paths_that_read_rows_can_send_any_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The ingestion as a command: a file that it cannot send is refused in one line, before anything is sent. */
+/** The ingestion as a command: a file that it cannot send is refused in one line, before anything is sent, and with the exit code of bad input. */
 @Timeout(60)
 class IngestionProcessTest {
     @TempDir
@@ -25,7 +25,7 @@ class IngestionProcessTest {
     @CsvSource(delimiter = '|', value = {
         "''|is empty",
         "a,b|holds a header and no row",
-        "a;b\\n1;2|line 1 has one field by the delimiter ',', and 2 by ';': 'a;b'",
+        "a;b\\n1;2|line 1: has one field by the delimiter ',', and 2 by ';': 'a;b'",
         "a,b\\n1;2\\n3;4|line 2: it has another number of fields than the header: '1;2' (and so 2 of the first 2 rows",
     })
     void aFileThatIsNoSuchCsvIsRefused(String text, String says) throws Exception {
@@ -46,7 +46,7 @@ class IngestionProcessTest {
         try (JavaProcess process = new JavaProcess(
                 folder, Ingestion.class, "--file", file.toString(), "--topic", "rows", "--command-config",
                 config.toString())) {
-            assertEquals(2, process.ended());
+            assertEquals(65, process.ended());
             assertNull(process.stdout.readLine());
             String complaint = process.complaint();
             assertTrue(complaint.startsWith(file + ": " + says), complaint);

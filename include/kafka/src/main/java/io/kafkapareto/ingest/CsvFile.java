@@ -4,15 +4,23 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * A CSV file whose first line is its header.
+ * A CSV file whose first row is its header.
  *
  * @param fields how many fields each row has, as the header does
- * @param rows the range that holds all rows
+ * @param delimiter the file's own, from its line {@code sep=}, or the one that was asked for
+ * @param encoding how rows become values: {@code bytes} as they stand, {@code latin_1} as UTF-8, or {@code avro}
+ * @param mostRowBytes the size of the largest row that fits a request
+ * @param rows the range behind the header
  */
-record CsvFile(byte[] header, byte[] firstRow, int fields, byte delimiter, FileRange rows) {
+record CsvFile(
+        byte[] header, byte[] firstRow, int fields, byte delimiter, String encoding, int mostRowBytes, FileRange rows) {
+    private static final String LATIN_1 = "latin_1";
     private static final String OTHER_DELIMITERS = ",;\t|";
+    private static final Pattern SEPARATOR_LINE = Pattern.compile("\"?(?i:sep)=(\t|[\\x20-\\x7e&&[^\"]])\"?");
     private static final int PROBED_ROWS = 100;
     private static final int SHOWN_BYTES = 80;
 
@@ -21,7 +29,7 @@ record CsvFile(byte[] header, byte[] firstRow, int fields, byte delimiter, FileR
      *
      * @throws Refused if it is no such file, holds no row, or most of its first rows do not fit the header
      */
-    static CsvFile open(Path file, byte delimiter, int mostRowBytes) throws IOException, Refused {
+    static CsvFile open(Path file, byte delimiter, String encoding, int mostRowBytes) throws IOException {
         if (!Files.exists(file)) {
             throw new Refused(file + ": there is no such file");
         }
@@ -31,35 +39,68 @@ record CsvFile(byte[] header, byte[] firstRow, int fields, byte delimiter, FileR
         if (!Files.isReadable(file)) {
             throw new Refused(file + ": cannot be read by this user");
         }
-        FileRange whole = FileRange.whole(file);
-        try (LineScanner lines = new LineScanner(new StreamedBytes(whole), 0)) {
-            if (!lines.next()) {
+        FileRange text = FileForm.textOf(file);
+        try (LineScanner lines = scanner(text, delimiter)) {
+            if (!nextRow(lines)) {
                 throw new Refused(file + ": is empty");
             }
-            byte[] header = lines.copy();
-            int fields = fieldsOf(header, delimiter, file);
-            if (!lines.next()) {
-                throw new Refused(file + ": holds a header and no row");
+            Matcher separator = SEPARATOR_LINE.matcher(new String(lines.copy(), StandardCharsets.ISO_8859_1));
+            if (!separator.matches()) {
+                return open(text, delimiter, encoding, mostRowBytes);
             }
-            CsvFile found = new CsvFile(header, lines.copy(), fields, delimiter, whole.startingAt(lines.offset()));
-            found.probe(lines, new RowCheck(delimiter, fields, mostRowBytes));
+            FileRange behind = text.startingAt(lines.next() ? lines.offset() : text.to());
+            return open(behind, (byte) separator.group(1).charAt(0), encoding, mostRowBytes);
+        }
+    }
+
+    private static CsvFile open(FileRange text, byte delimiter, String encoding, int mostRowBytes) throws IOException {
+        try (LineScanner lines = scanner(text, delimiter)) {
+            byte[] header = nextRow(lines) ? lines.copy() : new byte[0];
+            int fields = Fields.of(header, 0, header.length, delimiter).size();
+            CsvFile found = new CsvFile(header, null, fields, delimiter, encoding, mostRowBytes, text);
+            long linesBefore = text.linesBefore();
+            long headerLine = linesBefore + lines.line() + 1;
+            found.requireHeader(headerLine);
+            FileRange rows = text.startingAt(lines.next() ? lines.offset() : text.to());
+            if (rows.bytes() == 0 || lines.isBlank() && !nextRow(lines)) {
+                throw new Refused(text.file() + ": holds a header and no row");
+            }
+            found = new CsvFile(header, lines.copy(), fields, delimiter, encoding, mostRowBytes, rows);
+            found.probe(lines, linesBefore, headerLine);
             return found;
         }
     }
 
-    private static int fieldsOf(byte[] header, byte delimiter, Path file) throws Refused {
-        int fields = Fields.of(header, 0, header.length, delimiter).size();
+    private static LineScanner scanner(FileRange range, byte delimiter) throws IOException {
+        return new LineScanner(new StreamedBytes(range), range.from(), delimiter);
+    }
+
+    /** Goes to the next row that is not blank. */
+    private static boolean nextRow(RowSource rows) throws IOException {
+        boolean found = rows.next();
+        while (found && rows.isBlank()) {
+            found = rows.next();
+        }
+        return found;
+    }
+
+    private void requireHeader(long line) throws Refused {
+        Fault fault = newCheck().faultOf(header, 0, header.length);
+        if (fault != null) {
+            throw new Refused(place(line) + "the header: " + fault.reason() + ": " + shown(header, 0, header.length)
+                    + advice(fault));
+        }
         for (byte other : OTHER_DELIMITERS.getBytes(StandardCharsets.US_ASCII)) {
             int ofOther = Fields.of(header, 0, header.length, other).size();
             if (fields == 1 && ofOther > 1) {
-                throw new Refused(file + ": line 1 has one field by the delimiter " + shown(delimiter) + ", and "
-                        + ofOther + " by " + shown(other) + ": " + shown(header, 0, header.length));
+                throw new Refused(place(line) + "has one field by the delimiter " + shown(delimiter) + ", and " + ofOther
+                        + " by " + shown(other) + ": " + shown(header, 0, header.length));
             }
         }
-        return fields;
     }
 
-    private void probe(LineScanner lines, RowCheck check) throws IOException, Refused {
+    private void probe(LineScanner lines, long linesBefore, long headerLine) throws IOException {
+        RowCheck check = newCheck();
         int probed = 0;
         int malformed = 0;
         String first = "";
@@ -68,14 +109,29 @@ record CsvFile(byte[] header, byte[] firstRow, int fields, byte delimiter, FileR
             probed++;
             if (fault != null) {
                 malformed++;
-                first = first.isEmpty() ? rows.file() + ": line " + (lines.line() + 1) + ": " + fault.reason() + ": "
-                        + shown(lines.array(), lines.from(), lines.to()) : first;
+                first = first.isEmpty() ? place(linesBefore + lines.line() + 1) + fault.reason() + ": "
+                        + shown(lines.array(), lines.from(), lines.to()) + advice(fault) : first;
             }
-        } while (probed < PROBED_ROWS && lines.next());
-        if (2 * malformed > probed) {
-            throw new Refused(first + " (and so " + malformed + " of the first " + probed
-                    + " rows; do delimiter and encoding fit?)");
+        } while (probed < PROBED_ROWS && nextRow(lines));
+        if (2 * malformed <= probed) {
+            return;
         }
+        if (header[0] == '#') {
+            throw new Refused(place(headerLine) + "looks like a comment, and must be the header: "
+                    + shown(header, 0, header.length) + "; remove such lines: sed '/^#/d' " + rows.file().getFileName()
+                    + " > new.csv");
+        }
+        throw new Refused(first + " (and so " + malformed + " of the first " + probed
+                + " rows; do delimiter and encoding fit?)");
+    }
+
+    private String place(long line) {
+        return rows.file() + ": line " + line + ": ";
+    }
+
+    private String advice(Fault fault) {
+        return fault != Fault.UTF8 ? "" : "; convert it from the encoding that it has, as by iconv -f WINDOWS-1252 -t UTF-8 "
+                + rows.file().getFileName() + " > new.csv, or send it with ENCODING=latin-1 if it is ISO 8859-1";
     }
 
     private static String shown(byte delimiter) {
@@ -89,7 +145,18 @@ record CsvFile(byte[] header, byte[] firstRow, int fields, byte delimiter, FileR
         return "'" + text + (length < to - from ? "…'" : "'");
     }
 
-    RowEncoder encoder(boolean asAvro) {
-        return asAvro ? new AvroRows(AvroRows.schemaOf(header, firstRow, delimiter), delimiter) : null;
+    /** Returns a check of this file's rows, for one thread. */
+    RowCheck newCheck() {
+        return new RowCheck(delimiter, fields, mostRowBytes, !encoding.equals(LATIN_1));
+    }
+
+    /** Returns what makes values of rows, for one thread; null where rows are sent as they stand. */
+    RowEncoder newEncoder() {
+        return switch (encoding) {
+            case "avro" -> new AvroRows(AvroRows.schemaOf(header, firstRow, delimiter), delimiter);
+            case LATIN_1 -> (array, from, to) ->
+                    new String(array, from, to - from, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.UTF_8);
+            default -> null;
+        };
     }
 }

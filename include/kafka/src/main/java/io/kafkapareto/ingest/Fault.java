@@ -5,7 +5,8 @@ import java.util.Locale;
 /** Says why a row is malformed, and so goes to the topic of malformed rows. */
 enum Fault {
     FIELDS("it has another number of fields than the header"),
-    QUOTE("a quote is not closed on its line"),
+    QUOTE("a quote is not closed, or text follows the one that closes a field of several lines"),
+    NUL("it holds a NUL character"),
     UTF8("it is not UTF-8"),
     NUMBER("a field that is to be a number is none"),
     TOO_LARGE("it is larger than max.request.size allows");

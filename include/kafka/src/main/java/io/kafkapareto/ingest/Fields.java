@@ -11,11 +11,10 @@ final class Fields {
 
     static List<String> of(byte[] row, int from, int to, byte delimiter) {
         List<String> found = new ArrayList<>();
-        boolean quoted = false;
+        FieldState state = new FieldState(delimiter);
         int begin = from;
         for (int at = from; at < to; at++) {
-            quoted ^= row[at] == '"';
-            if (row[at] == delimiter && !quoted) {
+            if (state.separates(row[at])) {
                 found.add(text(row, begin, at));
                 begin = at + 1;
             }

@@ -16,13 +16,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -62,9 +62,9 @@ public final class Ingestion {
         } catch (ArgumentParserException error) {
             parser.handleError(error);
             System.exit(2);
-        } catch (Refused error) {
+        } catch (Refused | ConfigException error) {
             System.err.println(error.getMessage());
-            System.exit(2);
+            System.exit(Refused.EXIT_CODE);
         } catch (IOException | KafkaException error) {
             System.err.println(error);
             System.exit(2);
@@ -75,25 +75,23 @@ public final class Ingestion {
         IngestionOptions.requireFitting(options, new ProducerConfig(properties));
         int mostRowBytes = options.getInt("most_row_bytes");
         byte delimiter = (byte) options.getString("delimiter").charAt(0);
-        CsvFile file = CsvFile.open(Path.of(options.getString("file")), delimiter, mostRowBytes);
-        boolean avro = options.getString("encoding").equals("avro");
+        CsvFile file = CsvFile.open(
+                Path.of(options.getString("file")), delimiter, options.getString("encoding"), mostRowBytes);
         boolean resumable = options.getBoolean("resumable");
         Partitioning partitioning = resumable ? new Partitioning(lastKeys(topic)) : null;
         String malformedTopic = topic + ".malformed";
         long lastMalformed = resumable ? Arrays.stream(lastKeys(malformedTopic)).max().orElse(-1) : -1;
-        Supplier<RowEncoder> encoders = () -> file.encoder(avro);
         try (MalformedRows malformed = new MalformedRows(
                 malformedTopic, properties, options.getDouble("tolerated_fraction"), resumable, lastMalformed,
                 mostRowBytes)) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
-                    Senders.of(options.getString("senders")), encoders, partitioning, malformed, new ReadCounts(),
-                    mostRowBytes);
+                    Senders.of(options.getString("senders")), partitioning, malformed, new ReadCounts());
             return run(job, rangesOf(file, partitioning));
         }
     }
 
-    private long[] lastKeys(String ofTopic) throws Refused {
+    private long[] lastKeys(String ofTopic) throws IOException {
         Properties client = new Properties();
         properties.forEach((name, value) -> {
             if (!ProducerConfig.configNames().contains((String) name)
@@ -185,12 +183,13 @@ public final class Ingestion {
         long total = Arrays.stream(acknowledged).sum();
         MalformedRows malformed = job.malformed();
         if (failed == null && malformed.areTooMany()) {
-            failed = malformed.total() + " of " + read + " rows are malformed, more than is tolerated; the first is "
-                    + malformed.first();
+            failed = malformed.total() + " of " + read + " rows, " + malformed.lines() + " lines, are malformed, more than "
+                    + "is tolerated; the first is " + malformed.first();
         } else if (failed == null && read != total + malformed.total()) {
             failed = read - total - malformed.total() + " of " + read + " rows were not acknowledged";
         }
         result.put("failure", failed)
+                .put("is_file_at_fault", malformed.areTooMany())
                 .put("rows_read", read)
                 .put("rows_skipped", job.counts().skippedRows().sum())
                 .put("rows_acknowledged", total)

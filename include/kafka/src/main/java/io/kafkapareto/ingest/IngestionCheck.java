@@ -22,6 +22,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
@@ -46,9 +47,9 @@ public final class IngestionCheck {
             if (options.getString("file") != null) {
                 CsvFile file = CsvFile.open(
                         Path.of(options.getString("file")), (byte) options.getString("delimiter").charAt(0),
-                        options.getInt("most_row_bytes"));
+                        options.getString("encoding"), options.getInt("most_row_bytes"));
                 if (!options.getBoolean("open_only")) {
-                    ofFile(file, options, found.putObject("file"));
+                    ofFile(file, found.putObject("file"));
                 }
             }
             if (options.getString("topic") != null) {
@@ -58,26 +59,32 @@ public final class IngestionCheck {
         } catch (ArgumentParserException error) {
             parser.handleError(error);
             System.exit(2);
-        } catch (Refused error) {
+        } catch (Refused | ConfigException error) {
             System.err.println(error.getMessage());
-            System.exit(2);
+            System.exit(Refused.EXIT_CODE);
         } catch (IOException | KafkaException error) {
             System.err.println(error);
             System.exit(2);
         }
     }
 
-    private static void ofFile(CsvFile file, Namespace options, ObjectNode found) throws IOException {
-        RowEncoder encoder = file.encoder(options.getString("encoding").equals("avro"));
-        RowCheck check = new RowCheck(file.delimiter(), file.fields(), options.getInt("most_row_bytes"));
+    static void ofFile(CsvFile file, ObjectNode found) throws IOException {
+        RowEncoder encoder = file.newEncoder();
+        RowCheck check = file.newCheck();
         RowSums sums = new RowSums();
         long malformed = 0;
-        try (LineScanner rows = new LineScanner(new MappedBytes(file.rows()), file.rows().from())) {
+        long blank = 0;
+        try (RowSource rows = RowReader.MAPPED.open(file.rows(), file.delimiter())) {
             while (rows.next()) {
+                if (rows.isBlank()) {
+                    blank++;
+                    continue;
+                }
                 Fault fault = check.faultOf(rows.array(), rows.from(), rows.to());
                 byte[] encoded = fault == null && encoder != null
                         ? encoder.encode(rows.array(), rows.from(), rows.to()) : null;
-                if (fault != null || encoder != null && encoded == null) {
+                boolean isSent = encoder == null || encoded != null && encoded.length <= file.mostRowBytes();
+                if (fault != null || !isSent) {
                     malformed++;
                 } else if (encoded != null) {
                     sums.add(encoded, 0, encoded.length);
@@ -86,7 +93,7 @@ public final class IngestionCheck {
                 }
             }
         }
-        found.put("rows", sums.rows()).put("malformed", malformed).put("hash", sums.hash());
+        found.put("rows", sums.rows()).put("malformed", malformed).put("blank_lines", blank).put("hash", sums.hash());
     }
 
     private static void ofTopic(Namespace options, ObjectNode found) throws IOException {
@@ -139,7 +146,7 @@ public final class IngestionCheck {
         ArgumentParser parser = ArgumentParsers.newArgumentParser("ingestion-check", true);
         parser.addArgument("--file").help("a CSV file with a header");
         parser.addArgument("--delimiter").setDefault(",");
-        parser.addArgument("--encoding").choices("bytes", "avro").setDefault("bytes");
+        IngestionOptions.addEncoding(parser);
         parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(IngestionOptions.MOST_ROW_BYTES);
         parser.addArgument("--open-only").action(Arguments.storeTrue())
                 .help("look at the file's first rows alone, and say nothing of it");

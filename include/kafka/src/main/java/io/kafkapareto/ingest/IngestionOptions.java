@@ -21,7 +21,7 @@ final class IngestionOptions {
         parser.addArgument("--command-config").required(true).help("a file of producer properties");
         parser.addArgument("--delimiter").setDefault(",").help("one character between fields");
         parser.addArgument("--reader").choices("substring", "line", "slices", "mapped").setDefault("mapped");
-        parser.addArgument("--encoding").choices("bytes", "avro").setDefault("bytes");
+        addEncoding(parser);
         parser.addArgument("--senders").setDefault("sequential")
                 .help("sequential, parallel_stream, fork_join_N, platform_threads_N, or virtual_threads_N");
         parser.addArgument("--path").choices("producer", "batches").setDefault("producer")
@@ -40,6 +40,12 @@ final class IngestionOptions {
         parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("0 for no limit");
         parser.addArgument("--progress").action(Arguments.storeTrue());
         return parser;
+    }
+
+    /** Adds how rows become values of records. */
+    static void addEncoding(ArgumentParser parser) {
+        parser.addArgument("--encoding").choices("bytes", "latin_1", "avro").setDefault("bytes")
+                .help("rows as they stand, rows in ISO 8859-1 as UTF-8, or as Avro");
     }
 
     /**

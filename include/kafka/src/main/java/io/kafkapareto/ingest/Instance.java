@@ -46,6 +46,9 @@ final class Instance {
         Worker worker = new Worker();
         Partitioning partitioning = job.partitioning();
         while (!stopped && rows.next()) {
+            if (rows.isBlank()) {
+                continue;
+            }
             if (partitioning != null && partitioning.has(rows.offset())) {
                 job.counts().skippedRows().increment();
                 continue;
@@ -57,7 +60,7 @@ final class Instance {
     private void inThreads(RowSource rows) throws IOException, InterruptedException {
         ConcurrentLinkedDeque<Worker> idle = new ConcurrentLinkedDeque<>();
         job.senders().forEach(rows, row -> {
-            if (stopped) {
+            if (stopped || row.bytes().length == 0) {
                 return;
             }
             Worker worker = idle.poll();
@@ -69,9 +72,8 @@ final class Instance {
 
     /** Checks, encodes and sends rows; for one thread at a time. */
     private final class Worker {
-        private final RowCheck check =
-                new RowCheck(job.file().delimiter(), job.file().fields(), job.mostRowBytes());
-        private final RowEncoder encoder = job.encoders().get();
+        private final RowCheck check = job.file().newCheck();
+        private final RowEncoder encoder = job.file().newEncoder();
 
         void take(byte[] array, int from, int to, long offset, long line) {
             job.counts().rows().increment();
@@ -81,6 +83,8 @@ final class Instance {
             byte[] encoded = fault == null && encoder != null ? encoder.encode(array, from, to) : null;
             if (fault == null && encoder != null && encoded == null) {
                 fault = Fault.NUMBER;
+            } else if (encoded != null && encoded.length > job.file().mostRowBytes()) {
+                fault = Fault.TOO_LARGE;
             }
             if (fault != null) {
                 setAside(fault, array, from, to, offset, line);

@@ -1,70 +1,95 @@
 package io.kafkapareto.ingest;
 
 import java.io.IOException;
-import java.util.Arrays;
 
-/** Finds lines in a file's bytes, eight bytes at a time, and makes no object for any. */
+/** Finds rows in a file's bytes, eight bytes at a time, and makes no object for any. */
 final class LineScanner implements RowSource {
     private static final int CHUNK_BYTES = 256 << 10;
     /** A line that is longer is no row, and the file most likely no CSV. */
     private static final int MOST_LINE_BYTES = 256 << 20;
     private static final long LINE_FEEDS = Words.repeated((byte) '\n');
+    private static final long QUOTES = Words.repeated((byte) '"');
 
     private final ByteSource source;
+    private final FieldState state;
     private byte[] array;
     private int limit;
     private int nextFrom;
     private int from;
     private int to;
-    private long line = -1;
+    private long line;
+    private long nextLine;
     private long arrayOffset;
     private boolean ended;
 
-    LineScanner(ByteSource source, long offset) {
-        this(source, offset, CHUNK_BYTES);
+    LineScanner(ByteSource source, long offset, byte delimiter) {
+        this(source, offset, delimiter, CHUNK_BYTES);
     }
 
-    LineScanner(ByteSource source, long offset, int chunkBytes) {
+    LineScanner(ByteSource source, long offset, byte delimiter, int chunkBytes) {
         this.source = source;
+        state = new FieldState(delimiter);
         array = new byte[chunkBytes + Words.BYTES];
         arrayOffset = offset;
     }
 
     @Override
     public boolean next() throws IOException {
+        state.reset();
+        line = nextLine;
+        boolean hasQuotes = false;
+        int followed = 0;  // bytes of the row's lines before the one at hand
         int at = nextFrom;
         while (true) {
-            for (; at < limit; at += Words.BYTES) {
-                long found = Words.equal(Words.at(array, at), LINE_FEEDS);
-                if (found != 0) {
-                    int end = at + Words.first(found);
-                    if (end >= limit) {
-                        break;
-                    }
+            int end = -1;
+            for (; at < limit && end < 0; at += Words.BYTES) {
+                long word = Words.at(array, at);
+                hasQuotes |= Words.equal(word, QUOTES) != 0;
+                long found = Words.equal(word, LINE_FEEDS);
+                end = found == 0 ? -1 : at + Words.first(found);
+            }
+            if (end >= 0 && end < limit) {
+                nextLine++;
+                if (!hasQuotes || !goesOn(nextFrom + followed, end)) {
                     return take(end);
                 }
+                followed = end + 1 - nextFrom;
+                at = end + 1;
+            } else if (ended) {
+                return takeLast(followed);
+            } else {
+                fill(limit - nextFrom);
+                at = followed;
             }
-            int kept = limit - nextFrom;
-            if (ended) {
-                return kept > 0 && take(limit);
-            }
-            fill(kept);
-            at = 0;
         }
+    }
+
+    /** Tells whether the line leaves a quote open, so that the next one belongs to the row. */
+    private boolean goesOn(int lineFrom, int end) {
+        state.follow(array, lineFrom, end + 1);
+        return state.isOpen() && end - nextFrom <= MOST_QUOTED_BYTES;
+    }
+
+    private boolean takeLast(int followed) {
+        int kept = limit - nextFrom;
+        if (kept == 0) {
+            return false;
+        }
+        nextLine += followed < kept ? 1 : 0;
+        return take(followed < kept ? limit : limit - 1);
     }
 
     private boolean take(int end) {
         from = nextFrom;
         to = end > from && end < limit && array[end - 1] == '\r' ? end - 1 : end;
         nextFrom = Math.min(end + 1, limit);
-        line++;
         return true;
     }
 
     /** Moves what is left to the front, and reads on behind it. */
     private void fill(int kept) throws IOException {
         if (kept >= MOST_LINE_BYTES) {
-            throw new IOException("line " + (line + 2) + " has more than " + (MOST_LINE_BYTES >> 20)
+            throw new Refused("line " + (nextLine + 1) + " has more than " + (MOST_LINE_BYTES >> 20)
                     + " MiB: is the file a CSV?");
         }
         byte[] before = array;

@@ -39,6 +39,7 @@ final class MalformedRows implements AutoCloseable {
     private String first = "";
     private Exception failure;
     private long total;
+    private long lines;
     private boolean tooMany;
 
     /**
@@ -77,11 +78,15 @@ final class MalformedRows implements AutoCloseable {
 
     private synchronized void count(Fault fault, byte[] line, long lineNumber, long rowsRead) {
         total++;
+        lines++;
+        for (byte each : line) {
+            lines += each == '\n' ? 1 : 0;
+        }
         counts.merge(fault, 1L, Long::sum);
         if (first.isEmpty()) {
             first = "line " + lineNumber + ": " + fault.reason() + ": " + CsvFile.shown(line, 0, line.length);
         }
-        tooMany |= total > toleratedFraction * Math.max(rowsRead, LEAST_ROWS);
+        tooMany |= lines > toleratedFraction * Math.max(rowsRead, LEAST_ROWS);
     }
 
     private synchronized boolean mayGoOn() {
@@ -141,7 +146,12 @@ final class MalformedRows implements AutoCloseable {
         return total;
     }
 
-    /** Tells whether there were more at some time than is tolerated. */
+    /** Returns how many lines of the file they are: a quote that was forgotten makes one row of many. */
+    synchronized long lines() {
+        return lines;
+    }
+
+    /** Tells whether there were more lines at some time than is tolerated. */
     synchronized boolean areTooMany() {
         return tooMany;
     }

@@ -1,5 +1,6 @@
 package io.kafkapareto.ingest;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
@@ -22,9 +23,10 @@ final class Resumption {
     /**
      * Returns the key of each partition's last record as a number; -1 for an empty partition.
      *
-     * @throws Refused if there is no such topic, or a partition's last record has no such key or cannot be read in time
+     * @throws Refused if there is no such topic, or a partition's last record has no such key
+     * @throws IOException if a record cannot be read in time
      */
-    static long[] lastKeys(Properties client, String topic) throws Refused {
+    static long[] lastKeys(Properties client, String topic) throws IOException {
         Properties properties = new Properties();
         properties.putAll(client);
         properties.put("isolation.level", "read_uncommitted");
@@ -49,7 +51,7 @@ final class Resumption {
     }
 
     private static ConsumerRecord<byte[], byte[]> lastRecord(
-            KafkaConsumer<byte[], byte[]> consumer, TopicPartition partition, long offset) throws Refused {
+            KafkaConsumer<byte[], byte[]> consumer, TopicPartition partition, long offset) throws IOException {
         consumer.assign(List.of(partition));
         consumer.seek(partition, offset);
         long beganNs = System.nanoTime();
@@ -58,7 +60,7 @@ final class Resumption {
                 return each;
             }
         }
-        throw new Refused("the last record of " + partition + " could not be read within a minute");
+        throw new IOException("the last record of " + partition + " could not be read within a minute");
     }
 
     private static long keyOf(ConsumerRecord<byte[], byte[]> read) throws Refused {

@@ -5,66 +5,72 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 
-/**
- * Checks one row after the other: its number of fields, its quotes, its encoding and its size. For one thread.
- *
- * <p>A row is one line. A quote begins or ends a quoted part, in which delimiters do not count; a doubled quote does both.
- */
+/** Checks one row after the other: its quotes, its size, its number of fields and its encoding. For one thread. */
 final class RowCheck {
-    private static final byte QUOTE = '"';
-    private static final long QUOTES = Words.repeated(QUOTE);
+    private static final long QUOTES = Words.repeated((byte) '"');
 
     private final CharsetDecoder utf8 = StandardCharsets.UTF_8.newDecoder();
+    private final FieldState state;
     private final byte delimiter;
     private final long delimiters;
     private final int fields;
     private final int mostBytes;
+    private final boolean isUtf8;
     private CharBuffer decoded = CharBuffer.allocate(1_024);
 
-    /** Rows have so many {@code fields}, and {@code mostBytes} at most. */
-    RowCheck(byte delimiter, int fields, int mostBytes) {
+    /** Rows have so many {@code fields}, and {@code mostBytes} at most; bytes other than UTF-8 may be meant to be. */
+    RowCheck(byte delimiter, int fields, int mostBytes, boolean isUtf8) {
+        this.state = new FieldState(delimiter);
         this.delimiter = delimiter;
         this.delimiters = Words.repeated(delimiter);
         this.fields = fields;
         this.mostBytes = mostBytes;
+        this.isUtf8 = isUtf8;
     }
 
     /** Returns what is wrong with the row in these bytes, or null. */
     Fault faultOf(byte[] array, int from, int to) {
-        if (to - from > mostBytes) {
-            return Fault.TOO_LARGE;
-        }
         int found = 1;
-        boolean quoted = false;
+        boolean hasQuotes = false;
         long high = 0;
+        long zeros = 0;
         int at = from;
         for (; at + Words.BYTES <= to; at += Words.BYTES) {
             long word = Words.at(array, at);
             high |= word;
-            if (!quoted && Words.equal(word, QUOTES) == 0) {
-                found += Long.bitCount(Words.equal(word, delimiters));
-                continue;
-            }
-            for (int each = at; each < at + Words.BYTES; each++) {
-                quoted ^= array[each] == QUOTE;
-                found += !quoted && array[each] == delimiter ? 1 : 0;
-            }
+            zeros |= Words.zeros(word);
+            hasQuotes |= Words.equal(word, QUOTES) != 0;
+            found += Long.bitCount(Words.equal(word, delimiters));
         }
         for (; at < to; at++) {
             high |= array[at];
-            quoted ^= array[at] == QUOTE;
-            found += !quoted && array[at] == delimiter ? 1 : 0;
+            zeros |= array[at] == 0 ? Words.HIGH_BITS : 0;
+            hasQuotes |= array[at] == '"';
+            found += array[at] == delimiter ? 1 : 0;
         }
-        if (quoted) {
-            return Fault.QUOTE;
+        if (hasQuotes) {
+            found = 1;
+            state.reset();
+            for (int each = from; each < to; each++) {
+                found += state.separates(array[each]) ? 1 : 0;
+            }
+            if (state.isOpen() || state.isBroken()) {
+                return Fault.QUOTE;
+            }
+        }
+        if (to - from > mostBytes) {
+            return Fault.TOO_LARGE;
+        }
+        if ((zeros & Words.HIGH_BITS) != 0) {
+            return Fault.NUL;
         }
         if (found != fields) {
             return Fault.FIELDS;
         }
-        return (high & Words.HIGH_BITS) == 0 || isUtf8(array, from, to) ? null : Fault.UTF8;
+        return !isUtf8 || (high & Words.HIGH_BITS) == 0 || isValid(array, from, to) ? null : Fault.UTF8;
     }
 
-    private boolean isUtf8(byte[] array, int from, int to) {
+    private boolean isValid(byte[] array, int from, int to) {
         if (decoded.capacity() < to - from) {
             decoded = CharBuffer.allocate(2 * (to - from));
         }

@@ -22,14 +22,14 @@ enum RowReader {
     SLICES {
         @Override
         RowSource open(FileRange range, byte delimiter) throws IOException {
-            return new LineScanner(new StreamedBytes(range), range.from());
+            return new LineScanner(new StreamedBytes(range), range.from(), delimiter);
         }
     },
     /** The bytes of each row, out of the file as it is mapped into memory. */
     MAPPED {
         @Override
         RowSource open(FileRange range, byte delimiter) throws IOException {
-            return new LineScanner(new MappedBytes(range), range.from());
+            return new LineScanner(new MappedBytes(range), range.from(), delimiter);
         }
     };
 

@@ -4,28 +4,40 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** Gives the lines of a range of a file, one after the other, without their ends (a line feed, or CR and LF). */
+/**
+ * Gives the rows of a range of a file, one after the other, without their ends (a line feed, or CR and LF).
+ *
+ * <p>A row is a line, and all that follow while a quote is open. Whoever takes it passes over blank lines.
+ */
 interface RowSource extends Closeable {
-    /** Goes to the next line; false where there is none. */
+    /** A quote that is still open after so many bytes was most likely meant otherwise: the row ends with that line. */
+    int MOST_QUOTED_BYTES = 1 << 20;
+
+    /** Goes to the next row; false where there is none. */
     boolean next() throws IOException;
 
-    /** Returns the array that holds the line. It is not to be changed. The scanner's holds another line after {@link #next}. */
+    /** Returns the array that holds the row. It is not to be changed. The scanner's holds another row after {@link #next}. */
     byte[] array();
 
-    /** Returns where in the array the line begins. */
+    /** Returns where in the array the row begins. */
     int from();
 
-    /** Returns where in the array the line ends. */
+    /** Returns where in the array the row ends. */
     int to();
 
-    /** Returns the line's bytes in an array of their own. */
+    /** Tells whether the line is blank, and so no row. */
+    default boolean isBlank() {
+        return from() == to();
+    }
+
+    /** Returns the row's bytes in an array of their own. */
     default byte[] copy() {
         return from() == 0 && to() == array().length ? array() : Arrays.copyOfRange(array(), from(), to());
     }
 
-    /** Returns where in the file the line begins, in bytes. */
+    /** Returns where in the file the row begins, in bytes. */
     long offset();
 
-    /** Returns the line's number within the range, from 0. */
+    /** Returns the number of its first line within the range, from 0. */
     long line();
 }

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads lines as text, as most programs do: a String for each, or one for each field.
+ * Reads rows as text, as most programs do: a String for each, or one for each field.
  *
  * <p>A character stands for a byte (ISO 8859-1), so that a line that is not UTF-8 keeps its bytes and its place.
  */
@@ -19,6 +19,7 @@ final class TextRows implements RowSource {
     private final Reader reader;
     private final char[] characters = new char[CHARACTERS];
     private final StringBuilder begun = new StringBuilder();
+    private final FieldState state;
     private final boolean asFields;
     private final char delimiter;
     private final long rangeTo;
@@ -26,7 +27,9 @@ final class TextRows implements RowSource {
     private int limit;
     private long offset;
     private long nextOffset;
-    private long line = -1;
+    private long line;
+    private long nextLine;
+    private boolean endsInLineFeed;
     private byte[] bytes;
 
     /** With {@code asFields} each field becomes a String of its own, and the row is joined of them again. */
@@ -36,25 +39,53 @@ final class TextRows implements RowSource {
         reader = new InputStreamReader(stream, StandardCharsets.ISO_8859_1);
         this.asFields = asFields;
         this.delimiter = (char) (delimiter & 0xFF);
+        state = new FieldState(delimiter);
         nextOffset = range.from();
         rangeTo = range.to();
     }
 
     @Override
     public boolean next() throws IOException {
+        offset = nextOffset;
+        line = nextLine;
         String text = nextLine();
         if (text == null) {
             return false;
         }
-        line++;
+        if (text.indexOf('"') >= 0) {
+            text = withLinesInQuotes(text);
+        }
+        text = endsInLineFeed && text.endsWith("\r") ? text.substring(0, text.length() - 1) : text;
         bytes = (asFields ? String.join(String.valueOf(delimiter), fields(text)) : text)
                 .getBytes(StandardCharsets.ISO_8859_1);
         return true;
     }
 
+    private String withLinesInQuotes(String first) throws IOException {
+        StringBuilder row = new StringBuilder(first);
+        state.reset();
+        follow(first);
+        while (state.isOpen() && row.length() <= MOST_QUOTED_BYTES) {
+            String more = nextLine();
+            if (more == null) {
+                break;
+            }
+            row.append('\n').append(more);
+            follow("\n" + more);
+        }
+        return row.toString();
+    }
+
+    private void follow(String text) {
+        for (int at = 0; at < text.length(); at++) {
+            state.separates((byte) text.charAt(at));
+        }
+    }
+
+    /** Returns the next line without its line feed, or null. */
     private String nextLine() throws IOException {
         begun.setLength(0);
-        offset = nextOffset;
+        endsInLineFeed = false;
         while (nextOffset + begun.length() < rangeTo) {
             if (at == limit) {
                 at = 0;
@@ -69,12 +100,15 @@ final class TextRows implements RowSource {
                         ? new String(characters, at, end - at) : begun.append(characters, at, end - at).toString();
                 at = end + 1;
                 nextOffset += text.length() + 1;
-                return text.endsWith("\r") ? text.substring(0, text.length() - 1) : text;
+                nextLine++;
+                endsInLineFeed = true;
+                return text;
             }
             begun.append(characters, at, limit - at);
             at = limit;
         }
         nextOffset += begun.length();
+        nextLine += begun.isEmpty() ? 0 : 1;
         return begun.isEmpty() ? null : begun.toString();
     }
 
@@ -88,12 +122,10 @@ final class TextRows implements RowSource {
 
     private List<String> fields(String text) {
         List<String> found = new ArrayList<>();
-        boolean quoted = false;
+        state.reset();
         int begin = 0;
         for (int place = 0; place < text.length(); place++) {
-            char each = text.charAt(place);
-            quoted ^= each == '"';
-            if (each == delimiter && !quoted) {
+            if (state.separates((byte) text.charAt(place))) {
                 found.add(text.substring(begin, place));
                 begin = place + 1;
             }

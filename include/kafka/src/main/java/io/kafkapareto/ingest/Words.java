@@ -13,6 +13,7 @@ final class Words {
     static final int BYTES = 8;
     static final long HIGH_BITS = 0x8080_8080_8080_8080L;
     private static final long LOW_BITS = ~HIGH_BITS;
+    private static final long LOWEST_BITS = 0x0101_0101_0101_0101L;
     private static final VarHandle LONGS =
             MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -25,13 +26,18 @@ final class Words {
 
     /** Returns eight times the same byte. */
     static long repeated(byte value) {
-        return (value & 0xFFL) * 0x0101_0101_0101_0101L;
+        return (value & 0xFFL) * LOWEST_BITS;
     }
 
     /** Marks the bytes of the word that equal those of the pattern. */
     static long equal(long word, long pattern) {
         long differing = word ^ pattern;
         return ~(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS);
+    }
+
+    /** Has some of {@link #HIGH_BITS} where any byte of the word is zero; not in its place, and other bits beside. */
+    static long zeros(long word) {
+        return (word - LOWEST_BITS) & ~word;
     }
 
     /** Returns the place of the first marked byte, from 0. */

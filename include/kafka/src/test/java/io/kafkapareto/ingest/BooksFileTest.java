@@ -25,9 +25,9 @@ class BooksFileTest {
 
     @Test
     void everyRowFitsTheHeaderAndCanBeEncoded() throws Exception {
-        CsvFile file = CsvFile.open(made(1, "books"), (byte) ',', MOST_BYTES);
-        RowCheck check = new RowCheck((byte) ',', file.fields(), MOST_BYTES);
-        RowEncoder encoder = file.encoder(true);
+        CsvFile file = CsvFile.open(made(1, "books"), (byte) ',', "avro", MOST_BYTES);
+        RowCheck check = file.newCheck();
+        RowEncoder encoder = file.newEncoder();
         RowSums plain = new RowSums();
         RowSums encoded = new RowSums();
         try (RowSource rows = RowReader.SLICES.open(file.rows(), (byte) ',')) {

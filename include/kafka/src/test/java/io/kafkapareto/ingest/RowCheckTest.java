@@ -9,16 +9,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A row has the header's fields, closed quotes, UTF-8 and a size that fits; any other line is malformed. */
+/** A row has the header's fields, closed quotes, UTF-8 without NUL and a size that fits; any other is malformed. */
 class RowCheckTest {
     private static final int MOST_BYTES = 50;
 
-    private final RowCheck check = new RowCheck((byte) ',', 3, MOST_BYTES);
+    private final RowCheck check = new RowCheck((byte) ',', 3, MOST_BYTES, true);
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
         "a,b,c", ",,", "1,two words and a long third field,3", "\"a,b\",c,d", "\"say \"\"hi\"\", you\",b,c",
-        "été,straße,日本", "a,😀,c", "\"\",\"\",\"\"",
+        "été,straße,日本", "a,😀,c", "\"\",\"\",\"\"", "5\" wide,b,c", "a, \"b,c\",d", "\"say \\\"hi\\\", you\",b,c",
     })
     void rowsWithTheHeadersFieldsAreFine(String row) {
         assertNull(faultOf(row));
@@ -31,6 +31,22 @@ class RowCheckTest {
     })
     void othersAreMalformedForAReason(String row, Fault fault) {
         assertEquals(fault, faultOf(row == null ? "" : row));
+    }
+
+    @Test
+    void aQuotedFieldMayHoldLineBreaksAndEndsWithItsQuote() {
+        assertNull(faultOf("a,\"b\nc,d\r\n\ne\",f"));
+        assertNull(faultOf("a,\"b\n\"\"c\"\"\" ,d"));
+        assertEquals(Fault.QUOTE, faultOf("a,\"b\nc\"d,e"));
+        assertEquals(Fault.QUOTE, faultOf("a,\"b\nc\"d\",e"));
+    }
+
+    @Test
+    void aNulIsMalformedWhereverItStands() {
+        for (int before = 0; before < 12; before++) {
+            assertEquals(Fault.NUL, faultOf("x".repeat(before) + "\0,,"));
+            assertEquals(Fault.NUL, faultOf(",,\0" + "x".repeat(before)));
+        }
     }
 
     @Test
@@ -62,11 +78,21 @@ class RowCheckTest {
     private static Fault plain(String text) {
         int fields = 1;
         boolean quoted = false;
+        boolean open = false;
+        String field = "";
         for (char each : text.toCharArray()) {
-            quoted ^= each == '"';
-            fields += each == ',' && !quoted ? 1 : 0;
+            if (each == '"' && (quoted || field.isBlank())) {
+                quoted = true;
+                open = !open;
+            } else if (each == ',' && !open) {
+                fields++;
+                quoted = false;
+                field = "";
+                continue;
+            }
+            field += each;
         }
-        return quoted ? Fault.QUOTE : fields == 3 ? null : Fault.FIELDS;
+        return open ? Fault.QUOTE : fields == 3 ? null : Fault.FIELDS;
     }
 
     private Fault faultOf(String text) {

@@ -1,6 +1,7 @@
 package io.kafkapareto.ingest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -30,7 +31,7 @@ class RowReaderTest {
 
     @ParameterizedTest
     @EnumSource(RowReader.class)
-    void aFileOfNastyCasesIsReadLineByLine(RowReader reader) throws IOException {
+    void aFileOfNastyCasesIsReadRowByRow(RowReader reader) throws IOException {
         Path file = write(NASTY.getBytes(StandardCharsets.UTF_8));
 
         assertEquals(plain(NASTY.getBytes(StandardCharsets.UTF_8)), read(reader, FileRange.whole(file)));
@@ -38,22 +39,50 @@ class RowReaderTest {
 
     @ParameterizedTest
     @EnumSource(RowReader.class)
-    void anyBytesAreReadAlikeInAnyNumberOfRanges(RowReader reader) throws IOException {
+    void anyBytesAreReadAlike(RowReader reader) throws IOException {
         Random random = new Random(7);
-        byte[] letters = {'a', ',', '"', '\r', '\n', '\n', (byte) 0xC3, (byte) 0xA9, 0};
         for (int each = 0; each < 100; each++) {
-            byte[] bytes = new byte[random.nextInt(400)];
-            for (int at = 0; at < bytes.length; at++) {
-                bytes[at] = letters[random.nextInt(letters.length)];
-            }
-            Path file = write(bytes);
+            byte[] bytes = anyBytes(random, "a,\"\"\r\n\n\0\u00C3\u00A9 ");
+
+            assertEquals(plain(bytes), read(reader, FileRange.whole(write(bytes))));
+        }
+    }
+
+    /** A file whose quotes hold no line break may be split anywhere. */
+    @ParameterizedTest
+    @EnumSource(RowReader.class)
+    void anyNumberOfRangesGivesTheSameRows(RowReader reader) throws IOException {
+        Random random = new Random(8);
+        for (int each = 0; each < 100; each++) {
+            byte[] bytes = anyBytes(random, "a,\r\n\n\0\u00C3\u00A9");
             List<Found> found = new ArrayList<>();
-            for (FileRange range : FileRange.whole(file).split(1 + random.nextInt(4))) {
+            for (FileRange range : FileRange.whole(write(bytes)).split(1 + random.nextInt(4))) {
                 long before = range.linesBefore();
                 read(reader, range).forEach(row -> found.add(new Found(row.text(), row.offset(), before + row.line())));
             }
             assertEquals(plain(bytes), found);
         }
+    }
+
+    private static byte[] anyBytes(Random random, String letters) {
+        byte[] bytes = new byte[random.nextInt(400)];
+        for (int at = 0; at < bytes.length; at++) {
+            bytes[at] = (byte) letters.charAt(random.nextInt(letters.length()));
+        }
+        return bytes;
+    }
+
+    @ParameterizedTest
+    @EnumSource(RowReader.class)
+    void aQuoteThatIsNeverClosedHoldsABoundedNumberOfLines(RowReader reader) throws IOException {
+        String rows = "12345678901234\n".repeat(RowSource.MOST_QUOTED_BYTES / 15);
+        Path file = write(("a,\"" + rows + rows + "b,c\n").getBytes(StandardCharsets.US_ASCII));
+
+        List<Found> found = read(reader, FileRange.whole(file));
+
+        assertTrue(found.get(0).text().length() - RowSource.MOST_QUOTED_BYTES < 20);
+        assertEquals("12345678901234", found.get(1).text());
+        assertEquals("b,c", found.get(found.size() - 1).text());
     }
 
     @Test
@@ -63,7 +92,7 @@ class RowReaderTest {
         for (int chunkBytes : new int[] {1, 2, 7, 64}) {
             for (long pieceBytes : new long[] {1, 5, 4_096}) {
                 var source = new MappedBytes(FileRange.whole(file), pieceBytes);
-                try (LineScanner rows = new LineScanner(source, 0, chunkBytes)) {
+                try (LineScanner rows = new LineScanner(source, 0, (byte) ',', chunkBytes)) {
                     assertEquals(plain(bytes), all(rows));
                 }
             }
@@ -101,18 +130,26 @@ class RowReaderTest {
         return found;
     }
 
-    /** Splits the bytes at line feeds; a carriage return before one belongs to it. */
+    /** Splits the bytes at line feeds outside of quotes; a carriage return before one belongs to it. */
     private static List<Found> plain(byte[] bytes) {
         List<Found> found = new ArrayList<>();
-        String left = new String(bytes, StandardCharsets.ISO_8859_1);
-        long offset = 0;
-        while (!left.isEmpty()) {
-            int end = left.indexOf('\n');
-            String line = end < 0 ? left : left.substring(0, end);
-            String text = end >= 0 && line.endsWith("\r") ? line.substring(0, line.length() - 1) : line;
-            found.add(new Found(text, offset, found.size()));
-            offset += line.length() + 1;
-            left = end < 0 ? "" : left.substring(end + 1);
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        FieldState state = new FieldState((byte) ',');
+        int begin = 0;
+        long line = 0;
+        long firstLine = 0;
+        for (int at = 0; at < text.length(); at++) {
+            state.separates(bytes[at]);
+            boolean ends = bytes[at] == '\n';
+            line += ends ? 1 : 0;
+            if (at + 1 == text.length() || ends && !state.isOpen()) {
+                String row = text.substring(begin, ends ? at : at + 1);
+                row = ends && row.endsWith("\r") ? row.substring(0, row.length() - 1) : row;
+                found.add(new Found(row, begin, firstLine));
+                state.reset();
+                begin = at + 1;
+                firstLine = line;
+            }
         }
         return found;
     }

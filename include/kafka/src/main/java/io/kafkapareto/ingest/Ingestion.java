@@ -183,8 +183,8 @@ public final class Ingestion {
         long total = Arrays.stream(acknowledged).sum();
         MalformedRows malformed = job.malformed();
         if (failed == null && malformed.areTooMany()) {
-            failed = malformed.total() + " of " + read + " rows, " + malformed.lines() + " lines, are malformed, more than "
-                    + "is tolerated; the first is " + malformed.first();
+            failed = malformed.total() + " of " + read + " rows are malformed (lines: " + malformed.lines()
+                    + "), more than is tolerated; the first is " + malformed.first();
         } else if (failed == null && read != total + malformed.total()) {
             failed = read - total - malformed.total() + " of " + read + " rows were not acknowledged";
         }

@@ -52,7 +52,7 @@ rollback: setup ## back to what was in force before: STUDY=… RECORD_SIZE=… [
 retune: setup ## check whether it is still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-ingest: setup ## send a CSV file to a topic, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
+ingest: setup ## send a CSV file, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
 	@$(STACK) ingest
 
 doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]

@@ -44,7 +44,10 @@ test("a running campaign says how far it is and how long it is likely to take", 
 });
 
 test("only a campaign that runs has time left", () => {
-  assert.match(progressText(REPORT, null), /^Not finished: 1 of 3 steps, 30 of about 100 repetitions \(at most 150\); last/u);
+  assert.match(
+    progressText(REPORT, null),
+    /^Not finished: 1 of 3 steps, 30 of about 100 repetitions \(at most 150\); last/u,
+  );
   assert.match(progressText(REPORT, { state: "queued" }), /^Waiting in Airflow: [^,]*, [^,]*; last/u);
   assert.match(progressText(REPORT, { state: "failed" }), /^Stopped, its run in Airflow has failed: /u);
   assert.doesNotMatch(progressText({ ...REPORT, time_left: null }, { state: "running" }), /left/u);
@@ -55,7 +58,10 @@ test("a state of Airflow's that has no words of its own is told as it is", () =>
 });
 
 test("without a plan there is no most", () => {
-  assert.match(progressText({ ...REPORT, repetitions_likely: null, repetitions_most: null, repetitions: 1 }, null), /, 1 repetition; /u);
+  assert.match(
+    progressText({ ...REPORT, repetitions_likely: null, repetitions_most: null, repetitions: 1 }, null),
+    /, 1 repetition; /u,
+  );
 });
 
 test("a step shows its state and its repetitions, and goes on only while its run does", () => {

@@ -39,7 +39,7 @@ downstream tasks, or trigger a run with the same campaign. Nothing that was meas
 | train | the round's trials, `03_trials.parquet` |
 | optimize | the study's constraints and search; the surrogates |
 | confirm | as measure |
-| report | the store, and the MLflow server, which is told here. Everything that it needs has been measured |
+| report | the store, and the MLflow server. Everything that it needs has been measured |
 | approve | the store, which holds the cards. Cleared, it asks again |
 | accept | the store. Cleared, it does the rest, and announces all of it again |
 """
@@ -88,7 +88,7 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
         task_id="train",
         step="train",
         arguments=arguments,
-        doc_md="Trains one surrogate model per objective on all trials so far.",
+        doc_md="Trains one surrogate model per objective on all trials so far, and logs it in MLflow.",
         **RULES["train"],
     )
     optimize = StepOperator.partial(
@@ -154,7 +154,7 @@ def tune_dag(route: ClusterRoute) -> None:
             step="report",
             arguments=CAMPAIGN_ARGUMENTS,
             outlets=[RECOMMENDATION],
-            doc_md="Writes the decision cards, the producer.properties, the figures and the page, and tells MLflow.",
+            doc_md="Writes the decision cards, the producer.properties, the figures and the page, and logs them in MLflow.",
             **RULES["report"],
         )
         approve = CardApproval(

@@ -18,7 +18,7 @@ from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
-from kafka_pareto.tracking.links import run_address
+from kafka_pareto.tracking.links import r2_address
 from kafka_pareto.tracking.provision import ADMIN
 from kafka_pareto_embedded.commands.cli import clear_errors
 from kafka_pareto_embedded.commands.options import read_options
@@ -103,7 +103,7 @@ def _mlflow_login(stack: Stack) -> HttpCredentials:
 
 
 def _experiment_address(stack: Stack, keys: CampaignKeys) -> str:
-    return (run_address(stack.settings(), keys) or stack.mlflow_url).rpartition("/runs/")[0] + "/runs"
+    return r2_address(stack.settings(), keys) or stack.mlflow_url
 
 
 def _graph(page: Page) -> None:
@@ -128,7 +128,6 @@ def _explorer(page: Page) -> None:
 
 def _experiment(page: Page) -> None:
     page.get_by_role("button", name="Close", exact=True).click()
-    page.get_by_text("Model training").click()
     page.get_by_role("gridcell").get_by_role("button").first.click()  # the campaign's runs, below it
     page.wait_for_timeout(SETTLED_MS)
 

@@ -27,6 +27,11 @@ class MlflowServer:
     """One server and its users."""
 
     address: str
+    process_group: int
+
+    def kill(self) -> None:
+        """Kills it as a machine that fails does."""
+        os.killpg(self.process_group, signal.SIGKILL)
 
     def provide(self, passwords: dict[str, str] = PASSWORDS) -> None:
         """Makes the users, as a stack does when it comes up."""
@@ -78,12 +83,12 @@ def mlflow_server(folder: Path, *, asks_for_a_login: bool = True) -> Iterator[Ml
         process = subprocess.Popen(
             argv, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         )
+    server = MlflowServer(f"http://127.0.0.1:{port}", process.pid)
     try:
-        server = MlflowServer(f"http://127.0.0.1:{port}")
         _wait_until_healthy(server.address)
         if asks_for_a_login:
             server.provide()
         yield server
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        server.kill()
         process.wait()

@@ -35,7 +35,7 @@ RULES: dict[str, Rule] = {
     "measure": _MEASURING,
     # A gate that is asked again must give the same answer.
     "validate": _rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
-    # The MLflow server or the store may be restarting.
+    # The store may be restarting; without MLflow it goes on.
     "train": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
     "optimize": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
     "confirm": _MEASURING,

@@ -21,7 +21,7 @@ from mlflow.entities.model_registry import ModelVersion
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, TrackingError
-from kafka_pareto.steps import optimize, train
+from kafka_pareto.steps import train
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.champions import ChampionOutcome
@@ -56,14 +56,8 @@ def named(study_name: str) -> Tune:
 
 def trained(folder: Path, study: Tune, campaign_id: str) -> Campaign:
     campaign = recorded_campaign(folder, study, recorded_repetitions((CASE,), configurations=20), campaign_id)
-    learn_and_log(campaign)
-    return campaign
-
-
-def learn_and_log(campaign: Campaign) -> None:
     train.run(campaign)
-    optimize.run(campaign, CASE)
-    campaign_runs.log_learning(campaign, 0, [])
+    return campaign
 
 
 def judged(campaign: Campaign) -> ChampionOutcome:
@@ -274,7 +268,7 @@ def test_what_was_tracked_before_mlflow_asked_for_a_login_goes_on(
         second = trained(tmp_path, study, "second")
         assert judged(second).moved
         others = recorded_repetitions((CASE,), configurations=25)
-        learn_and_log(recorded_campaign(tmp_path, study, others, "first"))  # replaces its runs and its version
+        train.run(recorded_campaign(tmp_path, study, others, "first"))  # replaces its runs and its version
         client = MlflowClient(after.address, after.address)
         assert version_of(client, first).version != version.version
         assert not judged(second).moved

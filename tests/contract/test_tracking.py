@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ import mlflow
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
+from playwright.sync_api import HttpCredentials, expect, sync_playwright
 
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
 from kafka_pareto.analysis.trials import summarise_trials
@@ -27,9 +30,11 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Rounds
 from kafka_pareto.tracking import campaign_runs, champions
-from kafka_pareto.tracking.links import run_address
-from kafka_pareto.tracking.provision import EXPLORER_USER
-from tests.mlflow_server import MlflowServer, mlflow_server
+from kafka_pareto.tracking.links import r2_address, run_address
+from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from tests.browser.chromium import launched
+from tests.mlflow_server import PASSWORDS, MlflowServer, mlflow_server
 from tests.recorded import recorded_repetitions
 from tests.trained_campaign import recorded_campaign, small_study
 from tests.unit import checking
@@ -54,10 +59,11 @@ def configured(server: MlflowServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def learn_and_log(campaign: Campaign, round_number: int = 0, rounds: Iterable[RoundsSoFar] = ()) -> None:
-    """Trains, searches, and tells MLflow of it, as the report does."""
+    """Trains, which is logged at once, searches, and logs the rest as the report does."""
     train.run(campaign, round_number)
     optimize.run(campaign, CASE, round_number)
-    campaign_runs.log_learning(campaign, round_number, rounds)
+    campaign_runs.log_training(campaign, round_number)
+    campaign_runs.log_search(campaign, round_number, rounds)
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +91,100 @@ def runs_of(client: MlflowClient, campaign: str) -> dict[str, mlflow.entities.Ru
     return dict(zip(names, found, strict=True))
 
 
+def r2_of_rounds(client: MlflowClient, run: mlflow.entities.Run) -> dict[tuple[str, int], float]:
+    """The R² on a campaign's run, by the metric's name and its step; each point must be there once."""
+    names = [name for name in run.data.metrics if name.startswith("r2_")]
+    points = [(name, each) for name in names for each in client.get_metric_history(run.info.run_id, name)]
+    found = {(name, each.step): each.value for name, each in points}
+    assert len(found) == len(points)
+    return found
+
+
+def scores_of_rounds(campaign: Campaign, rounds: int) -> dict[tuple[str, int], float]:
+    """The same from the store's scores."""
+    found = {}
+    for number in range(rounds):
+        key = campaign.keys.surrogates("scores.parquet", number)
+        for row in campaign.read_table(key, SCORE_COLUMNS, factors=False).to_dict("records"):
+            scope = "" if pd.isna(row["case"]) else f"/{row['case']}"
+            for kind in ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling"):
+                found[f"{kind}_{row['objective']}{scope}", number] = row[kind]
+    return {name: value for name, value in found.items() if not pd.isna(value)}
+
+
+def test_a_campaign_that_dies_after_its_training_leaves_its_runs(tmp_path: Path, client: MlflowClient) -> None:
+    campaign = recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=20), "died")
+    train.run(campaign)
+    runs = runs_of(client, "died")
+    assert set(runs) == {"died", *(f"train {objective}" for objective in PRODUCER.objective_names)}
+    assert r2_of_rounds(client, runs["died"]) == pytest.approx(scores_of_rounds(campaign, 1))
+    assert {f"r2_held_out_{objective}/{CASE}" for objective in PRODUCER.objective_names} <= set(
+        runs["died"].data.metrics
+    )
+    states = {name: run.info.status for name, run in runs.items()}
+    assert states.pop("died") == "RUNNING"  # it may be resumed
+    assert set(states.values()) == {"FINISHED"}
+
+
+def test_an_outage_while_it_trains_loses_nothing_and_the_report_logs_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "mlflow"
+    folder.mkdir()
+    campaign = recorded_campaign(tmp_path / "store", STUDY, recorded_repetitions((CASE,), configurations=20), "cut")
+    with mlflow_server(folder) as server:
+        server.configure(monkeypatch)
+        client = MlflowClient(server.address, server.address)
+        killed = threading.Thread(target=kill_when_a_surrogate_is_logged, args=(server, client))
+        killed.start()
+        with caplog.at_level("WARNING"):
+            manifest = train.run(campaign)
+        killed.join()
+    assert "cannot be reached" in caplog.text
+    assert "the campaign continues, and the report logs what is missing" in caplog.text
+    assert manifest.counts["surrogates"] == 4
+    assert all(campaign.store.get(key) for key in manifest.artifacts)
+    optimize.run(campaign, CASE)
+
+    with mlflow_server(folder) as server:
+        server.configure(monkeypatch)
+        client = MlflowClient(server.address, server.address)
+        assert set(runs_of(client, "cut")) < {"cut", *(f"train {each}" for each in PRODUCER.objective_names)}
+        campaign_runs.log_training(campaign, 0)
+        campaign_runs.log_search(campaign, 0, ())
+        runs = runs_of(client, "cut")
+        assert {run.info.status for run in runs.values()} == {"FINISHED"}
+        assert len(runs) == 2 + len(PRODUCER.objective_names)
+        assert r2_of_rounds(client, runs["cut"]) == pytest.approx(scores_of_rounds(campaign, 1))
+        assert len(client.search_model_versions()) == len(PRODUCER.objective_names)
+
+
+def kill_when_a_surrogate_is_logged(server: MlflowServer, client: MlflowClient) -> None:
+    def look() -> bool:
+        experiment = client.get_experiment_by_name(EXPERIMENT)
+        return experiment is not None and len(client.search_runs([experiment.experiment_id])) > 1
+
+    wait_until("the first surrogate's run is there", look, 120, poll_s=0.05)
+    server.kill()
+
+
+@pytest.mark.usefixtures("trained")
+def test_the_run_list_that_our_link_opens_shows_r2_in_a_browser(client: MlflowClient) -> None:
+    address = r2_address(load_settings(), CampaignKeys("paper", "first"))
+    assert address is not None
+    r2 = runs_of(client, "first")["first"].data.metrics
+    login = HttpCredentials(username=ADMIN, password=PASSWORDS[ADMIN])
+    with sync_playwright() as playwright, launched(playwright) as browser:
+        page = browser.new_context(viewport={"width": 1900, "height": 800}, http_credentials=login).new_page()
+        page.set_default_timeout(60_000)
+        page.goto(address)
+        for objective in PRODUCER.objective_names:
+            name = f"r2_held_out_{objective}"
+            expect(page.get_by_role("columnheader").filter(has_text=re.compile(f"^{name}$"))).to_be_visible()
+            shown = page.locator(f'[role=gridcell][col-id="metrics.`{name}`"]').first
+            expect(shown).to_have_text(re.compile(rf"^{re.escape(str(r2[name])[:5])}"))
+
+
 @pytest.mark.usefixtures("trained")
 def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_search(client: MlflowClient) -> None:
     runs = runs_of(client, "first")
@@ -102,7 +202,11 @@ def test_the_campaigns_run_is_found_without_mlflows_package_by_a_login_that_only
     server.configure(monkeypatch, EXPLORER_USER)
     settings = load_settings()
     address = run_address(settings, CampaignKeys("paper", "first"))
-    assert address == f"{server.address}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+    listed = f"{server.address}/#/experiments/{run.info.experiment_id}/runs"
+    assert address == f"{listed}/{run.info.run_id}?workflowType=machine_learning"
+    assert r2_address(settings, CampaignKeys("paper", "first")) == (
+        f"{listed}?viewStateShareKey=r2&workflowType=machine_learning"
+    )
     assert run_address(settings, CampaignKeys("paper", "another")) is None
     assert run_address(settings, CampaignKeys("unheard-of", "first")) is None
     with pytest.raises(TrackingError, match="refused a request without a login; set KAFKA_PARETO_MLFLOW_USERNAME"):
@@ -196,18 +300,17 @@ def test_the_last_rounds_models_and_searches_are_the_campaigns_and_every_rounds_
     campaign.write_table(campaign.keys.trials(1), more, TRIAL_COLUMNS)
     trials = [campaign.read_table(campaign.keys.trials(number), TRIAL_COLUMNS) for number in (0, 1)]
     train.run(campaign, 0)
-    optimize.run(campaign, CASE, 0)
     learn_and_log(campaign, 1, [rounds_so_far(study, CASE, trials)])
 
     experiment = client.get_experiment_by_name("kafka-pareto/rounds")
     assert experiment is not None
-    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
     runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
     parts = [f"optimize {CASE}", *(f"train {objective}" for objective in PRODUCER.objective_names)]
     assert set(runs) == {"c1", *parts}
     assert {runs[part].data.params["round"] for part in parts} == {"1"}
     (version,) = client.search_model_versions("name = 'kafka-pareto.rounds.p95_latency_ms'")
     assert version.run_id == runs["train p95_latency_ms"].info.run_id
+    assert r2_of_rounds(client, runs["c1"]) == pytest.approx(scores_of_rounds(campaign, 2))
     volumes = client.get_metric_history(runs["c1"].info.run_id, f"measured_hypervolume_{CASE}")
     assert {point.step: point.value for point in volumes} == {
         number: pytest.approx(measured_hypervolume(trials[number], study)) for number in (0, 1)

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign) -> Manifest:
-    """Writes the report, tells MLflow of the last round and judges the champions, and ends its log with the cards.
+    """Writes the report, logs the searches in MLflow and judges the champions, and ends its log with the cards.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
@@ -260,7 +260,8 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
     last_round = campaign.last_round()
-    campaign_runs.log_learning(campaign, last_round, _rounds(campaign, last_round).values())
+    campaign_runs.log_training(campaign, last_round)  # what an outage has kept from `train`
+    campaign_runs.log_search(campaign, last_round, _rounds(campaign, last_round).values())
     campaign_runs.log_report(campaign, page)
     # What a surrogate was trained on tells nothing about its error, and would favour this campaign's models.
     for outcome in champions.judge_champions(campaign, evidence.newly_confirmed()):

@@ -9,10 +9,11 @@ import pandas as pd
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, TrackingError
 from kafka_pareto.surrogates.calibration import Calibrations
 from kafka_pareto.surrogates.scores import describe_scores, judge_objective
 from kafka_pareto.surrogates.surrogate import SurrogateIndex, feature_encoding, measured_objectives
+from kafka_pareto.tracking import campaign_runs
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +21,8 @@ logger = logging.getLogger(__name__)
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     """Trains, judges and stores the surrogates on all trials up to this round.
 
-    The report tells MLflow of them: what another round replaces is not worth the time between two measurements.
+    They are logged to MLflow at once, so that a campaign that dies leaves its runs. An outage of MLflow ends no
+    campaign: the report logs what is missing.
 
     Raises:
         BadInputError: If no trial measured any objective.
@@ -56,6 +58,10 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
         campaign.write_record(keys.surrogates("calibration.json", round_number), Calibrations(objectives=calibrations))
     )
 
+    try:
+        campaign_runs.log_training(campaign, round_number)
+    except TrackingError as error:
+        logger.warning("%s; the campaign continues, and the report logs what is missing", error)
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})

@@ -1,8 +1,8 @@
 """Tracks a campaign in MLflow: what it trained, searched and confirmed.
 
 There is one run per campaign, found again by its tags, and below it one run per objective and per searched case, of the
-last round. A part that is complete is left alone, an unfinished one is written again: the report may be written again
-without leaving duplicates.
+last round. `train` logs what a round has learned, the report the rest, and whatever MLflow has missed. A part that is
+complete is left alone, an unfinished one is written again: a step that is repeated leaves no duplicates.
 Without a tracking URI nothing is tracked.
 """
 
@@ -22,8 +22,9 @@ from mlflow.entities import Metric, Run
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RoundsSoFar
-from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS
+from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.settings import load_settings
+from kafka_pareto.surrogates.scores import JudgedSurrogate
 from kafka_pareto.tracking.connection import (
     MODEL_TAG,
     champion_of,
@@ -34,37 +35,53 @@ from kafka_pareto.tracking.connection import (
     runs_tagged,
     version_of,
 )
-from kafka_pareto.tracking.learning import Learning, describe_learning
+from kafka_pareto.tracking.learning import describe_learning, stored_surrogates
 from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG
+from kafka_pareto.tracking.run_list import R2_KINDS, r2_metric, save_r2_view
 
 _CONTENT_TAG = "kafka_pareto.content_sha256"
 
 
-def log_learning(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoFar]) -> None:
-    """Records what was learned up to the last round, below the campaign's run.
+def log_training(campaign: Campaign, round_number: int) -> None:
+    """Records what was learned up to a round; may be repeated, and adds what an outage of MLflow has left out.
 
-    There is a run and a model version for each objective, a run for each case's search with the hypervolume after each
-    generation, and on the campaign's own run the measured hypervolume after each round.
+    Each round's R² per objective and case is a metric of the campaign's run, with the round as its step. Below it there
+    is a run, and in the registry a model version, for each objective of this round.
 
     Raises:
-        ArtifactError: If the round's surrogates or searches are missing or damaged.
+        ArtifactError: If a round's scores or this round's surrogates are missing or damaged.
         TrackingError: If MLflow cannot be reached or refuses.
     """
     with connected() as client:
         if client is None:
             return
         parent = campaign_run(client, campaign)
-        began_at_s = parent.info.start_time / 1000  # the same at each report, so that a second one adds no points
-        for learning in describe_learning(campaign, round_number):
-            _log_surrogate(client, campaign, parent, learning, round_number)
-            if (r2 := learning.judged.pooled_r2_held_out()) is not None:
-                name = f"r2_held_out_{learning.judged.surrogate.objective}"
-                client.log_metric(parent.info.run_id, name, r2, timestamp=parent.info.start_time, step=round_number)
+        for number in range(round_number + 1):
+            _log_r2(client, campaign, parent, number)
+        save_r2_view(client, parent, campaign.tune)
+        for judged in stored_surrogates(campaign, round_number):
+            _log_surrogate(client, campaign, parent, judged, round_number)
+
+
+def log_search(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoFar]) -> None:
+    """Records the last round's searches and what the rounds measured, and ends the campaign's run.
+
+    There is a run for each case's search with the hypervolume after each generation, and on the campaign's own run the
+    measured hypervolume after each round.
+
+    Raises:
+        ArtifactError: If the round's searches are missing or damaged.
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with connected() as client:
+        if client is None:
+            return
+        parent = campaign_run(client, campaign)
         for case in campaign.study.cases:
             _log_search(client, campaign, parent, case, round_number)
         for so_far in rounds:
             for step, volume in enumerate(so_far.measured_hypervolume):
-                log_values(client, parent, {f"measured_hypervolume_{so_far.case}": volume}, step, began_at_s)
+                log_values(client, parent, {f"measured_hypervolume_{so_far.case}": volume}, step, _began_at_s(parent))
         client.set_terminated(parent.info.run_id)
 
 
@@ -77,6 +94,21 @@ def log_report(campaign: Campaign, html: bytes) -> None:
     with connected() as client:
         if client is not None:
             client.log_text(campaign_run(client, campaign).info.run_id, html.decode(), "report.html")
+
+
+def _log_r2(client: MlflowClient, campaign: Campaign, parent: Run, round_number: int) -> None:
+    key = campaign.keys.surrogates("scores.parquet", round_number)
+    scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
+    found = {}
+    for row in scores.to_dict("records"):
+        case = None if pd.isna(row["case"]) else row["case"]
+        found |= {r2_metric(kind, row["objective"], case): row[kind] for kind in R2_KINDS}
+    log_values(client, parent, _finite(found), round_number, _began_at_s(parent))
+
+
+def _began_at_s(run: Run) -> float:
+    """Returns the time of every point of the campaign's run: the same again, a repeated point is none."""
+    return float(run.info.start_time) / 1000
 
 
 def _log_search(client: MlflowClient, campaign: Campaign, parent: Run, case: str, round_number: int) -> None:
@@ -96,15 +128,16 @@ def _log_search(client: MlflowClient, campaign: Campaign, parent: Run, case: str
 
 
 def _log_surrogate(
-    client: MlflowClient, campaign: Campaign, parent: Run, learning: Learning, round_number: int
+    client: MlflowClient, campaign: Campaign, parent: Run, judged: JudgedSurrogate, round_number: int
 ) -> None:
-    judged, keys = learning.judged, campaign.keys
+    keys = campaign.keys
     surrogate = judged.surrogate
     name = registered_model_name(keys, surrogate.objective)
     content = hashlib.sha256(surrogate.to_bytes() + judged.scores.to_csv().encode()).hexdigest()
     run_id = new_part(client, parent, f"train {surrogate.objective}", content)
     if run_id is None:
         return
+    learning = describe_learning(campaign.tune, judged)
     stale, champion = version_of(client, keys, surrogate.objective), champion_of(client, name)
     # A champion stays until a better model is found: only `judge_champions` may replace it.
     if stale is not None and (champion is None or stale.version != champion.version):

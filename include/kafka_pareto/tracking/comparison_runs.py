@@ -12,10 +12,9 @@ from mlflow.entities import Metric, Param, Run
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.comparison.records import Estimate, PartComparison
 from kafka_pareto.tracking.campaign_runs import campaign_run, new_part
-from kafka_pareto.tracking.connection import connected
+from kafka_pareto.tracking.connection import connected, log_metrics
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
-_MOST_IN_A_BATCH = 500
 
 
 def log_comparison(campaign: Campaign, parts: Sequence[PartComparison], html: bytes) -> None:
@@ -47,8 +46,7 @@ def _log_part(client: MlflowClient, parent: Run, part: PartComparison) -> None:
     about |= {f"reference {name}": str(value) for name, value in part.reference.items()}
     client.log_batch(run_id, params=[Param(name, value) for name, value in about.items()])
     metrics = [Metric(name, value, parent.info.start_time, 0) for name, value in _metrics(part)]
-    for begin in range(0, len(metrics), _MOST_IN_A_BATCH):
-        client.log_batch(run_id, metrics[begin : begin + _MOST_IN_A_BATCH])
+    log_metrics(client, run_id, metrics)
     client.set_terminated(run_id)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 
@@ -38,8 +38,7 @@ logger = logging.getLogger(__name__)
 CHAMPION = "champion"
 # The hash of the model in the store that a version stands for.
 MODEL_TAG = "kafka_pareto.model_sha256"
-# MLflow opens an experiment on its runs if this tag says so, and else on a page for agents.
-_OPENS_ON_RUNS = {"mlflow.experimentKind": "custom_model_development"}
+_MOST_METRICS_IN_A_BATCH = 500
 _LOGIN_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
@@ -85,12 +84,7 @@ def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:
 def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, str]) -> tuple[Run, bool]:
     """Returns the run with these tags in the study's experiment, and whether it was made just now."""
     experiment = client.get_experiment_by_name(experiment_name(keys))
-    experiment_id = (
-        experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys), tags=_OPENS_ON_RUNS)
-    )
-    if experiment and not _OPENS_ON_RUNS.keys() & experiment.tags.keys():  # made by an earlier release
-        for tag, value in _OPENS_ON_RUNS.items():
-            client.set_experiment_tag(experiment_id, tag, value)
+    experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys))
     found = runs_tagged(client, experiment_id, tags)
     return (found[0], False) if found else (client.create_run(experiment_id, tags=tags, run_name=name), True)
 
@@ -103,7 +97,13 @@ def runs_tagged(client: MlflowClient, experiment_id: str, tags: Mapping[str, str
 
 def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step: int, at_s: float) -> None:
     """Adds one point to each of these metrics; the same point again changes nothing."""
-    client.log_batch(run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
+    log_metrics(client, run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
+
+
+def log_metrics(client: MlflowClient, run_id: str, metrics: Sequence[Metric]) -> None:
+    """Adds points to a run, in as many requests as MLflow takes."""
+    for begin in range(0, len(metrics), _MOST_METRICS_IN_A_BATCH):
+        client.log_batch(run_id, metrics[begin : begin + _MOST_METRICS_IN_A_BATCH])
 
 
 def version_of(client: MlflowClient, keys: CampaignKeys, objective: ObjectiveName) -> ModelVersion | None:

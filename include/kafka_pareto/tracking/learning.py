@@ -1,4 +1,4 @@
-"""Describes the last round's surrogates for people: the figures and the learning curve of each."""
+"""Describes a round's surrogates for people: the figures and the learning curve of each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates import figures
 from kafka_pareto.surrogates.scores import JudgedSurrogate, learning_curve
 from kafka_pareto.surrogates.surrogate import SurrogateIndex, importance, load_surrogate, split_by_configuration
@@ -19,15 +20,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Learning:
-    """Holds a surrogate, how it came to be as good as it is, and PNGs of that by file name."""
+    """Holds how a surrogate came to be as good as it is, and PNGs of that by file name."""
 
-    judged: JudgedSurrogate
     curve: pd.DataFrame
     pictures: dict[str, bytes]
 
 
-def describe_learning(campaign: Campaign, round_number: int) -> list[Learning]:
-    """Reads the round's surrogates, draws them, and computes their learning curves.
+def stored_surrogates(campaign: Campaign, round_number: int) -> list[JudgedSurrogate]:
+    """Reads the round's surrogates with their trials and scores.
 
     Raises:
         ArtifactError: If trials, scores or a model are missing, damaged or of another schema version.
@@ -40,15 +40,22 @@ def describe_learning(campaign: Campaign, round_number: int) -> list[Learning]:
     for objective in index.models:
         key = keys.surrogates(f"{objective}.ubj", round_number)
         rows = trials[trials[objective].notna()]
-        judged = JudgedSurrogate(
-            surrogate=load_surrogate(campaign.store.get(key), key, objective, index),
-            rows=rows,
-            held_out=split_by_configuration(rows, study)[1],
-            scores=scores[scores["objective"] == objective],
+        found.append(
+            JudgedSurrogate(
+                surrogate=load_surrogate(campaign.store.get(key), key, objective, index),
+                rows=rows,
+                held_out=split_by_configuration(rows, study)[1],
+                scores=scores[scores["objective"] == objective],
+            )
         )
-        curve = learning_curve(study, index.encoding, rows, objective, np.random.default_rng(study.seed))
-        found.append(Learning(judged, curve, _pictures(judged, curve)))
     return found
+
+
+def describe_learning(study: Tune, judged: JudgedSurrogate) -> Learning:
+    """Computes a surrogate's learning curve, which takes seconds, and draws it and what it estimates."""
+    surrogate, generator = judged.surrogate, np.random.default_rng(study.seed)
+    curve = learning_curve(study, surrogate.encoding, judged.rows, surrogate.objective, generator)
+    return Learning(curve, _pictures(judged, curve))
 
 
 def _pictures(judged: JudgedSurrogate, curve: pd.DataFrame) -> dict[str, bytes]:

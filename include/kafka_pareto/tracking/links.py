@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -14,6 +14,9 @@ from kafka_pareto.settings import Settings
 
 CAMPAIGN_TAG = "kafka_pareto.campaign"
 PART_TAG = "kafka_pareto.part"
+R2_VIEW = "r2"
+# MLflow's page is one of two: that for agents, unless the address or the browser's own memory says otherwise.
+_OF_MODELS = "workflowType=machine_learning"
 _TIMEOUT_S = 5.0
 
 
@@ -43,6 +46,26 @@ def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
+    found = _found(settings, keys)
+    return f"{found.experiment_address}/runs/{found.run_id}?{_OF_MODELS}" if found else None
+
+
+def r2_address(settings: Settings, keys: CampaignKeys) -> str | None:
+    """Returns the address of the study's run list with the columns of R²; None as for the campaign's run.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    found = _found(settings, keys)
+    return f"{found.experiment_address}/runs?viewStateShareKey={R2_VIEW}&{_OF_MODELS}" if found else None
+
+
+class _Found(NamedTuple):
+    experiment_address: str
+    run_id: str
+
+
+def _found(settings: Settings, keys: CampaignKeys) -> _Found | None:
     if not settings.mlflow_tracking_uri:
         return None
     shown = without_credentials(settings.mlflow_tracking_uri).rstrip("/")
@@ -63,4 +86,4 @@ def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
         raise TrackingError(f"MLflow at {shown} cannot be asked ({type(error).__name__}); is it up?") from error
     runs = answer.get("runs", [])
     seen_at = settings.mlflow_public_uri.rstrip("/") or shown
-    return f"{seen_at}/#/experiments/{experiment_id}/runs/{runs[0]['info']['run_id']}" if runs else None
+    return _Found(f"{seen_at}/#/experiments/{experiment_id}", runs[0]["info"]["run_id"]) if runs else None

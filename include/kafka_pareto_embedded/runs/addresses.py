@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, TrackingError
+from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
-from kafka_pareto.tracking.links import run_address
 from kafka_pareto_embedded.stack.stack import Stack
 
 
@@ -43,9 +43,9 @@ def address_of(paths: Sequence[Path], name: str) -> str:
     return found[0].as_uri() if found else "none was made"
 
 
-def mlflow_address(stack: Stack, keys: CampaignKeys) -> str:
-    """Returns the address of the campaign's run in MLflow; the server's own page if MLflow does not answer."""
+def mlflow_address(stack: Stack, keys: CampaignKeys, find: Callable[[Settings, CampaignKeys], str | None]) -> str:
+    """Returns the address that `find` finds in MLflow; the server's own page if there is none, or no answer."""
     try:
-        return run_address(stack.settings(), keys) or stack.mlflow_url
+        return find(stack.settings(), keys) or stack.mlflow_url
     except TrackingError:
         return stack.mlflow_url

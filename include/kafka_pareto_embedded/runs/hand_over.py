@@ -14,6 +14,7 @@ from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
+from kafka_pareto.tracking import links
 from kafka_pareto_embedded.runs.addresses import address_of, data_docs, download, mlflow_address
 from kafka_pareto_embedded.stack.stack import Stack
 from kafka_pareto_embedded.terminal.short_cards import short_cards
@@ -49,7 +50,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
         "Report": address_of(report, "report.html"),
         "Cards": address_of(report, "cards.txt"),
         "Airflow": run_address,
-        "MLflow": mlflow_address(stack, keys),
+        "MLflow": mlflow_address(stack, keys, links.r2_address),
         **data_docs(store, keys, folder),
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
@@ -77,7 +78,7 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
         "Report": address_of(report, "report.html"),
         "Tables": (folder / "tables").as_uri(),
         "Airflow": run_address,
-        "MLflow": mlflow_address(stack, keys),
+        "MLflow": mlflow_address(stack, keys, links.run_address),
         **data_docs(store, keys, folder),
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,

@@ -18,7 +18,7 @@ from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
 from tests.small_quick import small_quick
 from tests.stack.contested_study import write_contested_study
-from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, embedded_stack
+from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished, embedded_stack
 from tests.stack.kills import Killer, Survived
 
 
@@ -66,6 +66,15 @@ def survived(stack: EmbeddedStack) -> Survived:
     assert running.returncode == 0, said + rest
     campaign = Campaign.open(open_store(stack.stack.settings()), keys.study, keys.campaign)
     return Survived(campaign, said + rest, killer, kills)
+
+
+@pytest.fixture(scope="session")
+def compared(stack: EmbeddedStack) -> Finished:
+    """`comparing` run to its end."""
+    code, said = stack.command("run", STUDY="comparing", timeout_s=300)
+    assert code == 0, said
+    [campaign_id] = CAMPAIGN_BEGINS.findall(said)
+    return Finished(Campaign.open(open_store(stack.stack.settings()), "comparing", campaign_id), said)
 
 
 def _write_paper_small(folder: Path) -> None:

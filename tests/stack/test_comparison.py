@@ -9,25 +9,14 @@ import sys
 
 import pytest
 
-from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
-from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished
+from tests.stack.embedded_stack import EmbeddedStack, Finished
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(400)]
 
 STUDY, PARTS = "comparing", ["acks", "linger_ms"]
 STEPS = {"design", "measure", "validate", "compare", "report"}
-
-
-@pytest.fixture(scope="module")
-def compared(stack: EmbeddedStack) -> Finished:
-    """`comparing` run to its end."""
-    code, said = stack.command("run", STUDY=STUDY, timeout_s=300)
-    assert code == 0, said
-    [campaign_id] = CAMPAIGN_BEGINS.findall(said)
-    return Finished(Campaign.open(open_store(stack.stack.settings()), STUDY, campaign_id), said)
 
 
 def test_it_ends_with_its_tables_as_text_three_sentences_and_the_addresses(

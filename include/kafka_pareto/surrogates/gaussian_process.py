@@ -25,8 +25,10 @@ from kafka_pareto.study.factors import CategoricalFactor, Column, Factor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 
-MOST_TRIALS = 600
+MOST_TRIALS = 450
 """The most that one process is fitted to: its time grows with their cube. Shipped studies have fewer."""
+TRIALS_OF_MANY = 200
+"""How many a process is fitted to where there are more than `MOST_TRIALS`."""
 _MINIMUM_TRIALS = 5
 _JITTER = 1e-8
 _SAMPLING_JITTER = 1e-6
@@ -111,13 +113,18 @@ def fit_posterior(
 
 
 def at_most(study: Tune, trials: pd.DataFrame, most: int = MOST_TRIALS) -> pd.DataFrame:
-    """Returns the trials; of more than `most`, so many, drawn by the study's seed."""
-    return trials if len(trials) <= most else trials.sample(most, random_state=study.seed).sort_index()
+    """Returns the trials; of more than `most`, `TRIALS_OF_MANY`, drawn by the study's seed."""
+    if len(trials) <= most:
+        return trials
+    return trials.sample(min(most, TRIALS_OF_MANY), random_state=study.seed).sort_index()
 
 
-def neighbouring_cases(study: Tune, trials: pd.DataFrame, most: int = MOST_TRIALS) -> list[list[str]]:
-    """Cuts the study's cases, in their order, into groups with at most so many trials each, or of one case."""
-    counts, groups, in_group = trials.case.value_counts(), list[list[str]](), 0
+def neighbouring_cases(study: Tune, trials: pd.DataFrame) -> list[list[str]]:
+    """Cuts the study's cases, in their order, into groups to fit a process to: one, unless the trials are too many."""
+    if len(trials) <= MOST_TRIALS:
+        return [study.cases]
+    most, counts = TRIALS_OF_MANY, trials.case.value_counts()
+    groups, in_group = list[list[str]](), 0
     for case in study.cases:
         own = int(counts.get(case, 0))
         if not groups or in_group + own > most:

@@ -1,9 +1,9 @@
 """Measures how every step and page grows with a campaign: `python -m benchmarks.growth`.
 
-A campaign of one record size is run through all steps on the tests' seeded fake of a cluster. Its artifacts are written
-again for more and more record sizes, and each step and page is asked of these copies. Counted are the CPU time of this
-process and the objects read from the store. The exponent is that of the last step from one number of record sizes to the
-next: at 1 a row grows as the campaign does.
+A campaign of one record size is run through all steps on the tests' seeded fake of a cluster. Its artifacts are
+written again for more and more record sizes, and each step and page is asked of these copies. Counted are the CPU
+time of this process and the objects read from the store. The exponent is that of the last step from one number of
+record sizes to the next: at 1 a row grows as the campaign does.
 
 Of mapped steps (measure, optimize, confirm) the rows are of one task, so their exponent should be near 0. All that a
 task would measure lies in the store, as after a restart.

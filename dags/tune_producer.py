@@ -154,7 +154,7 @@ def tune_dag(route: ClusterRoute) -> None:
             step="report",
             arguments=CAMPAIGN_ARGUMENTS,
             outlets=[RECOMMENDATION],
-            doc_md="Writes the decision cards, the producer.properties, the figures and the page, and logs them in MLflow.",
+            doc_md="Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow.",
             **RULES["report"],
         )
         approve = CardApproval(

@@ -99,7 +99,7 @@ def log_report(campaign: Campaign, html: bytes) -> None:
 def _log_r2(client: MlflowClient, campaign: Campaign, parent: Run, round_number: int) -> None:
     key = campaign.keys.surrogates("scores.parquet", round_number)
     scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
-    found = {}
+    found: dict[str, float] = {}
     for row in scores.to_dict("records"):
         case = None if pd.isna(row["case"]) else row["case"]
         found |= {r2_metric(kind, row["objective"], case): row[kind] for kind in R2_KINDS}

@@ -37,7 +37,8 @@ def test_a_cold_file_is_on_the_disk_alone_and_a_warm_one_in_memory(tmp_path: Pat
     page_cache.prepare(file, "cold")
     assert pages_held(file) * mmap.PAGESIZE < file.stat().st_size // 16
     page_cache.prepare(file, "warm")
-    assert pages_held(file) * mmap.PAGESIZE == file.stat().st_size
+    # Not every page: the kernel may take some back at once.
+    assert pages_held(file) * mmap.PAGESIZE > file.stat().st_size * 15 // 16
 
 
 @pytest.mark.skipif(not os.access(IN_MEMORY, os.W_OK), reason="no folder in memory here")

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page, Playwright, expect
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded.bootstrap.preflight import find_browser
 from kafka_pareto_embedded.stack.stack import TOOLS, Stack
 
 FETCHED = TOOLS / "browser"
+PATIENCE_MS = 60_000
+# Playwright gives an expectation five seconds; a machine that does other work is slower to draw.
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def browser_command(fetched: Path = FETCHED) -> tuple[str, dict[str, str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.storage.folder_store import FolderStore
@@ -17,15 +17,12 @@ from kafka_pareto_embedded.airflow_api import administrator as airflow_api
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.browser.chromium import launched, log_in
+from tests.browser.chromium import PATIENCE_MS, launched, log_in
 from tests.dags.airflow_server import running_airflow
 from tests.tasks.report_campaign import CAMPAIGN
 
 PICTURES = Path(__file__).parents[2] / ".state" / "pictures"
 SCREEN = {"width": 1280, "height": 800}
-PATIENCE_MS = 60_000  # a machine that does other work is slow to draw
-
-expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.links import r2_address, run_address
 from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from tests.browser.chromium import launched
+from tests.browser.chromium import PATIENCE_MS, launched
 from tests.mlflow_server import PASSWORDS, MlflowServer, mlflow_server
 from tests.recorded import recorded_repetitions
 from tests.trained_campaign import recorded_campaign, small_study
@@ -176,7 +176,7 @@ def test_the_run_list_that_our_link_opens_shows_r2_in_a_browser(client: MlflowCl
     login = HttpCredentials(username=ADMIN, password=PASSWORDS[ADMIN])
     with sync_playwright() as playwright, launched(playwright) as browser:
         page = browser.new_context(viewport={"width": 1900, "height": 800}, http_credentials=login).new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(address)
         for objective in PRODUCER.objective_names:
             name = f"r2_held_out_{objective}"

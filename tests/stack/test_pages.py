@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, sync_playwright
 
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
-from tests.browser.chromium import launched, log_in
+from tests.browser.chromium import PATIENCE_MS, launched, log_in
 from tests.browser.tour import Tour
 from tests.stack.embedded_stack import EmbeddedStack, Finished
 from tests.stack.kills import Survived
@@ -17,7 +17,6 @@ from tests.stack.kills import Survived
 pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
 
 DRAWN = "body[data-drawn]"
-PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,11 @@
 """Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
 
+With `KAFKA_PARETO_STORE_FOLDER` it is a campaign whose steps ran without a stack. One of some parts of a comparison
+gets a folder of its own by `--name`.
+
 Writes the frozen study, the cards (of a comparison its text, the machine and its ceilings), the report's tables and
-every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<study>/`, and what was seen second by
-second where somebody looked.
+every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<name>/`, and what was seen over time
+where somebody looked.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from benchmarks.on_cluster import DATA, clear_errors, stack_settings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import repetition_row
+from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.compare import Compare
 
@@ -28,11 +32,14 @@ _SIGNIFICANT_DIGITS = "%.6g"
 def main(
     study: Annotated[str, typer.Argument(help="the study's name")],
     campaign: Annotated[str, typer.Argument(help="the campaign's id")],
+    name: Annotated[str | None, typer.Option(help="the folder's name; the study's if there is none")] = None,
 ) -> None:
     """Copies the campaign from the store."""
     with clear_errors():
-        folder = DATA / "campaigns" / study
-        kept = keep(Campaign.open(open_store(stack_settings()), study, campaign), folder)
+        folder = DATA / "campaigns" / (name or study)
+        settings = load_settings()
+        store = open_store(settings if settings.store_folder else stack_settings())
+        kept = keep(Campaign.open(store, study, campaign), folder)
         print(f"{kept} repetitions: {folder}")
 
 

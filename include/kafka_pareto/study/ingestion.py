@@ -9,7 +9,7 @@ _BY_NAME = {each.name: each for each in INGESTION_QUANTITIES}
 
 INGESTION = Driver(
     name="ingestion",
-    identity=("kafka_version", "cluster_id", "file_hash"),
+    identity=("kafka_version", "cluster_id", "java_version", "file_hash"),
     counted=("brokers",),
     quantities=INGESTION_QUANTITIES,
     suite_file="ingestion.yaml",

@@ -14,6 +14,7 @@ from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.drivers.ingestion.rows_files import RowsFiles, rows_files
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionLoad
+from kafka_pareto.load.java_version import java_version
 from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
@@ -81,7 +82,8 @@ def open_ingestion_testbed(
         with rows_files(study, tool) as files:
             held = files.held_by(files.file_of(study.baseline_configuration(case)))
             found = fingerprint_of(system.description, study, topic)
-            found.system.update({"file_rows": held.rows, "file_hash": held.hash})
+            java = java_version(settings.java)
+            found.system.update({"java_version": java, "file_rows": held.rows, "file_hash": held.hash})
             keep_fingerprint(campaign, case, found)
             testbed = IngestionTestbed(
                 cluster=system.cluster,

@@ -25,7 +25,7 @@ STUDY: dict[str, Any] = {
     "testbed": {"brokers": 1, "heap_mib": 256},
     "workload": {"rows": ROWS, "topic_partitions": 2, "replication_factor": 1, "min_insync_replicas": 1},
     "tables": [{"factor": "path", "levels": PATHS}],
-    "protocol": {"repetitions": 3, "cool_down_s": 0},
+    "protocol": {"repetitions": 3, "cool_down_s": 0, "warmup_rows": 1_000},
     # On a busy machine a repetition that cannot be believed is no reason to stop.
     "validation": {"tolerated_rejected_fraction": 0.4},
 }
@@ -50,6 +50,9 @@ def test_every_path_sends_the_file_and_says_what_it_cost(tmp_path: Path) -> None
             assert (found["rows_acknowledged"], found["end_offset_growth"]) == (ROWS, ROWS)
             assert found["read_back"] == ("not_read" if each.configuration["path"] == "kafka_tool" else "equal")
             assert float(found["rows_s"] or 0) > 0
+            own = each.configuration["path"] not in OTHERS
+            assert (float(found["cold_rows_s"] or 0) > 0) == own
+            assert (each.timeline is not None) == own
 
 
 @pytest.mark.alone
@@ -63,7 +66,8 @@ def test_a_client_that_encodes_slowly_is_named_as_the_limit(tmp_path: Path) -> N
     steps = StepRunner(tmp_path, "")
     steps.environment["KAFKA_PARETO_JAVA"] = str(java)
     tables = [{"factor": "encoding", "levels": ["avro", "bytes"]}]
-    content = STUDY | {"tables": tables, "workload": STUDY["workload"] | {"rows": 6_000}}
+    without = {"workload": STUDY["workload"] | {"rows": 6_000}, "protocol": STUDY["protocol"] | {"warmup_rows": 0}}
+    content = STUDY | {"tables": tables} | without
     (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(content))
 
     steps.manifest("design", "tiny")

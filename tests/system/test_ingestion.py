@@ -56,7 +56,21 @@ def test_two_processes_send_a_range_each(bench: Bench) -> None:
     results = bench.tool.run([request, replace(request, process=1)])
 
     assert sum(result.output.rows_acknowledged for result in results) == ROWS
+    assert abs(results[0].output.began_at_s - results[1].output.began_at_s) < 0.25
     assert all(result.output.rows_acknowledged > ROWS // 3 for result in results)
+    require_equal(bench.held(file, topic), ROWS)
+
+
+@pytest.mark.parametrize("way", [{}, {"path": "batches", "is_resumable": True}], ids=["producer", "batches-resumable"])
+def test_rows_of_a_warm_up_are_in_a_topic_of_their_own(bench: Bench, way: dict[str, Any]) -> None:
+    file, topic, warmup_topic = bench.books(), bench.topic(), bench.topic()
+
+    output = bench.send(file, topic, warmup_file=bench.books(5_000), warmup_topic=warmup_topic, **way)
+
+    assert output.warmup is not None
+    assert (output.warmup.rows_acknowledged, output.rows_acknowledged) == (5_000, ROWS)
+    assert output.warmup.ended_at_s <= output.began_at_s
+    assert bench.cluster.end_offset(warmup_topic) == 5_000
     require_equal(bench.held(file, topic), ROWS)
 
 

@@ -26,7 +26,7 @@ Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
 class Timeline(BaseModel):
-    """Holds what was seen in each second of a repetition, from the first that was sent.
+    """Holds what was seen in each second of a repetition, or in each slice, from the first that was sent.
 
     Attributes:
         what: The process that was broken, or what was done; empty where nothing was.
@@ -35,6 +35,7 @@ class Timeline(BaseModel):
         done: How many orders or events came to their end in each second.
         latency_p95_ms: Of orders that came to their end in it; of events that were logged in it. None where none was.
         series: What else a driver saw, by quantity with its unit.
+        slice_s: How long a slice is.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,6 +46,7 @@ class Timeline(BaseModel):
     done: list[int]
     latency_p95_ms: list[float | None]
     series: dict[str, list[float | None]] = Field(default_factory=dict)
+    slice_s: float = 1.0
 
 
 class Repetition(Record):

@@ -23,7 +23,7 @@ _COLUMN_INCHES, _HEIGHT_INCHES = 3.1, 4.2
 
 def draw_timelines(part: PartComparison) -> Figure | None:
     """Draws a column for each level in which something was broken; None where nothing was."""
-    levels = [level for level in part.levels if level.timelines]
+    levels = [level for level in part.levels if level.timelines and level.timelines[0].done]
     if not levels:
         return None
     figure = Figure(figsize=(max(_COLUMN_INCHES * len(levels), 6.0), _HEIGHT_INCHES), layout="constrained")

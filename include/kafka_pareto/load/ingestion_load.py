@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
@@ -47,6 +48,8 @@ class IngestionRequest:
         producers: How many there are in each process; each sends a range of the file, and so does each process.
         is_resumable: True to keep in each key where its row begins, and to send only what the topic has not.
         most_mib_s: What is read in each second at most; 0 for no limit.
+        warmup_file: What each process sends first, to `warmup_topic`; None for no warm-up.
+        meeting: An empty folder where several processes wait for each other before they begin.
     """
 
     file: Path
@@ -64,6 +67,9 @@ class IngestionRequest:
     is_resumable: bool = False
     tolerated_fraction: float = 0.001
     most_mib_s: float = 0.0
+    warmup_file: Path | None = None
+    warmup_topic: str = ""
+    meeting: Path | None = None
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
@@ -90,6 +96,9 @@ class IngestionRequest:
         options += ["--process", str(self.process), "--tolerated-fraction", str(self.tolerated_fraction)]
         options += ["--most-row-bytes", str(self.most_row_bytes)]
         options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
+        options += ["--meeting", str(self.meeting)] if self.meeting else []
+        if self.warmup_file:
+            options += ["--warmup-file", str(self.warmup_file), "--warmup-topic", self.warmup_topic]
         return options
 
 
@@ -169,7 +178,7 @@ class IngestionLoad:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, requests: Sequence[IngestionRequest]) -> list[IngestionResult]:
-        """Executes the requests, all at the same time: one for each process.
+        """Executes the requests, all at the same time: one for each process; none begins before all are ready.
 
         Raises:
             LoadToolError: If a process does not start, ends with an error, runs out of time, or prints what does not
@@ -177,8 +186,11 @@ class IngestionLoad:
         """
         if len(requests) == 1:
             return [self.follow(requests[0])]
-        with ThreadPoolExecutor(len(requests)) as threads:
-            return list(threads.map(self.follow, requests))
+        with (
+            tempfile.TemporaryDirectory(prefix="kafka-pareto-meeting-") as meeting,
+            ThreadPoolExecutor(len(requests)) as threads,
+        ):
+            return list(threads.map(lambda each: self.follow(replace(each, meeting=Path(meeting))), requests))
 
     def follow(
         self,

@@ -29,6 +29,8 @@ class IngestionOutput(ToolOutput):
         is_file_at_fault: True if more of its lines are malformed than is tolerated: the failure says so.
         allocated_bytes: None where the threads that allocated had ended, and this Java counts living ones alone.
         partitions: The rows acknowledged of each.
+        rows_s_by_slice: How many were acknowledged per second, in each `slice_s` but the last, shorter one.
+        warmup: What the process sent before; None where it sent nothing.
     """
 
     failure: str | None
@@ -52,6 +54,9 @@ class IngestionOutput(ToolOutput):
     reading_cpu_s: Amount
     partitions: Annotated[list[Count], Field(min_length=1)]
     sinks: Annotated[list[Sink], Field(min_length=1)]
+    slice_s: Annotated[float, Field(gt=0)]
+    rows_s_by_slice: list[Amount]
+    warmup: IngestionOutput | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:

@@ -18,11 +18,13 @@ class IngestionFigures:
 
     Attributes:
         rows_s: Acknowledged rows in each second.
-        values_mib_s: Their values, as they were encoded.
+        cold_rows_s: The same of the warm-up, the first rows that a new process sends.
+        late_over_early: Rows/s in the second half of the time over those in the first: 1 of a rate that has settled.
+        values_mib_s: The values of the acknowledged rows, as they were encoded.
         wire_mib_s: What went over the connections, requests and headers included.
         reading_cpu_s: CPU time of the threads that read the file.
         client_cpu_s_per_million_rows: CPU time of the processes while they sent, compilation and collection included.
-        broker_cpu_s_per_million_rows: CPU time of the brokers, from the start of the processes to their end.
+        broker_cpu_s_per_million_rows: CPU time of the brokers while they sent.
         allocated_bytes_per_row: What the client's threads allocated on the heap; None of thread pools below Java 21.
         collection_s: Time that its garbage collections took.
         compilation_s: Time that its compilers took, beside the work or in its way.
@@ -33,6 +35,8 @@ class IngestionFigures:
 
     elapsed_s: Annotated[float, Shown("time for the file", maximised=False)]
     rows_s: Annotated[float, Shown("rows", maximised=True)]
+    cold_rows_s: Annotated[float | None, Shown("rows, cold", maximised=True)] = None
+    late_over_early: float | None = None
     values_mib_s: Annotated[float | None, Shown("values", maximised=True)] = None
     wire_mib_s: float | None = None
     jvm_start_s: Annotated[float | None, Shown("start of the JVM", maximised=False)] = None
@@ -61,7 +65,7 @@ class IngestionQuantities(Quantities):
         rows_read: By the tool, malformed ones among them.
         rows_acknowledged: By its count.
         rows_malformed: Lines that went to the topic of malformed rows.
-        end_offset_growth: Records by which the topic has grown.
+        end_offset_growth: Records by which the topic has grown, those of a warm-up in the same topic left out.
         rows_read_back: Records that the topic held afterwards, read one by one.
         read_back: Whether these were the file's rows, each as often as there, by two hashes of each; `not_read` where
             the tool sends rows of its own choice.

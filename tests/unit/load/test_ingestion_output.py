@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,9 @@ PRINTED: dict[str, Any] = {
             "throttle_max_ms": 0,
         }
     ],
+    "slice_s": 0.25,
+    "rows_s_by_slice": [30.0, 50.0],
+    "warmup": None,
 }
 
 
@@ -90,6 +94,47 @@ def test_several_processes_count_from_the_first_begin_to_the_last_end() -> None:
     assert sent.figures.elapsed_s == 5.0
     assert sent.figures.rows_s == 40
     assert sent.figures.requests == 8
+
+
+WARMUP = PRINTED | {
+    "began_at_s": 990.0,
+    "ended_at_s": 995.0,
+    "elapsed_s": 5.0,
+    "jvm_start_s": 0.2,
+    "cpu_s": 6.0,
+    "rows_s_by_slice": [5.0, 10.0, 20.0],
+}
+
+
+def test_rows_of_a_warm_up_are_a_quantity_of_their_own_and_in_no_other() -> None:
+    cold, warm = sent_by([result()]), sent_by([result(warmup=WARMUP, jvm_start_s=9.9)])
+
+    assert cold.figures is not None
+    assert warm.figures is not None
+    assert cold.figures.cold_rows_s is None
+    assert warm.figures.cold_rows_s == 20
+    assert replace(warm.figures, cold_rows_s=None, jvm_start_s=0.4) == cold.figures
+    assert warm.figures.jvm_start_s == 0.2
+    assert (warm.rows_acknowledged, warm.warmup_rows) == (100, 0)
+    assert warm.process_cpu_s == cold.process_cpu_s + 6.0
+
+
+def test_paces_by_slice_are_added_over_processes() -> None:
+    timeline = sent_by([result(warmup=WARMUP), result(rows_s_by_slice=[1.0], warmup=WARMUP)]).timeline
+
+    assert timeline is not None
+    assert timeline.slice_s == 0.25
+    assert timeline.series == {"cold_rows_s": [10.0, 20.0, 40.0], "rows_s": [31.0, 50.0]}
+
+
+@pytest.mark.parametrize(
+    ("paces", "found"), [([40.0, 60.0, 80.0, 100.0], 1.8), ([50.0, 7.0, 50.0], 1.0), ([50.0], None), ([], None)]
+)
+def test_a_rate_that_has_settled_is_the_same_in_both_halves(paces: list[float], found: float | None) -> None:
+    figures = sent_by([result(rows_s_by_slice=paces)]).figures
+
+    assert figures is not None
+    assert figures.late_over_early == found
 
 
 def test_the_failure_of_one_process_is_that_of_all() -> None:

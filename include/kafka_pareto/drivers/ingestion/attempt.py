@@ -26,7 +26,7 @@ from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.ingestion_quantities import IngestionQuantities
+from kafka_pareto.study.ingestion_quantities import IngestionFigures, IngestionQuantities
 from kafka_pareto.study.load_counters import LoadCounters
 
 _GROWTH_DEADLINE_S = 15.0
@@ -83,24 +83,31 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
         client_cpu_s=client_cpu_s,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        timeline=ended.sent.timeline if ended else None,
     )
 
 
 def send(
-    configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, rows: int
+    configuration: Configuration,
+    study: CompareIngestion,
+    testbed: IngestionTestbed,
+    file: Path,
+    rows: int,
+    warmup_rows: int,
 ) -> Sent:
-    """Sends a file of so many rows by the tool that a level names.
+    """Sends a file of so many rows by the tool that a level names, after so many rows of a warm-up.
 
     Raises:
         LoadToolError: If the tool does not start, ends with an error, or runs out of time.
     """
     match study.effective(configuration)["path"]:
         case "kafka_tool":
-            return send_by_kafkas_tool(testbed, study, configuration, file, rows)
+            return send_by_kafkas_tool(testbed, study, configuration, file, rows, warmup_rows)
         case "kcat":
             return send_by_kcat(testbed, study, configuration, file, rows)
         case _:
-            return sent_by(testbed.tool.run(requests_for(configuration, study, testbed.topic, file)))
+            warmup = testbed.files.warmup_file(warmup_rows)
+            return sent_by(testbed.tool.run(requests_for(configuration, study, testbed, file, warmup)))
 
 
 def _send_and_read_back(
@@ -109,26 +116,26 @@ def _send_and_read_back(
     watched = HostCounters(None, testbed.brokers, testbed.addresses)
     began_s = time.time()
     with watched:
-        sent = send(configuration, study, testbed, file, in_file.rows)
+        sent = send(configuration, study, testbed, file, in_file.rows, study.protocol.warmup_rows)
     window = None if sent.ended_at_s is None else LoadWindow(sent.began_at_s - began_s, sent.ended_at_s - began_s)
     growth = testbed.cluster.wait_for_end_offset_growth(
-        testbed.topic, 0, sent.rows_acknowledged, deadline_s=_GROWTH_DEADLINE_S
+        testbed.topic, 0, sent.rows_acknowledged + sent.warmup_rows, deadline_s=_GROWTH_DEADLINE_S
     )
     read_back = None
     if not sent.failure and sent.sends_the_files_rows:
         request = CheckRequest(study.protocol.timeout_s, topic=testbed.topic)
         read_back = testbed.tool.check(request).topic
-    return _Ended(sent, growth, read_back, watched.counters(window))
+    return _Ended(sent, growth - sent.warmup_rows, read_back, watched.counters(window))
 
 
 def requests_for(
-    configuration: Configuration, study: CompareIngestion, topic: str, file: Path
+    configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, warmup: Path | None
 ) -> list[IngestionRequest]:
     """Returns what the ingestion is asked: one request for each of its processes."""
     found = study.effective(configuration)
     request = IngestionRequest(
         file=file,
-        topic=topic,
+        topic=testbed.topic,
         properties=study.properties(configuration),
         timeout_s=study.protocol.timeout_s,
         delimiter=study.workload.delimiter,
@@ -140,6 +147,8 @@ def requests_for(
         processes=int(found["processes"]),
         is_resumable=found["resumable"] == "true",
         tolerated_fraction=study.workload.tolerated_malformed_fraction,
+        warmup_file=warmup,
+        warmup_topic=testbed.warmup_topic,
     )
     return [replace(request, process=number) for number in range(request.processes)]
 
@@ -167,8 +176,8 @@ def _quantities(
 ) -> IngestionQuantities:
     sent, counters = ended.sent, ended.counters
     figures = sent.figures
-    if figures is not None and counters.broker_cpu_s is not None:
-        cost_s = 1e6 * counters.broker_cpu_s / sent.rows_acknowledged
+    if figures is not None:
+        cost_s = _broker_cpu_s_per_million_rows(sent, figures, counters)
         figures = replace(figures, broker_cpu_s_per_million_rows=cost_s)
     threads = int(study.effective(configuration)["producers"]) * int(study.effective(configuration)["processes"])
     if figures is not None and figures.reading_cpu_s is not None:
@@ -195,6 +204,14 @@ def _quantities(
     )
     setting = LoadSetting(1, study.properties(configuration), None, threads)
     return replace(found, limited_by=verdict_on(found.values(), setting).code)
+
+
+def _broker_cpu_s_per_million_rows(sent: Sent, figures: IngestionFigures, counters: LoadCounters) -> float | None:
+    """Returns the brokers' CPU time for the file alone; for all that was sent by a tool that does not say when."""
+    if sent.ended_at_s is None:
+        rows = sent.rows_acknowledged + sent.warmup_rows
+        return None if counters.broker_cpu_s is None else 1e6 * counters.broker_cpu_s / rows
+    return None if counters.broker_cpu_cores is None else 1e6 * counters.broker_cpu_cores / figures.rows_s
 
 
 def _read_back(read_back: RowsFound | None, in_file: RowsFound) -> Literal["equal", "different", "not_read"]:

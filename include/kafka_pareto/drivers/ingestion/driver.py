@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, rows_of
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, rows_of, sent_rows_of
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
 from kafka_pareto.drivers.systems import open_system
@@ -42,15 +42,16 @@ class IngestionDriver:
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, making the files included."""
         found = ingestion_study(study)
-        rows = {case: _mean_rows(found, case) for case in repetitions}
-        sent = sum(times * rows[case] for case, times in repetitions.items())
+        read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
+        sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
         count = sum(repetitions.values())
         most = max((_most_rows(found, case) for case in repetitions), default=0)
         starts_s = _BROKERS_START_S * len(repetitions) * bool(found.own_brokers)
         return Plan(
             repetitions=count,
             duration_s=count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
-            + sent * (1 / _ROWS_S + 1 / _READ_BACK_ROWS_S)
+            + sent / _ROWS_S
+            + read_back / _READ_BACK_ROWS_S
             + starts_s,
             sent_gib=sent * BYTES_PER_BOOK / _GIB,
             peak_disk_gib=2 * most * BYTES_PER_BOOK * (1 + found.workload.replication_factor) / _GIB,
@@ -105,13 +106,15 @@ def _fault_for_kcat(study: CompareIngestion, settings: Settings) -> str:
     return f"kcat would send the {others:,} blank and malformed lines of {file}" if others else ""
 
 
-def _mean_rows(study: CompareIngestion, case: str) -> float:
+def _mean_rows(
+    study: CompareIngestion, case: str, rows_of_level: Callable[[CompareIngestion, Configuration], int]
+) -> float:
     levels = study.levels_of(case)
-    return sum(rows_of(study, level) for level in levels) / len(levels)
+    return sum(rows_of_level(study, level) for level in levels) / len(levels)
 
 
 def _most_rows(study: CompareIngestion, case: str) -> int:
-    return max(rows_of(study, level) for level in study.levels_of(case))
+    return max(sent_rows_of(study, level) for level in study.levels_of(case))
 
 
 def _largest_heap_mib(study: CompareIngestion) -> int:

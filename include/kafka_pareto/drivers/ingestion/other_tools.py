@@ -39,11 +39,17 @@ class _WholeFileRequest(LoadRequest):
 
 
 def send_by_kafkas_tool(
-    testbed: IngestionTestbed, study: CompareIngestion, configuration: Configuration, file: Path, rows: int
+    testbed: IngestionTestbed,
+    study: CompareIngestion,
+    configuration: Configuration,
+    file: Path,
+    rows: int,
+    warmup_rows: int,
 ) -> Sent:
     """Sends as many records as the file has rows, each a line of the file that the tool draws by chance.
 
-    It reads the file before it begins, and counts from its first `send()` to its last acknowledgement.
+    It reads the file before it begins, and counts from its first `send()` after the warm-up to its last
+    acknowledgement. The records of the warm-up go to the same topic.
 
     Raises:
         LoadToolError: If the tool does not start, ends with an error, or runs out of time.
@@ -51,7 +57,8 @@ def send_by_kafkas_tool(
     result = testbed.kafkas_tool.run(
         _WholeFileRequest(
             topic=testbed.topic,
-            records=rows,
+            records=rows + warmup_rows,
+            warmup_records=warmup_rows,
             record_size_bytes=1,
             properties=study.properties(configuration),
             timeout_s=study.protocol.timeout_s,
@@ -62,7 +69,7 @@ def send_by_kafkas_tool(
     if result.figures is not None and result.records_sent:
         pace = result.figures.throughput_records_s
         figures = IngestionFigures(
-            elapsed_s=result.records_sent / pace,
+            elapsed_s=rows / pace,
             rows_s=pace,
             batch_bytes=result.client.batch_size_avg_bytes,
             compression_ratio=result.client.compression_rate_avg,
@@ -71,8 +78,11 @@ def send_by_kafkas_tool(
             retries=result.client.record_retries,
             produce_throttle_max_ms=result.client.produce_throttle_max_ms,
         )
-    failure = "" if result.records_sent == rows else f"{result.records_sent} of {rows} rows were sent: {result.errors}"
-    return Sent(rows, result.records_sent, 0, failure, figures, result.client_cpu_s, sends_the_files_rows=False)
+    sent = result.records_sent - warmup_rows
+    failure = "" if sent == rows else f"{sent} of {rows} rows were sent: {result.errors}"
+    return Sent(
+        *(rows, sent, 0, failure, figures, result.client_cpu_s), sends_the_files_rows=False, warmup_rows=warmup_rows
+    )
 
 
 def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:

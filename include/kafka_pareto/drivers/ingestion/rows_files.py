@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -48,14 +49,14 @@ class RowsFiles:
             return Path(self._study.workload.file)
         return self.books(self._study.rows(configuration))
 
-    def books(self, rows: int) -> Path:
+    def books(self, rows: int, name: str = "books") -> Path:
         """Returns a file of made-up books; a smaller one holds the first rows of a larger one.
 
         Raises:
             PlanError: If the disk has no room for it.
             LoadToolError: If it cannot be written.
         """
-        file = self._folder / f"books_{rows}.csv"
+        file = self._folder / f"{name}_{rows}.csv"
         if not file.exists():
             needed, free = rows * BYTES_PER_BOOK, shutil.disk_usage(self._folder).free
             if free < needed:
@@ -65,6 +66,25 @@ class RowsFiles:
                 )
             log.info("writing %s with %d rows", file, rows)
             self._tool.make_books(BooksRequest(file, rows, self._study.seed, _TIMEOUT_S))
+        return file
+
+    def warmup_file(self, rows: int) -> Path | None:
+        """Returns a file of so many rows that each process sends before its time begins; None of no rows.
+
+        It is a file of its own, so that the one that is measured can stay out of the page cache. Of a file of the
+        user's it holds the lines, again and again where they are too few.
+
+        Raises:
+            PlanError: If the disk has no room for it.
+            LoadToolError: If it cannot be written.
+        """
+        if not rows:
+            return None
+        if self._study.workload.file is None:
+            return self.books(rows, "warmup")
+        file = self._folder / f"warmup_{rows}.csv"
+        if not file.exists():
+            _copy_rows(Path(self._study.workload.file), file, rows)
         return file
 
     def held_by_level(self, configuration: Configuration) -> RowsFound:
@@ -107,6 +127,23 @@ def rows_of(study: CompareIngestion, level: Configuration) -> int:
     if file is None:
         return study.rows(level)
     return Path(file).stat().st_size // BYTES_PER_BOOK if Path(file).is_file() else 0
+
+
+def sent_rows_of(study: CompareIngestion, level: Configuration) -> int:
+    """Returns how many rows a repetition of a level sends, the warm-up of each process included."""
+    return rows_of(study, level) + study.protocol.warmup_rows * int(study.effective(level)["processes"])
+
+
+def _copy_rows(source: Path, target: Path, rows: int) -> None:
+    """Writes the header and so many lines of a file, from its first one again after the last."""
+    with source.open("rb") as lines, target.open("wb") as written:
+        written.write(lines.readline())
+        begin, left = lines.tell(), rows
+        while left:
+            lines.seek(begin)
+            for line in islice(lines, left):
+                written.write(line if line.endswith(b"\n") else line + b"\n")
+                left -= 1
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, send
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, rows_of
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, sent_rows_of
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.drivers.warming import pace_when_warm
 from kafka_pareto.kafka.cluster import TopicHealth
@@ -42,7 +42,7 @@ class IngestionRunner:
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Waits for a cluster that is healthy and has room for one of these repetitions."""
-        rows = max(rows_of(self._study, each.candidate.configuration) for each in planned)
+        rows = max(sent_rows_of(self._study, each.candidate.configuration) for each in planned)
         self._guard.wait_until_healthy(rows * BYTES_PER_BOOK)
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
@@ -69,7 +69,7 @@ class IngestionRunner:
 
         def load(_best: float) -> float:
             testbed.new_topic(study.partitions(reference))
-            figures = send(reference, study, testbed, file, rows).figures
+            figures = send(reference, study, testbed, file, rows, warmup_rows=0).figures
             return figures.rows_s if figures else 0.0
 
         log.info("the new brokers are warm: %.0f rows/s", pace_when_warm(load, _MOST_WARMING_LOADS))
@@ -98,5 +98,5 @@ class IngestionRunner:
         """Leaves the topic as it is, for the same reason."""
 
     def clean_up(self) -> None:
-        """Deletes both topics."""
+        """Deletes the topics."""
         self._testbed.delete_topics()

@@ -28,7 +28,6 @@ class IngestionTestbed:
 
     Attributes:
         topic: Made anew for each repetition.
-        malformed_topic: Receives what is no row.
         brokers: The study's own, if it has any.
     """
 
@@ -44,24 +43,31 @@ class IngestionTestbed:
     brokers: Brokers | None = None
 
     @property
-    def malformed_topic(self) -> str:
-        """Returns the topic of lines that are no rows."""
-        return f"{self.topic}.malformed"
+    def warmup_topic(self) -> str:
+        """Returns the topic of the rows that a process sends before its time begins."""
+        return f"{self.topic}.warmup"
 
     def new_topic(self, partitions: int) -> None:
-        """Makes the topic anew, without a record, and the one of malformed rows where it is not there.
+        """Makes the topic and the warm-up's anew, without a record, and those of malformed rows if they are missing.
 
         Raises:
             ClusterError: If the cluster does not answer, or does not make it.
         """
-        self.cluster.delete_topic(self.topic)
-        self.cluster.create_topic(self.topic, partitions, self.replication_factor, self.configs)
-        self.cluster.create_topic(self.malformed_topic, 1, self.replication_factor, self.configs)
+        for topic in (self.topic, self.warmup_topic):
+            self.cluster.delete_topic(topic)
+            self.cluster.create_topic(topic, partitions, self.replication_factor, self.configs)
+            self.cluster.create_topic(_malformed(topic), 1, self.replication_factor, self.configs)
 
     def delete_topics(self) -> None:
-        """Deletes both topics."""
-        self.cluster.delete_topic(self.topic)
-        self.cluster.delete_topic(self.malformed_topic)
+        """Deletes all of these topics."""
+        for topic in (self.topic, self.warmup_topic):
+            self.cluster.delete_topic(topic)
+            self.cluster.delete_topic(_malformed(topic))
+
+
+def _malformed(topic: str) -> str:
+    """Returns the topic that receives what is no row of the first's."""
+    return f"{topic}.malformed"
 
 
 @contextmanager

@@ -31,19 +31,23 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * <p>Rows that are none go to a topic of their own. A {@code --resumable} ingestion goes on where an earlier one of the
  * same file stopped: its records' keys hold where their rows begin in the file. The last line on stdout is one JSON
  * object; with {@code --progress} a line each second says how far it is.
+ *
+ * <p>With {@code --warmup-file} the rows of another file are sent first, in the same way to a topic of their own, so that
+ * the code is compiled when the time of {@code --file} begins. Its result stands in {@code warmup}.
  */
 public final class Ingestion {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PROGRESS_MS = 1_000;
     private static final int ENDING_S = 10;
+    private static final double NS_PER_S = 1e9;
+    private static final int MEETING_POLL_MS = 1;
+    private static final long MEETING_TIMEOUT_NS = 300_000_000_000L;
 
     private final Namespace options;
     private final Properties properties = new Properties();
-    private final String topic;
 
     private Ingestion(Namespace options) throws IOException {
         this.options = options;
-        topic = options.getString("topic");
         try (Reader file = Files.newBufferedReader(Path.of(options.getString("command_config")))) {
             properties.load(file);
         }
@@ -73,21 +77,38 @@ public final class Ingestion {
 
     private ObjectNode run() throws Exception {
         IngestionOptions.requireFitting(options, new ProducerConfig(properties));
-        int mostRowBytes = options.getInt("most_row_bytes");
+        CsvFile file = opened("file");
+        ObjectNode warmup = null;
+        if (options.getString("warmup_file") != null) {
+            warmup = send(opened("warmup_file"), options.getString("warmup_topic"), true);
+            if (!warmup.get("failure").isNull()) {
+                throw new IOException("the warm-up failed: " + warmup.get("failure").asText());
+            }
+        }
+        ObjectNode result = send(file, options.getString("topic"), false);
+        result.set("warmup", warmup);
+        return result;
+    }
+
+    private CsvFile opened(String option) throws IOException, Refused {
         byte delimiter = (byte) options.getString("delimiter").charAt(0);
-        CsvFile file = CsvFile.open(
-                Path.of(options.getString("file")), delimiter, options.getString("encoding"), mostRowBytes);
+        return CsvFile.open(
+                Path.of(options.getString(option)), delimiter, options.getString("encoding"),
+                options.getInt("most_row_bytes"));
+    }
+
+    private ObjectNode send(CsvFile file, String topic, boolean isWarmup) throws Exception {
         boolean resumable = options.getBoolean("resumable");
         Partitioning partitioning = resumable ? new Partitioning(lastKeys(topic)) : null;
         String malformedTopic = topic + ".malformed";
         long lastMalformed = resumable ? Arrays.stream(lastKeys(malformedTopic)).max().orElse(-1) : -1;
+        double tolerated = isWarmup ? Double.POSITIVE_INFINITY : options.getDouble("tolerated_fraction");
         try (MalformedRows malformed = new MalformedRows(
-                malformedTopic, properties, options.getDouble("tolerated_fraction"), resumable, lastMalformed,
-                mostRowBytes)) {
+                malformedTopic, properties, tolerated, resumable, lastMalformed, file.mostRowBytes())) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
                     Senders.of(options.getString("senders")), partitioning, malformed, new ReadCounts());
-            return run(job, rangesOf(file, partitioning));
+            return run(job, topic, rangesOf(file, partitioning, isWarmup), isWarmup);
         }
     }
 
@@ -102,26 +123,31 @@ public final class Ingestion {
         return Resumption.lastKeys(client, ofTopic);
     }
 
-    /** Returns what each producer is to send: its share of this process's share of the rows. */
-    private List<FileRange> rangesOf(CsvFile file, Partitioning partitioning) throws IOException {
+    /** Returns what each producer is to send: its share of this process's share of the rows; each warms up with all. */
+    private List<FileRange> rangesOf(CsvFile file, Partitioning partitioning, boolean isWarmup) throws IOException {
         FileRange rows = file.rows();
         if (partitioning != null) {
             rows = rows.startingAt(partitioning.allBefore(rows.from()));
         }
-        FileRange share = rows.split(options.getInt("processes")).get(options.getInt("process"));
+        FileRange share = isWarmup ? rows : rows.split(options.getInt("processes")).get(options.getInt("process"));
         return share.split(options.getInt("producers"));
     }
 
-    private ObjectNode run(Job job, List<FileRange> ranges) throws Exception {
+    private ObjectNode run(Job job, String topic, List<FileRange> ranges, boolean isWarmup) throws Exception {
         List<Instance> instances = new ArrayList<>();
         ByteLimit limit = new ByteLimit(options.getDouble("max_mib_s"));
-        ExecutorService threads = Executors.newFixedThreadPool(ranges.size() + 1);
+        PaceBySlice pace = new PaceBySlice(() -> acknowledgedRows(instances));
+        ExecutorService threads = Executors.newFixedThreadPool(ranges.size() + 2);
         try {
             for (FileRange each : ranges) {
-                instances.add(new Instance(job, each, newSink(), limit));
+                instances.add(new Instance(job, each, newSink(topic), limit));
+            }
+            if (!isWarmup) {
+                awaitOthers();
             }
             JvmUse before = JvmUse.now();
-            if (options.getBoolean("progress")) {
+            threads.execute(pace);
+            if (options.getBoolean("progress") && !isWarmup) {
                 threads.execute(() -> showProgress(job.counts(), instances, ranges, before));
             }
             List<Future<?>> running = new ArrayList<>();
@@ -135,7 +161,10 @@ public final class Ingestion {
                 each.get();
             }
             job.malformed().flush();
-            return result(job, instances, before, JvmUse.now());
+            ObjectNode result = result(job, instances, before, JvmUse.now());
+            result.put("slice_s", PaceBySlice.SLICE_NS / NS_PER_S);
+            pace.soFar().forEach(result.putArray("rows_s_by_slice")::add);
+            return result;
         } catch (ExecutionException error) {
             throw error.getCause() instanceof Exception cause ? cause : error;
         } finally {
@@ -145,11 +174,31 @@ public final class Ingestion {
         }
     }
 
-    private RowSink newSink() throws IOException {
+    /** Waits until all processes of this ingestion are ready: each leaves a file in the folder where they meet. */
+    private void awaitOthers() throws IOException, InterruptedException {
+        String meeting = options.getString("meeting");
+        if (meeting == null) {
+            return;
+        }
+        Files.createFile(Path.of(meeting, String.valueOf(options.getInt("process"))));
+        long beganNs = System.nanoTime();
+        while (Path.of(meeting).toFile().list().length < options.getInt("processes")) {
+            if (System.nanoTime() - beganNs > MEETING_TIMEOUT_NS) {
+                throw new IOException("the other processes of this ingestion were not ready within five minutes");
+            }
+            Thread.sleep(MEETING_POLL_MS);
+        }
+    }
+
+    private RowSink newSink(String topic) throws IOException {
         if (options.getString("path").equals("batches")) {
             return new BatchSink(properties, topic);
         }
         return new ProducerSink(properties, topic);
+    }
+
+    private static long acknowledgedRows(List<Instance> instances) {
+        return instances.stream().mapToLong(each -> each.sink().acknowledgedRows()).sum();
     }
 
     private static void showProgress(
@@ -159,11 +208,11 @@ public final class Ingestion {
             while (true) {
                 Thread.sleep(PROGRESS_MS);
                 ObjectNode progress = JSON.createObjectNode()
-                        .put("rows_acknowledged", instances.stream().mapToLong(each -> each.sink().acknowledgedRows()).sum())
+                        .put("rows_acknowledged", acknowledgedRows(instances))
                         .put("rows_skipped", counts.skippedRows().sum())
                         .put("bytes_read", counts.bytes().sum())
                         .put("bytes", bytes)
-                        .put("elapsed_s", (System.nanoTime() - began.atNs()) / 1e9);
+                        .put("elapsed_s", (System.nanoTime() - began.atNs()) / NS_PER_S);
                 System.out.println(progress);
             }
         } catch (InterruptedException ended) {
@@ -201,7 +250,7 @@ public final class Ingestion {
         if (job.senders().endThreads() && !JvmUse.countsEndedThreads()) {
             result.putNull("allocated_bytes");
         }
-        result.put("reading_cpu_s", instances.stream().mapToLong(Instance::readingCpuNs).sum() / 1e9);
+        result.put("reading_cpu_s", instances.stream().mapToLong(Instance::readingCpuNs).sum() / NS_PER_S);
         Arrays.stream(acknowledged).forEach(result.putArray("partitions")::add);
         instances.forEach(each -> each.sink().describe(result.withArray("sinks").addObject()));
         return result;

@@ -31,6 +31,10 @@ final class IngestionOptions {
         parser.addArgument("--processes").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
                 .help("number of processes, each of which sends a range of the file");
         parser.addArgument("--process").type(Integer.class).setDefault(0).help("which of them this is, from 0 on");
+        parser.addArgument("--meeting")
+                .help("an empty folder where several processes wait for each other before they begin");
+        parser.addArgument("--warmup-file").help("a CSV file that each process sends before it begins");
+        parser.addArgument("--warmup-topic").help("where its rows go; needed with --warmup-file");
         parser.addArgument("--resumable").action(Arguments.storeTrue())
                 .help("keep in each key where its row begins, and send only what the topic has not");
         parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(MOST_ROW_BYTES)
@@ -57,6 +61,9 @@ final class IngestionOptions {
         boolean isSequential = Senders.of(options.getString("senders")).isSequential();
         if (options.getString("path").equals("batches") && !isSequential) {
             throw new Refused("--path batches: needs --senders sequential, since one thread builds the batches");
+        }
+        if (options.getString("warmup_file") != null && options.getString("warmup_topic") == null) {
+            throw new Refused("--warmup-file: needs --warmup-topic, so that its rows are not among those of --topic");
         }
         if (!options.getBoolean("resumable")) {
             return;

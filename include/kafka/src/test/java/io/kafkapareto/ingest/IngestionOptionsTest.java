@@ -32,6 +32,7 @@ class IngestionOptionsTest {
         "--resumable --processes 2, all, one process",
         "--resumable, 1, needs acks=all",
         "--resumable --path batches, 0, needs acks=all",
+        "--warmup-file w, all, needs --warmup-topic",
         "--senders fork_join, all, must be sequential",
         "--senders sequential_3, all, must be sequential",
         "--senders threads_2, all, must be sequential",

@@ -1,0 +1,52 @@
+package io.kafkapareto.ingest;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/** Measures how many rows are acknowledged per second, slice by slice; the last, shorter slice is left out. */
+final class PaceBySlice implements Runnable {
+    static final long SLICE_NS = 250_000_000L;
+
+    private final LongSupplier acknowledgedRows;
+    private final List<Double> rowsPerSecond = new ArrayList<>();
+
+    PaceBySlice(LongSupplier acknowledgedRows) {
+        this.acknowledgedRows = acknowledgedRows;
+    }
+
+    /** Measures until the thread is interrupted. A pace is of the time that really passed: a busy machine wakes late. */
+    @Override
+    public void run() {
+        long lastNs = System.nanoTime();
+        long lastRows = acknowledgedRows.getAsLong();
+        long dueNs = lastNs + SLICE_NS;
+        try {
+            while (true) {
+                TimeUnit.NANOSECONDS.sleep(dueNs - System.nanoTime());
+                long nowNs = System.nanoTime();
+                if (nowNs < dueNs) {
+                    continue;
+                }
+                long rows = acknowledgedRows.getAsLong();
+                for (; dueNs <= nowNs; dueNs += SLICE_NS) {
+                    add((rows - lastRows) * 1e9 / (nowNs - lastNs));
+                }
+                lastNs = nowNs;
+                lastRows = rows;
+            }
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized void add(double pace) {
+        rowsPerSecond.add(pace);
+    }
+
+    /** Returns the pace in each slice that is over. */
+    synchronized List<Double> soFar() {
+        return List.copyOf(rowsPerSecond);
+    }
+}

@@ -1,0 +1,49 @@
+package io.kafkapareto.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A pace is what was acknowledged since the last look, over the time that has passed since. */
+@Timeout(60)
+class PaceBySliceTest {
+    private static final long ROWS_BETWEEN_LOOKS = 1_000;
+    private static final int LOOKS = 3;
+
+    private final AtomicInteger looks = new AtomicInteger();
+
+    /** Ends the measuring thread, which is this one, at the last look. */
+    private long rowsAtThisLook() {
+        if (looks.get() == LOOKS) {
+            Thread.currentThread().interrupt();
+        }
+        return looks.getAndIncrement() * ROWS_BETWEEN_LOOKS;
+    }
+
+    @AfterEach
+    void forgetInterrupt() {
+        Thread.interrupted();
+    }
+
+    @Test
+    void everySliceHasThePaceOfItsOwnRows() {
+        PaceBySlice pace = new PaceBySlice(this::rowsAtThisLook);
+        long beganNs = System.nanoTime();
+
+        pace.run();
+
+        double tookS = (System.nanoTime() - beganNs) / 1e9;
+        double sliceS = PaceBySlice.SLICE_NS / 1e9;
+        List<Double> found = pace.soFar();
+        assertEquals(tookS / sliceS, found.size(), 1, "a thread that wakes late fills the slices that it slept through");
+        assertTrue(found.stream().allMatch(each -> each > 0), found.toString());
+        double first = found.get(0);
+        assertTrue(first <= ROWS_BETWEEN_LOOKS / sliceS, first + ": the first look comes after a whole slice");
+        assertTrue(first >= ROWS_BETWEEN_LOOKS / tookS, first + ": and not after all of the time");
+    }
+}

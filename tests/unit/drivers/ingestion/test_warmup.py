@@ -1,0 +1,68 @@
+"""A warm-up sends rows of its own kind, counted in the plan and in nothing that is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.drivers.ingestion.driver import IngestionDriver
+from kafka_pareto.drivers.ingestion.rows_files import RowsFiles
+from kafka_pareto.load.ingestion_load import IngestionLoad
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.compare_ingestion import CompareIngestion
+
+pytestmark = pytest.mark.fast
+
+
+def study(warmup_rows: int, **workload: Any) -> CompareIngestion:
+    return CompareIngestion.model_validate(
+        {
+            "schema_version": 1,
+            "kind": "compare",
+            "driver": "ingestion",
+            "name": "tiny",
+            "description": "One table.",
+            "testbed": {"brokers": 1},
+            "tables": [{"factor": "processes", "levels": [1, 2]}],
+            "workload": {"replication_factor": 1, "min_insync_replicas": 1, **workload},
+            "protocol": {"repetitions": 3, "warmup_rows": warmup_rows},
+        }
+    )
+
+
+def files(folder: Path, of: CompareIngestion) -> RowsFiles:
+    return RowsFiles(of, IngestionLoad("", None, Settings()), folder)
+
+
+def test_the_plan_counts_the_warm_up_of_each_process() -> None:
+    cold, warm = (
+        IngestionDriver().cost_of(study(rows, rows=1_000_000), {"processes": 6}, sized=False) for rows in (0, 1_000_000)
+    )
+
+    assert warm.sent_gib == pytest.approx(2.5 * cold.sent_gib)  # one process of two levels, two of the other
+    assert warm.peak_disk_gib == pytest.approx(3 * cold.peak_disk_gib)
+    assert cold.duration_s < warm.duration_s < 2.5 * cold.duration_s  # the warm-up's rows are not read back
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"), [(2, b"1,a\n2,b\n"), (3, b"1,a\n2,b\n3,c\n"), (5, b"1,a\n2,b\n3,c\n1,a\n2,b\n")]
+)
+def test_a_file_of_the_users_warms_up_with_its_own_lines_as_often_as_it_takes(
+    tmp_path: Path, rows: int, lines: bytes
+) -> None:
+    file = tmp_path / "own.csv"
+    file.write_bytes(b"id,name\n1,a\n2,b\n3,c")
+
+    warmup = files(tmp_path, study(rows, file=str(file))).warmup_file(rows)
+
+    assert warmup is not None
+    assert warmup != file
+    assert warmup.read_bytes() == b"id,name\n" + lines
+
+
+def test_a_study_without_a_warm_up_has_no_file_for_it(tmp_path: Path) -> None:
+    assert files(tmp_path, study(0)).warmup_file(0) is None
+    assert "cold_rows_s" not in study(0).compared
+    assert "cold_rows_s" in study(1).compared

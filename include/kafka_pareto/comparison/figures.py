@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison import flow_figure, stage_figure, timeline_figure
+from kafka_pareto.comparison import flow_figure, settling_figure, stage_figure, timeline_figure
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
@@ -31,6 +31,7 @@ from kafka_pareto.comparison.chart_data import (
 from kafka_pareto.comparison.flow_figure import draw_flow, draw_latencies
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.settling_figure import draw_settling
 from kafka_pareto.comparison.stage_figure import draw_stages
 from kafka_pareto.comparison.timeline_figure import draw_timelines
 from kafka_pareto.comparison.words import (
@@ -83,14 +84,14 @@ def part_figures(
             found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
         if any(each.speedup for each in part.scaling):
             found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
-        if stacked := draw_stages(part, stages):
-            found[f"{part.part}_stages.png"] = (stage_figure.CAPTION, stacked)
-        if latencies := draw_latencies(part, stages):
-            found[f"{part.part}_latencies.png"] = (flow_figure.LATENCIES_CAPTION, latencies)
-        if flow := draw_flow(part, stages):
-            found[f"{part.part}_flow.png"] = (flow_figure.FLOW_CAPTION, flow)
-        if not stages and (timelines := draw_timelines(part)):
-            found[f"{part.part}_timelines.png"] = (timeline_figure.CAPTION, timelines)
+        over_time: dict[str, tuple[str, Figure | None]] = {
+            "stages": (stage_figure.CAPTION, draw_stages(part, stages)),
+            "latencies": (flow_figure.LATENCIES_CAPTION, draw_latencies(part, stages)),
+            "flow": (flow_figure.FLOW_CAPTION, draw_flow(part, stages)),
+            "timelines": (timeline_figure.CAPTION, None if stages else draw_timelines(part)),
+            "settling": (settling_figure.CAPTION, draw_settling(part)),
+        }
+        found |= {f"{part.part}_{name}.png": (words, drawn) for name, (words, drawn) in over_time.items() if drawn}
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
 
 

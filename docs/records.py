@@ -17,6 +17,7 @@ DEVIATION = re.compile(rf"({NUMBER}) ± ({NUMBER})")
 _INTERVAL = re.compile(rf"({NUMBER})(?: ?%)?(?:[^()\d|]{{0,40}}\(| |, )({NUMBER}) ?%? to ({NUMBER})")
 _FRESH = ("gain", "final")
 _CONFIDENCE = 0.95
+_STATISTICS = ("mean", "std", "median", "min", "max")
 
 Interval = tuple[float, float, float]
 Deviation = tuple[float, float]
@@ -81,13 +82,14 @@ def _add_repetitions(figures: Figures, repetitions: pd.DataFrame) -> None:
     if "outcome" in valid:
         valid = valid[valid.outcome == "valid"]
     fresh = valid[valid.phase.isin(_FRESH)]
-    for _, case in (valid if fresh.empty else fresh).groupby("case"):
+    counted = valid if fresh.empty else fresh
+    numbers = counted.select_dtypes("number").columns.difference(["case", "block"])
+    levels = counted.groupby(["case", "configuration_id"])[list(numbers)]
+    mean, sd, mid, low, high = (getattr(levels, name)().to_numpy(float).ravel() for name in _STATISTICS)
+    figures.deviations += zip(mean, sd, strict=True)
+    figures.intervals += zip(mid, low, high, strict=True)
+    for _, case in counted.groupby("case"):
         sides = {name: _by_block(own) for name, own in case.groupby("configuration_id")}
-        for own in sides.values():
-            figures.deviations += [(mean, sd) for mean, sd in own.agg(["mean", "std"]).T.to_numpy(float)]
-            figures.intervals += [
-                (mid, low, high) for mid, low, high in own.agg(["median", "min", "max"]).T.to_numpy(float)
-            ]
         for reference in sides.keys() & set(fresh.configuration_id[fresh.is_baseline.astype(bool)]):
             for own in sides.keys() - {reference}:
                 for ratio in _ratios(sides[reference], sides[own]):

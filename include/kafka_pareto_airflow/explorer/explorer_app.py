@@ -63,7 +63,7 @@ _STORED_TYPES = {".html": "text/html", ".txt": "text/plain", ".csv": "text/csv",
 _STORED_TYPES |= {".css": "text/css", ".json": "application/json", ".yaml": "text/plain", ".properties": "text/plain"}
 
 # However large a campaign is, looking on takes at most a tenth of a core of the machine that may be measured.
-_PROGRESS_KEPT_FOR_TIMES_ITS_COST = 9.0
+_PROGRESS_CACHE_COST_MULTIPLE = 9.0
 
 _THREADS = OwnThreads()
 pages = APIRouter()
@@ -146,7 +146,7 @@ async def progress(study: StudyName, campaign: CampaignId) -> Response:
         report = campaign_progress(Campaign.open(_store(), study, campaign))
         return Response(report.model_dump_json(), media_type="application/json")
 
-    return await _THREADS.shared_answer((study, campaign), compute, _PROGRESS_KEPT_FOR_TIMES_ITS_COST)
+    return await _THREADS.shared_answer((study, campaign), compute, _PROGRESS_CACHE_COST_MULTIPLE)
 
 
 @data.get("/api/campaigns/{study}/{campaign}/mlflow")

@@ -60,28 +60,30 @@ class OwnThreads:
         return await self._result(begun)
 
     async def shared_answer(
-        self, question: Hashable, compute: Callable[[], Response], kept_for_times_its_cost: float = 0.0
+        self, question: Hashable, compute: Callable[[], Response], cache_cost_multiple: float = 0.0
     ) -> Response:
         """Returns the answer of whoever asked the same and still waits; computes it where nobody does.
 
         Args:
             question: What is asked.
             compute: Returns the answer.
-            kept_for_times_its_cost: How long an answer is given again, in times of how long it took to compute. With 9
-                a question that is always asked takes a tenth of a core, however much there is to read.
+            cache_cost_multiple: How long an answer is cached, as a multiple of the time that it took to compute. At 9 a
+                question that is always asked takes a tenth of a core, however much there is to read.
 
         Raises:
             BusyError: If too many are open, or it takes too long.
         """
         with self._lock:
             self._shared = {asked: begun for asked, begun in self._shared.items() if _is_fresh(begun)}
-            begun = self._shared.get(question) or self._begin(partial(_timed, compute, kept_for_times_its_cost))
+            begun = self._shared.get(question) or self._begin(partial(_timed, compute, cache_cost_multiple))
             self._shared[question] = begun
-        return await self._result(begun)
+        answer = await self._result(begun)
+        # Headers of its own: Airflow's GZipMiddleware edits the list that a response hands it.
+        return Response(answer.body, answer.status_code, answer.headers)
 
     def _begin(self, compute: Callable[[], tuple[Response, float]]) -> _Computation:
         if self._open >= self._most_open:
-            raise BusyError("the explorer answers too many questions already; ask again in a minute")
+            raise BusyError("the explorer is busy; try again in a minute")
         self._open += 1
         begun = self._pool.submit(compute)
         begun.add_done_callback(self._end)
@@ -95,16 +97,16 @@ class OwnThreads:
         try:
             answer, _ = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(begun)), self._longest_s)
         except TimeoutError as error:
-            raise BusyError(f"there is no answer yet after {self._longest_s:g} s; ask again in a minute") from error
+            raise BusyError(f"no answer after {self._longest_s:g} s; try again in a minute") from error
         return answer
 
 
-def _timed(compute: Callable[[], Response], kept_for_times_its_cost: float = 0.0) -> tuple[Response, float]:
+def _timed(compute: Callable[[], Response], cache_cost_multiple: float = 0.0) -> tuple[Response, float]:
     """Returns an answer, and until when it is fresh."""
     begun_s = time.monotonic()
     answer = compute()
     ended_s = time.monotonic()
-    return answer, ended_s + kept_for_times_its_cost * (ended_s - begun_s)
+    return answer, ended_s + cache_cost_multiple * (ended_s - begun_s)
 
 
 def _is_fresh(begun: _Computation) -> bool:

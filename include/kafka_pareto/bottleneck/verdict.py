@@ -241,11 +241,13 @@ def _long_pauses(look: _Look) -> Verdict | None:
 def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
     """Finds a disk that all wait for, one that works hard under busy handlers, or one whose flushes take their time.
 
-    A disk that is limited before its queue, as a virtual machine's may be, looks idle while all wait for it.
+    A disk that is limited before its queue, as a virtual machine's may be, looks idle while all wait for it. Stalls are
+    this machine's: they count only if the brokers' disk is here, and so has counters.
     """
     await_ms, busy = look.number("disk_await_ms") or 0.0, look.number("disk_busy_fraction") or 0.0
     stalled, handlers_idle = look.number("io_stall_fraction"), look.number("request_handler_idle_fraction")
-    is_waited_for = stalled is not None and stalled > STALLED_FRACTION
+    is_here = look.number("disk_busy_fraction") is not None
+    is_waited_for = is_here and stalled is not None and stalled > STALLED_FRACTION
     is_busy = await_ms > LONG_AWAIT_MS or busy > BUSY_DISK_FRACTION
     handlers_wait = handlers_idle is not None and handlers_idle < IDLE_FRACTION
     flush_s, flushes = look.number("log_flush_s") or 0.0, look.number("log_flushes_per_s") or 0.0

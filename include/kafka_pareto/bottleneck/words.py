@@ -77,8 +77,8 @@ def _cpu(numbers: Mapping[str, float]) -> str:
         )
     if "cpu_throttled_fraction" in numbers:
         return (
-            "CPU limited the load: the container's limit stopped its processes in "
-            f"{_percent(numbers, 'cpu_throttled_fraction')} of its periods "
+            "CPU limited the load: the container hit its CPU limit in "
+            f"{_percent(numbers, 'cpu_throttled_fraction')} of scheduling periods "
             f"(threshold {THROTTLED_PERIODS_FRACTION:.0%})."
         )
     used = {"brokers": "broker_cpu_cores", "sending threads": "sending_cpu_cores"}
@@ -95,7 +95,7 @@ def _network(numbers: Mapping[str, float]) -> str:
         is_seen = "request_handler_idle_fraction" in numbers
         unseen = "" if is_seen else "; whether a broker was slow to read cannot be seen from here"
         return (
-            "The network limited the load: sent data was on its way to the brokers "
+            "The network limited the load: data sent to the brokers was unacknowledged "
             f"{_percent(numbers, 'link_wait_fraction')} of the time (threshold {LINK_WAIT_FRACTION:.0%}), with a round "
             f"trip of {_ms(numbers, 'round_trip_ms')} ({_ms(numbers, 'least_round_trip_ms')} at least){unseen}."
         )
@@ -112,10 +112,10 @@ def _disk(numbers: Mapping[str, float]) -> str:
             f"{numbers['log_flush_s']:.2f} s of it."
         )
     if numbers.get("io_stall_fraction", 0.0) > STALLED_FRACTION:
+        wrote = f"; the disk wrote {numbers['disk_write_mib_s']:,.1f} MiB/s" if "disk_write_mib_s" in numbers else ""
         return (
-            "The brokers' disk limited the load: nothing ran on the machine "
-            f"{_percent(numbers, 'io_stall_fraction')} of the time, since all waited for a disk (threshold "
-            f"{STALLED_FRACTION:.0%}); {_number(numbers, 'disk_write_mib_s', '{:,.1f} MiB/s')} were written."
+            "The brokers' disk limited the load: all active tasks were stalled on I/O "
+            f"{_percent(numbers, 'io_stall_fraction')} of the time (threshold {STALLED_FRACTION:.0%}){wrote}."
         )
     busy, taken = _percent(numbers, "disk_busy_fraction"), _ms(numbers, "disk_await_ms")
     return (

@@ -44,8 +44,9 @@ def test_a_group_without_a_limit_has_no_periods(tmp_path: Path) -> None:
     assert read_limited_periods([7], tmp_path, tmp_path) == {}
 
 
-def test_this_process_can_be_asked_whatever_its_machine_has() -> None:
-    assert set(read_limited_periods([os.getpid()])) <= {os.getpid()}
+def test_this_process_can_be_asked_without_an_error_whatever_its_machine_has() -> None:
+    found = read_limited_periods([os.getpid()])  # of no process where the machine sets no limit
+    assert all(pid == os.getpid() and 0 <= of.throttled <= of.periods for pid, of in found.items())
 
 
 def test_the_share_is_that_of_the_process_that_had_to_stop_most_often() -> None:

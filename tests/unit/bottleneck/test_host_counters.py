@@ -48,15 +48,39 @@ def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:
     assert found.request_handler_idle_fraction is None
 
 
+class _Looks(BusyProcess):
+    """Brokers that note when they are looked at."""
+
+    def __init__(self, folder: Path, pid: int) -> None:
+        self.looked_at_s: list[float] = []
+        super().__init__(folder, pid)
+
+    @property
+    def pids(self) -> dict[str, int]:
+        self.looked_at_s.append(time.monotonic())
+        return {"kafka-1": os.getpid()}
+
+    @pids.setter
+    def pids(self, found: dict[str, int]) -> None:
+        """Takes no notice: this process is the one."""
+
+    def look_after(self, seconds: float) -> float:
+        """Waits for a look that long from now; returns when it was, in seconds since the first one."""
+        due_s = time.monotonic() + seconds
+        while self.looked_at_s[-1] < due_s:
+            time.sleep(0.01)
+        return self.looked_at_s[-1] - self.looked_at_s[0]
+
+
 def test_pauses_after_the_part_that_counts_are_told_apart_from_those_in_it(tmp_path: Path) -> None:
-    with busy_process(tmp_path) as probes:
-        with HostCounters(probes=probes, period_s=0.05) as watched:
-            time.sleep(0.3)
-            probes.log_pause(120.0)
-            time.sleep(0.6)
-            probes.log_pause(80.0)
-            time.sleep(0.3)
-        first = watched.counters(LoadWindow(0.0, 0.7))
+    probes = _Looks(tmp_path, os.getpid())
+    with HostCounters(probes=probes, period_s=0.05) as watched:
+        probes.log_pause(120.0)
+        counted_s = probes.look_after(0.6)
+        time.sleep(0.1)  # the window's end leaves half a period's slack
+        probes.log_pause(80.0)
+        probes.look_after(0.6)
+    first = watched.counters(LoadWindow(0.0, counted_s))
 
     assert (first.gc_pause_longest_ms, first.later_gc_pause_longest_ms) == (120.0, 80.0)
     assert watched.counters().later_gc_pause_longest_ms is None  # all of it counts: nothing is later

@@ -100,6 +100,38 @@ def test_each_way_in_which_a_resource_shows_is_named_in_a_whole_sentence(values:
     assert "unknown" not in verdict_text(found.code, found.numbers)
 
 
+@pytest.mark.parametrize(
+    ("named", "values", "text"),
+    [
+        (
+            "network",
+            {"link_wait_fraction": 0.7, "round_trip_ms": 18.0, "least_round_trip_ms": 0.02},
+            "The network limited the load: data sent to the brokers was unacknowledged 70% of the time (threshold 50%)"
+            ", with a round trip of 18.0 ms (0.0 ms at least); whether a broker was slow to read cannot be seen from "
+            "here.",
+        ),
+        (
+            "disk",
+            {"io_stall_fraction": 0.4, "disk_write_mib_s": 50.0},
+            "The brokers' disk limited the load: all active tasks were stalled on I/O 40% of the time (threshold 30%); "
+            "the disk wrote 50.0 MiB/s.",
+        ),
+        (
+            "disk",
+            {"io_stall_fraction": 0.4},
+            "The brokers' disk limited the load: all active tasks were stalled on I/O 40% of the time (threshold 30%).",
+        ),
+        (
+            "cpu",
+            {"cpu_throttled_fraction": 0.9},
+            "CPU limited the load: the container hit its CPU limit in 90% of scheduling periods (threshold 50%).",
+        ),
+    ],
+)
+def test_the_sentence_gives_the_numbers_that_are_known(named: str, values: dict[str, float], text: str) -> None:
+    assert verdict_text(named, values) == text
+
+
 def test_busy_cores_with_some_to_spare_are_what_one_exhausted_thread_makes_of_a_small_machine() -> None:
     busy: dict[str, Value] = {"host_cpu_busy_fraction": 0.84}
     assert code(busy, EXHAUSTED["request_handlers"]) == "request_handlers"
@@ -125,6 +157,11 @@ def test_a_busy_disk_that_nobody_waits_for_is_no_limit() -> None:
     assert code(busy) == ""
     assert code(busy, {"request_handler_idle_fraction": 0.1}) == "disk"
     assert code(busy, {"io_stall_fraction": None}) == ""
+
+
+def test_stalls_of_this_machine_say_nothing_of_a_brokers_disk_elsewhere() -> None:
+    unseen: dict[str, Value] = {"disk_busy_fraction": None, "disk_await_ms": None, "disk_write_mib_s": None}
+    assert code(EXHAUSTED["disk"], unseen) == ""
 
 
 def test_flushes_after_so_many_messages_are_the_disks_though_it_looks_idle() -> None:

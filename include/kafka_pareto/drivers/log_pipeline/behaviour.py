@@ -72,9 +72,10 @@ def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
     """Returns how the queue grew over the steady part of a run.
 
     The queue is looked at where events were committed: between two commits it only rises. Where commits stop for
-    longer than between any two, each further second counts as well. The error is that of `trend_of`, and never less
-    than that of counts: what comes and what is done are random, so that the queue of a pipeline that just keeps up is a
-    random walk, whose growth has a variance of twice what comes.
+    longer than between any two, each further second counts, too. With fewer than two commits that is so once they stop
+    for longer than the warm-up, within which a pipeline that keeps up has committed. The error is that of `trend_of`,
+    and never less than that of counts: what comes and what is done are random, so that the queue of a pipeline that
+    just keeps up is a random walk, whose growth has a variance of twice what comes.
 
     Returns:
         None where there is too little to tell by: a steady part below `LEAST_STEADY_S`, or fewer than `LEAST_POINTS`
@@ -82,7 +83,8 @@ def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
     """
     seconds = np.arange(len(timeline.done))
     committed = np.flatnonzero(timeline.done)
-    overdue_from_s = committed[-1] + np.diff(committed).max() if len(committed) > 1 else len(seconds)
+    longest_s = np.diff(committed).max() if len(committed) > 1 else steady_from_s
+    overdue_from_s = longest_s + (committed[-1] if len(committed) else 0)
     looked_at = (np.isin(seconds, committed) | (seconds > overdue_from_s)) & (seconds >= steady_from_s)
     logged = float(np.sum(_series(timeline, "logged_events_s")[steady_from_s:]))
     steady_s = len(seconds) - steady_from_s

@@ -76,6 +76,16 @@ def test_commits_that_stop_make_a_queue_grow() -> None:
     assert label_of(run, FROM_S, 0.0) == "collapsing"
 
 
+@pytest.mark.parametrize("commit_ms", [[], [5_000], [30_000]])
+def test_a_run_with_at_most_one_commit_is_collapsing(commit_ms: list[int]) -> None:
+    seconds = 180
+    logged = even(RATE, seconds)
+    taken = logged[logged < sum(commit_ms)]
+    run = seconds_of(made_events(taken, sum(commit_ms) - taken), logged[len(taken) :], seconds)
+
+    assert label_of(run, FROM_S, 0.0) == "collapsing"
+
+
 def test_growth_below_the_stated_share_is_no_collapse_however_sure_it_is() -> None:
     seconds = 600
     logged = even(500, seconds)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, WebError
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 PICTURES = Path(__file__).parents[2] / ".state" / "pictures" / "pages"
@@ -38,13 +39,16 @@ class Tour:
     _at: str = ""
     _pictures: int = 0
 
-    def __post_init__(self) -> None:
-        self.context.on("console", lambda said: self._note("console", said.text) if said.type == "error" else None)
-        self.context.on("weberror", lambda error: self._note("script", str(error.error)))
-        self.context.on(
-            "response",
-            lambda answer: self._note(f"status {answer.status}", answer.url) if answer.status >= 400 else None,
-        )
+    def __enter__(self) -> Self:
+        self.context.on("console", self._note_console)
+        self.context.on("weberror", self._note_script)
+        self.context.on("response", self._note_response)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.remove_listener("console", self._note_console)
+        self.context.remove_listener("weberror", self._note_script)
+        self.context.remove_listener("response", self._note_response)
 
     def open(self, page: Page, address: str, until: str | None = None) -> list[str]:
         """Opens an address, waits until it is drawn, takes a picture, and returns where its links lead.
@@ -65,7 +69,7 @@ class Tour:
                 page.wait_for_selector(until)
             page.wait_for_load_state("networkidle", timeout=_STILL_MS)
         except PlaywrightTimeoutError:
-            if until and not page.locator(until).count():
+            if until and not page.locator(until).first.is_visible():
                 self._note("never drawn", until)
         return self.look(page)
 
@@ -110,6 +114,17 @@ class Tour:
         self._pictures += 1
         page.screenshot(path=PICTURES / f"{self._pictures:03d}_{_file_name(self._at)}.png", full_page=True)
         return list(addresses)
+
+    def _note_console(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self._note("console", said.text)
+
+    def _note_script(self, error: WebError) -> None:
+        self._note("script", str(error.error))
+
+    def _note_response(self, answer: Response) -> None:
+        if answer.status >= 400:
+            self._note(f"status {answer.status}", answer.url)
 
     def _note_unless_it_has(self, page: Page, fragment: str) -> None:
         if not page.locator(f'[id="{fragment}"]').count():

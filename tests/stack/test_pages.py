@@ -32,11 +32,12 @@ def context(stack: EmbeddedStack) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def tour(context: BrowserContext) -> Tour:
+def tour(context: BrowserContext) -> Iterator[Tour]:
     """A tour of its own, while nothing else is open that could speak."""
     for page in context.pages:
         page.goto("about:blank")
-    return Tour(context)
+    with Tour(context) as tour:
+        yield tour
 
 
 def _until(address: str) -> str | None:
@@ -89,6 +90,7 @@ def test_the_doctors_page_shows_the_stacks_own_brokers(tour: Tour, stack: Embedd
     tour.open(page, f"{stack.stack.airflow_url}/kafka-pareto/doctor")
     assert stack.stack.bootstrap_servers in page.locator("body").inner_text()
     assert "3 of 3 brokers run here" in page.locator("body").inner_text()
+    assert tour.faults == []
 
 
 def test_every_dag_its_docs_its_form_the_explorer_in_it_and_every_task_of_a_run(

@@ -12,7 +12,8 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.drift.check_records import read_histories
-from kafka_pareto.explorer.snapshot import _KeptRepetitions, _Written
+from kafka_pareto.errors import GateError
+from kafka_pareto.explorer.snapshot import KeptRepetitions, Written
 from kafka_pareto.measurement.failure_limit import FailureLimit
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.storage.folder_store import FolderStore
@@ -87,20 +88,23 @@ def test_a_measuring_task_reads_nothing_that_other_record_sizes_have_measured_bu
 
 
 def test_a_failure_is_known_to_the_other_record_sizes_tasks_until_it_is_set_aside(tmp_path: Path) -> None:
-    campaign = campaign_of(tmp_path, 2)
+    campaign = started(tmp_path, quick(record_sizes_bytes=[256, 264], validation={"tolerated_rejected_fraction": 0.0}))
     first, second = campaign.study.cases
     [one] = recorded_repetitions(("8192",), configurations=0, blocks=1)
     failed = one.model_copy(update={"case": first, "outcome": "failed", "reason": "it hiccuped"})
     stored = RepetitionStore(campaign, campaign.keys.measurements(first))
     limit = FailureLimit(stored, 0, first)
     stored.put(failed)
-    limit.check()
     beside = RepetitionStore(campaign, campaign.keys.measurements(second))
-    assert FailureLimit(beside, 0, second)._others == [failed]
+    FailureLimit(beside, 0, second).check()  # nothing is known of it yet
+    with pytest.raises(GateError, match="it hiccuped"):
+        limit.check()
+    with pytest.raises(GateError, match="it hiccuped"):
+        FailureLimit(beside, 0, second).check()
 
     stored.put(failed.model_copy(update={"outcome": "valid", "reason": ""}))
     limit.check()
-    assert FailureLimit(beside, 0, second)._others == []
+    FailureLimit(beside, 0, second).check()
 
 
 def test_the_last_round_is_found_by_as_many_requests_however_many_record_sizes_there_are(tmp_path: Path) -> None:
@@ -131,13 +135,13 @@ def test_one_repetition_more_than_there_is_room_for_costs_a_few_reads_and_not_al
     repetitions = recorded_repetitions(("8192",), blocks=1)
     room = len(repetitions) - 1
     written = [
-        _Written(tmp_path, f"{campaign.keys.measurements('8192')}{each.repetition_id}.json", WRITTEN_AT, campaign)
+        Written(tmp_path, f"{campaign.keys.measurements('8192')}{each.repetition_id}.json", WRITTEN_AT, campaign)
         for each in repetitions
     ]
     for each, repetition in zip(written, repetitions, strict=True):
         campaign.write_record(each.key, repetition)
     assert isinstance(campaign.store, Asked)
-    kept = _KeptRepetitions(room)
+    kept = KeptRepetitions(room)
     for each in written:
         kept.read(each)
     campaign.store.asked.clear()

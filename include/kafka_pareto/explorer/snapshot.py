@@ -167,7 +167,7 @@ class _Reader:
 
 
 @dataclass(frozen=True)
-class _Written:
+class Written:
     """One writing of an object. A store is told from others by its identity."""
 
     store: Hashable
@@ -176,7 +176,7 @@ class _Written:
     campaign: Campaign = field(compare=False)
 
 
-class _KeptRepetitions:
+class KeptRepetitions:
     """Keeps repetitions that were read. Once it is full, a new one takes the place of any other.
 
     The place of the oldest would not do: a page reads the same repetitions in the same order each time. With one more
@@ -185,11 +185,11 @@ class _KeptRepetitions:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: dict[_Written, Repetition] = {}
+        self._kept: dict[Written, Repetition] = {}
         self._lock = Lock()
         self._random = random.Random(0)  # noqa: S311 (nothing secret)
 
-    def read(self, written: _Written) -> Repetition:
+    def read(self, written: Written) -> Repetition:
         """Returns the repetition; reads it unless it is kept."""
         found = self._kept.get(written)
         if found is None:
@@ -201,14 +201,14 @@ class _KeptRepetitions:
         return found
 
 
-_KEPT = _KeptRepetitions(_REPETITIONS_KEPT)
+_KEPT = KeptRepetitions(_REPETITIONS_KEPT)
 
 
 def read_repetitions(campaign: Campaign, written: Mapping[str, datetime]) -> list[Repetition]:
     """Repetitions by key and time of writing; one that has not been written anew is read only once."""
     store = cast("Hashable", campaign.store)  # its protocol does not say that it is
     with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-        return list(pool.map(_KEPT.read, [_Written(store, key, at, campaign) for key, at in written.items()]))
+        return list(pool.map(_KEPT.read, [Written(store, key, at, campaign) for key, at in written.items()]))
 
 
 def repetition_key(snapshot: Snapshot, repetition_id: str) -> str:

@@ -35,10 +35,9 @@ def test_the_rest_of_a_campaign_is_foretold_as_well_from_every_task_on() -> None
     assert sum(each <= 0.4 for each in off) >= 0.9 * len(off)
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9])
-def test_nine_of_ten_stated_ranges_hold_the_truth(fraction: float) -> None:
-    inside = [each.at(fraction).is_in_range for each in replays()]
-    assert sum(inside) >= 0.84 * len(inside)  # of 13 campaigns two may be off at any one moment
+def test_nine_of_ten_stated_ranges_hold_the_truth() -> None:
+    inside = [each.at(fraction).is_in_range for each in replays() for fraction in (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)]
+    assert sum(inside) >= 0.9 * len(inside), f"{sum(inside)} of {len(inside)}"
 
 
 def test_quick_is_never_said_to_be_over_while_it_runs() -> None:

@@ -107,8 +107,10 @@ def compared_part(
     shown, settings = levels, list[Configuration | None]([None] * len(levels))
     if isinstance(part, Variants):
         shown = [{VARIANT: name} for name in part.variants]
+        of_reference = [name for name in part.factors if name in part.fixed]
         settings = [
-            sets or {name: part.fixed[name] for name in part.factors if name in part.fixed} for sets in part.settings
+            {name: level[name] for name in sets or of_reference}
+            for level, sets in zip(levels, part.settings, strict=True)
         ]
     reference = study.baseline_configuration(case)
     compared_factors = [part.factor] if isinstance(part, Series) else list(reference)

@@ -27,8 +27,10 @@ from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.overriding import with_overrides
 from kafka_pareto.study.sections import ForeignCluster
+from kafka_pareto.study.study_file import load_study
 from tests.compared import BLOCKS, CAMPAIGN, accept, comparison, design, designed, measured, measured_part
 from tests.fakes import FakeLoadTool
+from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
@@ -244,3 +246,9 @@ def test_compare_names_limits_by_numbers_and_sets_levels_beside_the_machines_cei
     }
     assert beside < sizes
     assert all(bool(level.bottleneck) == bool(level.bottleneck_numbers) for level in levels)
+
+
+def test_what_a_variant_sets_is_shown_as_the_setting_has_it() -> None:
+    levels = compare.compared_part(compare_study(load_study(STUDIES / "ingest.yaml")), "ceiling", []).levels
+
+    assert {"path": "batches", "resumable": "true"} in [level.sets for level in levels]  # the file says true

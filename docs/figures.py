@@ -25,6 +25,8 @@ from docs.records import DEVIATION, NUMBER, figures_of, plain, value_of
 ROOT = Path(__file__).parents[1]
 CLAIMS = Path(__file__).parent / "claims.csv"
 PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+BENCHMARKS = ROOT / "benchmarks" / "README.md"
+"""The page into which benchmarks write their tables; its sentences are compared with these, or with other records."""
 UNCOVERED = {"scaling.md", "study-reference.md"}
 """Pages whose single figures need no claim: they say of each where it comes from, or code writes them."""
 
@@ -32,9 +34,9 @@ _INTERVAL = re.compile(rf"({NUMBER})(?: ?%)?(?:[^()\d|]{{0,40}}\(|, )({NUMBER}) 
 _MEASURED = re.compile(
     rf"({NUMBER}) ?(?:%|ms|s|min|minutes?|seconds?|h|hours?|times|CPU-s|[kKMG]i?B/s|[MG]bit/s"
     r"|(?:events|messages|orders|packets|records|requests|rows)(?:/s| a second))"
-    r"(?![\w/]|\.\w| (?:bound|confidence|interval))"
+    r"(?![\w/]|\.\w| (?:bound|confidence|interval|quantile))"
 )
-_NO_SENTENCE = re.compile(r"(?ms)^```.*?^```$|^(?:    |\|).*?$|`[^`\n]*`")
+_NO_SENTENCE = re.compile(r"(?ms)^```.*?^```$|^<!-- (\w+): begin.*?^<!-- \1: end -->$|^(?:    |\|).*?$|`[^`\n]*`")
 _INTERRUPTED_MINUTES = 30
 _RECORD = re.compile(r"benchmarks/data/[\w/.-]*\w")
 _SCALES = (1.0, 1e-3, 1e-6)
@@ -54,7 +56,7 @@ class Section:
 def main() -> int:
     """Print each figure that its record does not hold; return 1 if there is any."""
     claims = read_claims()
-    faults = [*faults_of_pages(PAGES, claims), *uncovered(PAGES, claims), *faults_of_claims(claims)]
+    faults = [*faults_of_pages(PAGES, claims), *uncovered((*PAGES, BENCHMARKS), claims), *faults_of_claims(claims)]
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
@@ -87,7 +89,7 @@ def uncovered(pages: Sequence[Path], claims: pd.DataFrame) -> list[str]:
         compared = [_INTERVAL, DEVIATION, *(re.compile(rf"(?<![\w.,]){re.escape(figure)}") for figure in figures)]
         spans = [match.span() for pattern in compared for match in pattern.finditer(text)]
         faults += [
-            f"{page.name}: {text[max(0, match.start() - 40) : match.end() + 20]!r} has {match[0]!r}, without a claim"
+            f"{page.relative_to(ROOT)}: {text[max(0, match.start() - 40) : match.end() + 20]!r} has {match[0]!r}, without a claim"
             for match in _MEASURED.finditer(text)
             if page.name not in UNCOVERED and not any(start <= match.start() < end for start, end in spans)
         ]

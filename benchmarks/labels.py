@@ -199,7 +199,7 @@ def kept_runs(name: str) -> Iterator[tuple[dict[str, Any], Timeline, LogPipeline
     rows = pd.read_csv(folder / "repetitions.csv", keep_default_na=False, na_values=[""])
     kept = (json.loads(line) for line in (folder / "timelines.jsonl").read_text().splitlines())
     for row, seconds in zip(rows.to_dict("records"), kept, strict=True):
-        timeline = {each: seconds[each] for each in Timeline.model_fields}
+        timeline = {each: seconds[each] for each in Timeline.model_fields if each in seconds}
         yield {str(each): value for each, value in row.items()}, Timeline.model_validate(timeline), study
 
 

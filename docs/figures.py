@@ -89,7 +89,7 @@ def uncovered(pages: Sequence[Path], claims: pd.DataFrame) -> list[str]:
         compared = [_INTERVAL, DEVIATION, *(re.compile(rf"(?<![\w.,]){re.escape(figure)}") for figure in figures)]
         spans = [match.span() for pattern in compared for match in pattern.finditer(text)]
         faults += [
-            f"{page.relative_to(ROOT)}: {text[max(0, match.start() - 40) : match.end() + 20]!r} has {match[0]!r}, without a claim"
+            f"{page.relative_to(ROOT)}: {match[0]!r}, without a claim, after {text[: match.start()][-40:]!r}"
             for match in _MEASURED.finditer(text)
             if page.name not in UNCOVERED and not any(start <= match.start() < end for start, end in spans)
         ]

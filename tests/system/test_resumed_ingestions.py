@@ -1,11 +1,9 @@
-"""Files of rows that are interrupted: by kills, refusals and brokers that die. The next run sends what is missing."""
+"""Files of rows that are interrupted by kills and refusals. The next run sends what is missing."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +14,6 @@ from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
 from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
 from kafka_pareto.load.ingestion_load import MAIN_CLASS
-from kafka_pareto.load.ingestion_output import IngestionOutput
-from kafka_pareto_embedded.runs.ingest import watch_of
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
@@ -210,74 +206,3 @@ def test_records_of_somebody_elses_are_no_place_to_go_on(bench: Bench) -> None:
 
     with pytest.raises(BadInputError, match="ends with a record that no resumable ingestion has sent"):
         bench.send(bench.books(), topic, is_resumable=True)
-
-
-@PATHS
-@pytest.mark.parametrize("is_resumable", [False, True], ids=["", "resumable"])
-def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(replicated: Bench, path: str, is_resumable: bool) -> None:
-    rows, brokers = 400_000, replicated.brokers
-    file, topic = replicated.books(rows), replicated.topic(6)
-    outputs: list[IngestionOutput] = []
-
-    def send() -> None:
-        outputs.append(replicated.send(file, topic, path=path, most_mib_s=2.5, is_resumable=is_resumable))
-
-    sending = threading.Thread(target=send, daemon=True)
-    sending.start()
-    while replicated.cluster.end_offset(topic) == 0 and sending.is_alive():
-        time.sleep(0.1)
-    leader = replicated.cluster.topic_health(topic).leaders[0]
-    victim = next(name for name, node in brokers.nodes.items() if node.number == leader)
-    assert sending.is_alive(), "all was sent before a broker could hang"
-    try:
-        os.kill(brokers.pids[victim], signal.SIGSTOP)  # requests to it have no answer when it dies
-        time.sleep(1.0)
-        brokers.kill(victim)
-        time.sleep(2.0)
-    finally:
-        brokers.restart(victim)
-    sending.join(timeout=120)
-
-    assert outputs
-    assert sum(sink.retries for sink in outputs[0].sinks) > 0
-    assert outputs[0].failure is None
-    assert replicated.cluster.end_offset(topic) == rows
-    require_equal(replicated.held(file, topic), rows)
-
-
-def test_an_ingestion_stops_where_a_replica_falls_behind_and_goes_on_once_it_is_back(replicated: Bench) -> None:
-    rows, brokers = 200_000, replicated.brokers
-    wanted = FileToSend(replicated.books(rows), new_name(), partitions=6)
-    ingestion = replicated.ingestion
-    begun = ingestion.begin(wanted)
-    victim = sorted(brokers.pids)[0]
-    killed_at: list[float] = []
-
-    def kill_once_rows_are_there() -> None:
-        while replicated.cluster.end_offset(wanted.topic) == 0:
-            time.sleep(0.1)
-        brokers.kill(victim)
-        killed_at.append(time.monotonic())
-
-    killing = threading.Thread(target=kill_once_rows_are_there, daemon=True)
-    killing.start()
-    try:
-        with pytest.raises(ClusterError, match=r"its load may be the cause: .*give the same command again to go on"):
-            ingestion.send(
-                begun,
-                replace(wanted, most_mib_s=0.4),
-                lambda _: None,
-                watch_of(replicated.cluster, wanted.topic),
-            )
-        stopped_after_s = time.monotonic() - killed_at[0]
-    finally:
-        killing.join(timeout=60)
-        brokers.restart(victim)
-    assert stopped_after_s < 20  # the controllers believe in a dead broker for 9 s
-    assert replicated.cluster.end_offset(wanted.topic) < rows
-
-    arrived = ingestion.send(
-        ingestion.begin(wanted), wanted, lambda _: None, watch_of(replicated.cluster, wanted.topic)
-    )
-
-    require_equal(arrived.held, rows)

@@ -27,6 +27,8 @@ class IngestionOutput(ToolOutput):
 
     Attributes:
         is_file_at_fault: True if more of its lines are malformed than is tolerated: the failure says so.
+        rows_acknowledged: Twice where a leader has lost rows, which were sent again.
+        resumptions: How often a resumable ingestion read the ends of the partitions anew, after rows were lost.
         allocated_bytes: None where the threads that allocated had ended, and this Java counts living ones alone.
         partitions: The rows acknowledged of each.
         rows_s_by_slice: How many were acknowledged per second, in each `slice_s` but the last, shorter one.
@@ -39,6 +41,7 @@ class IngestionOutput(ToolOutput):
     rows_skipped: Count
     rows_acknowledged: Count
     rows_malformed: Count
+    resumptions: Count
     bytes_acknowledged: Count
     malformed: dict[str, Annotated[int, Field(gt=0)]]
     first_malformed: str

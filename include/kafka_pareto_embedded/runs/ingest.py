@@ -203,6 +203,9 @@ def said_of(arrived: Arrived, request: IngestRequest) -> str:
         f"{output.rows_acknowledged:,} rows sent in {output.elapsed_s:.1f} s, {pace:,.0f} rows/s.",
         f"{rows:,} of {in_file:,} rows are in topic {request.topic}, read back and equal hash by hash.",
     ]
+    if output.resumptions:
+        times = "once" if output.resumptions == 1 else f"{output.resumptions} times"
+        lines.append(f"The cluster lost rows that it had acknowledged, {times}; they were sent again.")
     if held.file and held.file.malformed:
         first = f"; the first: {output.first_malformed}" if output.first_malformed else ""
         lines.append(f"{held.file.malformed:,} malformed rows are in {request.topic}.malformed{first}.")

@@ -29,6 +29,7 @@ PRINTED: dict[str, Any] = {
     "rows_skipped": 0,
     "rows_acknowledged": 100,
     "rows_malformed": 1,
+    "resumptions": 0,
     "bytes_acknowledged": 100 << 20,
     "malformed": {"quote": 1},
     "is_file_at_fault": False,

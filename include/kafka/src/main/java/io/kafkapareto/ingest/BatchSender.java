@@ -11,7 +11,6 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.kafka.clients.ApiVersions;
-import org.apache.kafka.clients.ClientRequest;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.ClientUtils;
 import org.apache.kafka.clients.NetworkClient;
@@ -23,19 +22,14 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InvalidMetadataException;
-import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.internals.ClusterResourceListeners;
-import org.apache.kafka.common.message.InitProducerIdRequestData;
 import org.apache.kafka.common.message.ProduceRequestData;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.MemoryRecords;
-import org.apache.kafka.common.record.internal.RecordBatch;
-import org.apache.kafka.common.requests.InitProducerIdRequest;
-import org.apache.kafka.common.requests.InitProducerIdResponse;
 import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.requests.ProduceResponse;
 import org.apache.kafka.common.utils.LogContext;
@@ -63,13 +57,12 @@ final class BatchSender implements AutoCloseable {
     private final ProducerMetadata metadata;
     private final NetworkClient client;
     private final BufferPool buffers;
-    private final ConcurrentLinkedQueue<SentBatch> handedOver = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<Runnable> handedOver = new ConcurrentLinkedQueue<>();
     private final ArrayDeque<SentBatch> waiting = new ArrayDeque<>();
     private final List<PartitionQueue> partitions = new ArrayList<>();
     private final Thread thread = new Thread(this::run, "batch-sender");
     private final long[] acknowledged;
-    private long producerId = RecordBatch.NO_PRODUCER_ID;
-    private short producerEpoch = RecordBatch.NO_PRODUCER_EPOCH;
+    private ProducerIdentity identity = ProducerIdentity.NONE;
     private long sentBatchBytes;
     private long acknowledgedBytes;
     private long requests;
@@ -78,6 +71,7 @@ final class BatchSender implements AutoCloseable {
     private volatile boolean closed;
     private int outstanding;
     private volatile String failure = "";
+    private volatile String lostRows = "";
 
     /** Connects to the cluster, and asks for a producer id where the properties say that it is idempotent. */
     BatchSender(Properties properties, String topic, BufferPool buffers) throws IOException {
@@ -101,7 +95,7 @@ final class BatchSender implements AutoCloseable {
         try {
             awaitTopic();
             if (config.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG)) {
-                askForProducerId();
+                identity = ProducerIdentity.ask(client, time, requestTimeoutMs);
             }
         } catch (IOException | RuntimeException error) {
             closeClient();
@@ -126,52 +120,12 @@ final class BatchSender implements AutoCloseable {
         }
     }
 
-    private void askForProducerId() throws IOException {
-        long deadlineMs = time.milliseconds() + requestTimeoutMs;
-        InitProducerIdRequestData asked = new InitProducerIdRequestData()
-                .setTransactionalId(null).setTransactionTimeoutMs(Integer.MAX_VALUE);
-        String reason = "no broker answers";
-        while (time.milliseconds() < deadlineMs) {
-            try {
-                Node node = client.leastLoadedNode(time.milliseconds()).node();
-                if (node != null && NetworkClientUtils.awaitReady(client, node, time, requestTimeoutMs)) {
-                    ClientRequest request = client.newClientRequest(
-                            node.idString(), new InitProducerIdRequest.Builder(asked), time.milliseconds(), true,
-                            requestTimeoutMs, null);
-                    InitProducerIdResponse answer = (InitProducerIdResponse)
-                            NetworkClientUtils.sendAndReceive(client, request, time).responseBody();
-                    if (answer.error() == Errors.NONE) {
-                        producerId = answer.data().producerId();
-                        producerEpoch = answer.data().producerEpoch();
-                        return;
-                    }
-                    if (!(answer.error().exception() instanceof RetriableException)) {
-                        throw answer.error().exception();
-                    }
-                    reason = answer.error().message();
-                }
-            } catch (IOException error) {  // the broker is gone; another one may answer
-                reason = error.getMessage();
-            }
-            client.poll(IDLE_MS, time.milliseconds());
-        }
-        throw new IOException("no producer id was given within " + requestTimeoutMs + " ms: " + reason);
-    }
-
     int partitions() {
         return acknowledged.length;
     }
 
-    long producerId() {
-        return producerId;
-    }
-
-    short producerEpoch() {
-        return producerEpoch;
-    }
-
-    boolean isIdempotent() {
-        return producerId != RecordBatch.NO_PRODUCER_ID;
+    ProducerIdentity identity() {
+        return identity;
     }
 
     /** Hands over a batch, which is sent behind all that were handed over before for its partition. */
@@ -179,11 +133,18 @@ final class BatchSender implements AutoCloseable {
         synchronized (this) {
             outstanding++;
         }
-        handedOver.add(batch);
+        handedOver.add(() -> waiting.add(batch));
         client.wakeup();
     }
 
-    /** Waits until every batch is acknowledged, or one has failed for good. */
+    /** Begins with the producer's next epoch, once all is flushed: sequences begin at 0 again in all partitions. */
+    void renew() {
+        identity = identity.next();
+        lostRows = "";
+        handedOver.add(() -> partitions.replaceAll(each -> new PartitionQueue()));
+    }
+
+    /** Waits until every batch is acknowledged or dropped, or one has failed for good. */
     synchronized void flush() throws InterruptedException {
         while (outstanding > 0 && failure.isEmpty()) {
             wait(IDLE_MS);
@@ -196,6 +157,11 @@ final class BatchSender implements AutoCloseable {
 
     String failure() {
         return failure;
+    }
+
+    /** Says which leader has lost rows that were acknowledged; empty where none has. Its partition's batches are dropped. */
+    String lostRows() {
+        return lostRows;
     }
 
     synchronized long[] acknowledged() {
@@ -223,11 +189,16 @@ final class BatchSender implements AutoCloseable {
         try {
             while (!closed && !hasFailed()) {
                 long nowMs = time.milliseconds();
-                for (SentBatch next = handedOver.poll(); next != null; next = handedOver.poll()) {
-                    waiting.add(next);
+                for (Runnable next = handedOver.poll(); next != null; next = handedOver.poll()) {
+                    next.run();
                 }
                 for (PartitionQueue each : partitions) {
-                    each.takeFailed(nowMs).forEach(waiting::addFirst);
+                    List<SentBatch> again = each.takeFailed(nowMs);
+                    again.forEach(waiting::addFirst);
+                    retries += each.isLost() ? 0 : again.size();
+                }
+                if (!lostRows.isEmpty()) {
+                    waiting.removeIf(this::isDropped);
                 }
                 metadata.add(topic, nowMs);  // else it is forgotten after METADATA_MS
                 requireInTime(nowMs);
@@ -264,7 +235,7 @@ final class BatchSender implements AutoCloseable {
             } else if (!client.ready(leader, nowMs)) {
                 NetworkClientUtils.maybeThrowAuthFailure(client, leader);
                 busy.add(leader);
-            } else if (partitions.get(batch.partition()).maySendTo(leader.id())) {
+            } else if (partitions.get(batch.partition()).maySend(batch, leader.id())) {
                 each.remove();
                 send(batch, leader, nowMs);
             }
@@ -309,23 +280,17 @@ final class BatchSender implements AutoCloseable {
             if (error.exception() instanceof InvalidMetadataException) {
                 metadata.requestUpdate(true);
             }
-            retries++;
             queue.failed(batch, time.milliseconds() + backoffMs);
-        } else if (isOutOfOrder && queue.hasSentYoungerThan(batch)) {
-            queue.doubted(batch);
+        } else if (isOutOfOrder) {
+            queue.doubted(batch, time.milliseconds() + backoffMs);
+            if (queue.isLost()) {
+                lostRows = "OutOfOrderSequenceException: the leader of partition " + batch.partition() + " of topic "
+                        + topic + " has lost rows that were acknowledged";
+            }
         } else {
             queue.refused(batch);
-            fail(switch (error) {
-                case MESSAGE_TOO_LARGE -> tooLarge(batch);
-                case OUT_OF_ORDER_SEQUENCE_NUMBER -> rowsLost(batch);
-                default -> error.exception();
-            });
+            fail(error == Errors.MESSAGE_TOO_LARGE ? tooLarge(batch) : error.exception());
         }
-    }
-
-    private OutOfOrderSequenceException rowsLost(SentBatch batch) {
-        return new OutOfOrderSequenceException("the leader of partition " + batch.partition() + " of topic " + topic
-                + " has lost rows that were acknowledged");
     }
 
     private RecordTooLargeException tooLarge(SentBatch batch) {
@@ -357,6 +322,20 @@ final class BatchSender implements AutoCloseable {
         synchronized (this) {
             acknowledged[batch.partition()] += batch.rows();
             acknowledgedBytes += batch.rowBytes();
+        }
+        forget(batch);
+    }
+
+    private boolean isDropped(SentBatch batch) {
+        boolean isLost = partitions.get(batch.partition()).isLost();
+        if (isLost) {
+            forget(batch);
+        }
+        return isLost;
+    }
+
+    private void forget(SentBatch batch) {
+        synchronized (this) {
             outstanding--;
             if (outstanding == 0) {
                 notifyAll();

@@ -3,10 +3,13 @@ package io.kafkapareto.ingest;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Properties;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.DefaultRecordBatch;
+import org.apache.kafka.common.record.internal.RecordBatch;
 
 /**
  * Sends rows as record batches that it builds itself, one partition's after another's. For one thread.
@@ -70,10 +73,11 @@ final class BatchSink implements RowSink {
                 return;
             }
             int rows = builder.count();
+            ProducerIdentity identity = sender.identity();
             uncompressedBytes += builder.filledBytes() + DefaultRecordBatch.RECORD_BATCH_OVERHEAD;
             ByteBuffer written = builder.finish(
-                    buffer, System.currentTimeMillis(), sender.producerId(), sender.producerEpoch(),
-                    sender.isIdempotent() ? sequences[partition] : -1);
+                    buffer, System.currentTimeMillis(), identity.id(), identity.epoch(),
+                    identity.isIdempotent() ? sequences[partition] : RecordBatch.NO_SEQUENCE);
             sequences[partition] = DefaultRecordBatch.incrementSequence(sequences[partition], rows);
             sender.send(BatchSender.batch(number++, partition, written, rows, rowBytes));
             rowBytes = 0;
@@ -100,8 +104,19 @@ final class BatchSink implements RowSink {
 
     @Override
     public String failure() {
-        String failure = sender.failure();
-        return failure.isEmpty() ? givenUp : failure;
+        return Stream.of(sender.failure(), sender.lostRows(), givenUp).filter(each -> !each.isEmpty()).findFirst()
+                .orElse("");
+    }
+
+    @Override
+    public boolean hasLostRows() {
+        return sender.failure().isEmpty() && !sender.lostRows().isEmpty();
+    }
+
+    @Override
+    public void renew() {
+        Arrays.fill(sequences, 0);
+        sender.renew();
     }
 
     @Override

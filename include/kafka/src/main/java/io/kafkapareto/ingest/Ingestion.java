@@ -107,7 +107,8 @@ public final class Ingestion {
                 malformedTopic, properties, tolerated, resumable, lastMalformed, file.mostRowBytes())) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
-                    Senders.of(options.getString("senders")), partitioning, malformed, new ReadCounts());
+                    Senders.of(options.getString("senders")), partitioning, () -> lastKeys(topic), malformed,
+                    new ReadCounts());
             return run(job, topic, rangesOf(file, partitioning, isWarmup), isWarmup);
         }
     }
@@ -243,6 +244,7 @@ public final class Ingestion {
                 .put("rows_skipped", job.counts().skippedRows().sum())
                 .put("rows_acknowledged", total)
                 .put("rows_malformed", malformed.total())
+                .put("resumptions", instances.stream().mapToInt(Instance::resumptions).sum())
                 .put("bytes_acknowledged", instances.stream().mapToLong(each -> each.sink().acknowledgedBytes()).sum());
         malformed.describe(result.putObject("malformed"));
         result.put("first_malformed", malformed.first());

@@ -10,11 +10,17 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 /** Reads one range of the file and sends its rows: one producer of the ingestion. */
 final class Instance {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    /** Something is wrong with a topic that loses rows more often. */
+    private static final int MOST_RESUMPTIONS = 10;
 
     private final Job job;
-    private final FileRange range;
     private final RowSink sink;
     private final ByteLimit limit;
+    private FileRange range;
+    private Partitioning partitioning;
+    private int resumptions;
+    private long lastRead = -1;
+    private long readUpTo = -1;
     private long cpuNs;
     private long linesBefore = -1;
     private volatile boolean stopped;
@@ -23,6 +29,7 @@ final class Instance {
     Instance(Job job, FileRange range, RowSink sink, ByteLimit limit) {
         this.job = job;
         this.range = range;
+        partitioning = job.partitioning();
         this.sink = sink;
         this.limit = limit;
     }
@@ -30,6 +37,18 @@ final class Instance {
     /** Sends all rows of the range, and returns once they are acknowledged, or one has failed. */
     void run() throws IOException, InterruptedException {
         long cpuBeganNs = THREADS.getCurrentThreadCpuTime();
+        try {
+            sendRange();
+            while (mayResume()) {
+                resume();
+                sendRange();
+            }
+        } finally {
+            cpuNs = THREADS.getCurrentThreadCpuTime() - cpuBeganNs;
+        }
+    }
+
+    private void sendRange() throws IOException, InterruptedException {
         try (RowSource rows = job.reader().open(range, job.file().delimiter())) {
             if (job.senders().isSequential()) {
                 inOrder(rows);
@@ -37,22 +56,40 @@ final class Instance {
                 inThreads(rows);
             }
             sink.flush();
-        } finally {
-            cpuNs = THREADS.getCurrentThreadCpuTime() - cpuBeganNs;
         }
+    }
+
+    private boolean mayResume() {
+        return partitioning != null && sink.hasLostRows() && job.malformed().mayGoOn() && resumptions < MOST_RESUMPTIONS;
+    }
+
+    /** Goes on as after a kill: behind the last row that each partition has, as another producer. */
+    private void resume() throws IOException {
+        partitioning = new Partitioning(job.lastKeys().read());
+        FileRange rows = job.file().rows();
+        range = rows.startingAt(partitioning.allBefore(rows.from()));
+        linesBefore = -1;
+        // Rows that were not acknowledged are read, and counted, once more.
+        job.counts().rows().add(sink.acknowledgedRows() + job.malformed().total() - job.counts().rows().sum());
+        readUpTo = Math.max(readUpTo, lastRead);
+        stopped = false;
+        resumptions++;
+        sink.renew();
     }
 
     private void inOrder(RowSource rows) throws IOException {
         Worker worker = new Worker();
-        Partitioning partitioning = job.partitioning();
         while (!stopped && rows.next()) {
             if (rows.isBlank()) {
                 continue;
             }
             if (partitioning != null && partitioning.has(rows.offset())) {
-                job.counts().skippedRows().increment();
+                if (rows.offset() > readUpTo) {
+                    job.counts().skippedRows().increment();
+                }
                 continue;
             }
+            lastRead = rows.offset();
             worker.take(rows.array(), rows.from(), rows.to(), rows.offset(), rows.line());
         }
     }
@@ -90,7 +127,6 @@ final class Instance {
                 setAside(fault, array, from, to, offset, line);
                 return;
             }
-            Partitioning partitioning = job.partitioning();
             byte[] key = partitioning == null ? null : Partitioning.key(offset);
             int partition = partitioning == null ? -1 : partitioning.partitionOf(offset);
             if (encoded == null) {
@@ -105,6 +141,10 @@ final class Instance {
     }
 
     private void setAside(Fault fault, byte[] array, int from, int to, long offset, long line) {
+        if (offset <= readUpTo) {  // it was sent, and counted, before the ingestion resumed
+            job.counts().rows().decrement();
+            return;
+        }
         byte[] copy = Arrays.copyOfRange(array, from, to);
         if (!job.malformed().add(fault, copy, offset, lineNumber(line), job.counts().allRows())) {
             stopped = true;
@@ -126,6 +166,11 @@ final class Instance {
     /** Returns the CPU time of the thread that read. */
     long readingCpuNs() {
         return cpuNs;
+    }
+
+    /** Returns how often it went on behind what the topic had, after rows were lost. */
+    int resumptions() {
+        return resumptions;
     }
 
     RowSink sink() {

@@ -89,7 +89,8 @@ final class MalformedRows implements AutoCloseable {
         tooMany |= lines > toleratedFraction * Math.max(rowsRead, LEAST_ROWS);
     }
 
-    private synchronized boolean mayGoOn() {
+    /** Tells whether every line was sent so far, and they are not too many. */
+    synchronized boolean mayGoOn() {
         return !tooMany && failure == null;
     }
 

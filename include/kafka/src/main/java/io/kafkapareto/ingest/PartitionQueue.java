@@ -17,11 +17,14 @@ import java.util.List;
  * <li>Batches go to another node only when none is in flight. A new leader that has replicated a batch which the old one
  * never answered would take so many younger ones that it no longer remembers that batch.
  * <li>A batch that is out of order, though everything before it is stored, is in doubt until a younger one is answered. A
- * broker takes sequences without a gap, so that a younger batch can only be stored behind this one.
+ * broker takes sequences without a gap, so that a younger batch can only be stored behind this one. If a younger one fails,
+ * or is out of order as well and the last that was sent, all are sent again: another leader may have none of them. After
+ * three rounds of that the leader has lost rows that were acknowledged.
  * </ul>
  */
 final class PartitionQueue {
     private static final int NONE = -1;
+    private static final int MOST_ROUNDS = 3;
 
     private final List<SentBatch> inFlight = new ArrayList<>();
     private final List<SentBatch> failed = new ArrayList<>();
@@ -30,10 +33,13 @@ final class PartitionQueue {
     private long againAtMs;
     private long youngestSent = NONE;
     private long youngestStored = NONE;
+    private int rounds;
+    private boolean isLost;
 
-    /** Tells whether a batch may go to this node now. */
-    boolean maySendTo(int toNodeId) {
-        return failed.isEmpty() && (inFlight.isEmpty() || youngestStored != NONE && nodeId == toNodeId);
+    /** Tells whether a batch may go to this node now; while one is in doubt, only a batch that was sent before. */
+    boolean maySend(SentBatch batch, int toNodeId) {
+        return failed.isEmpty() && (inDoubt.isEmpty() || batch.number() <= youngestSent)
+                && (inFlight.isEmpty() || youngestStored != NONE && nodeId == toNodeId);
     }
 
     void sent(SentBatch batch, int toNodeId) {
@@ -46,6 +52,7 @@ final class PartitionQueue {
     List<SentBatch> stored(SentBatch batch) {
         inFlight.remove(batch);
         youngestStored = Math.max(youngestStored, batch.number());
+        rounds = 0;
         List<SentBatch> found = new ArrayList<>(inDoubt);
         found.removeIf(each -> each.number() > batch.number());
         inDoubt.removeAll(found);
@@ -58,16 +65,30 @@ final class PartitionQueue {
         inFlight.remove(batch);
     }
 
+    /** Takes that a batch is to be sent again, and with it those in doubt. */
     void failed(SentBatch batch, long againAtMs) {
         inFlight.remove(batch);
         failed.add(batch);
+        failed.addAll(inDoubt);
+        inDoubt.clear();
         this.againAtMs = againAtMs;
     }
 
-    /** Keeps a batch until the answer to a younger one tells whether it is stored. */
-    void doubted(SentBatch batch) {
-        inFlight.remove(batch);
-        inDoubt.add(batch);
+    /** Keeps a batch that is out of order until the answer to a younger one settles it, or it is sent again. */
+    void doubted(SentBatch batch, long againAtMs) {
+        if (batch.number() == youngestSent) {
+            rounds++;
+            isLost = rounds == MOST_ROUNDS;
+            failed(batch, againAtMs);
+        } else {
+            inFlight.remove(batch);
+            inDoubt.add(batch);
+        }
+    }
+
+    /** Tells whether the leader has lost rows that were acknowledged; it takes no more batches of this producer. */
+    boolean isLost() {
+        return isLost;
     }
 
     /** Tells whether a batch that was handed over before this one was refused, or is not answered yet. */
@@ -79,11 +100,6 @@ final class PartitionQueue {
     /** Tells whether a younger batch is stored, and so this one. */
     boolean hasStoredYoungerThan(SentBatch batch) {
         return batch.number() < youngestStored;
-    }
-
-    /** Tells whether a younger batch was sent, at any time: its answer settles a doubt about this one. */
-    boolean hasSentYoungerThan(SentBatch batch) {
-        return batch.number() < youngestSent;
     }
 
     /** Returns what is to be sent again now, the newest first; nothing before its time. */

@@ -22,6 +22,18 @@ interface RowSink extends AutoCloseable {
     /** Returns the first failure; empty where there is none. */
     String failure();
 
+    /**
+     * Tells whether it has failed since a leader lost rows that were acknowledged: {@link #renew} lets it take rows again.
+     */
+    default boolean hasLostRows() {
+        return false;
+    }
+
+    /** Takes rows again, as another producer, once it is flushed. */
+    default void renew() {
+        throw new UnsupportedOperationException("this sink never says that rows were lost");
+    }
+
     /** Returns these counts and what was acknowledged, by partition; they may be empty. */
     default long[] addAcknowledged(long[] rowsByPartition) {
         long[] sums = acknowledged();

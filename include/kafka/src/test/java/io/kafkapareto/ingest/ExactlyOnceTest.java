@@ -11,6 +11,7 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.protocol.Errors;
 import org.junit.jupiter.api.Test;
@@ -103,22 +104,53 @@ class ExactlyOnceTest {
         }
     }
 
+    /** A restarted leader knows only the last of the batches that it did not answer, and then another one has none of them. */
     @Test
-    void rowsThatALeaderHasLostAreTold() throws Exception {
-        AtomicBoolean loses = new AtomicBoolean(true);
-        try (ModelCluster cluster = new ModelCluster(1, 1, (node, partition, batch) -> {
-            if (batch.baseSequence() == 5 && loses.getAndSet(false)) {
-                partition.lose(2);
+    void batchesInDoubtGoToTheNextLeaderIfItHasNoneOfThem() throws Exception {
+        AtomicInteger unanswered = new AtomicInteger(3);
+        AtomicBoolean moves = new AtomicBoolean(true);
+        try (ModelCluster cluster = new ModelCluster(2, 1, (node, partition, batch) -> {
+            if (batch.baseSequence() == 3 && unanswered.get() == 0 && moves.getAndSet(false)) {
+                partition.lose(3);
+                partition.moveTo(1);
             }
-            return node.take(partition, batch);
-        }); BatchSink sink = sinkOf(cluster)) {
-            send(sink, 0, 0, ROWS);
+            Errors answer = node.take(partition, batch);
+            if (batch.baseSequence() < 2 || unanswered.get() == 0) {
+                return answer;
+            }
+            if (unanswered.decrementAndGet() == 0) {
+                node.restart();
+            }
+            return null;
+        })) {
+            requireAllStored(cluster);
+        }
+    }
+
+    @Test
+    void rowsThatALeaderHasLostAreToldOnceAllOthersAreAcknowledged() throws Exception {
+        AtomicBoolean loses = new AtomicBoolean(true);
+        try (ModelCluster cluster = new ModelCluster(1, 2, losing(loses)); BatchSink sink = sinkOf(cluster)) {
+            send(sink, 0, 0, 10);
+            send(sink, 1, 0, ROWS);
             sink.flush();
 
             assertEquals(
                     "OutOfOrderSequenceException: the leader of partition 0 of topic rows has lost rows that were "
                             + "acknowledged", sink.failure());
+            assertTrue(sink.hasLostRows());
+            assertEquals(rows(0, ROWS), cluster.partition(1).rows());
         }
+    }
+
+    /** Returns what a leader does that loses the last two batches of partition 0 before it takes the sixth. */
+    private static ModelCluster.Script losing(AtomicBoolean loses) {
+        return (node, partition, batch) -> {
+            if (partition.number() == 0 && batch.baseSequence() >= 5 && loses.getAndSet(false)) {
+                partition.lose(2);
+            }
+            return node.take(partition, batch);
+        };
     }
 
     /** Nodes answer late or not at all, restart, and hand partitions over, at any time. */
@@ -174,17 +206,9 @@ class ExactlyOnceTest {
 
     /** Makes a sink whose batches hold one row each. */
     private static BatchSink sinkOf(ModelCluster cluster, int maxInFlight) throws IOException {
-        Properties properties = new Properties();
-        properties.setProperty("bootstrap.servers", cluster.bootstrapServers());
-        properties.setProperty("key.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
-        properties.setProperty("value.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
+        Properties properties = cluster.properties();
         properties.setProperty("batch.size", "80");
         properties.setProperty("max.in.flight.requests.per.connection", Integer.toString(maxInFlight));
-        properties.setProperty("retry.backoff.ms", "1");
-        properties.setProperty("reconnect.backoff.ms", "1");
-        properties.setProperty("reconnect.backoff.max.ms", "10");
-        properties.setProperty("request.timeout.ms", "10000");
-        properties.setProperty("delivery.timeout.ms", "20000");
         return new BatchSink(properties, cluster.topic());
     }
 

@@ -12,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Properties;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.ApiVersionsResponseData;
@@ -40,7 +41,8 @@ import org.apache.kafka.common.utils.Utils;
  * Nodes on loopback that take batches by Kafka's rule for idempotent producers, and fail as a test tells them to.
  *
  * <p>All replicas are in sync: what one node has appended, each has. As with Kafka, a partition remembers a producer's last
- * five batches. It takes one of these as a duplicate, and any other only where its sequence comes next.
+ * five batches. It takes one of these as a duplicate, and any other only where its sequence comes next. A producer's next
+ * epoch begins with sequence 0, and ends all earlier ones.
  */
 final class ModelCluster implements AutoCloseable {
     private static final String TOPIC = "rows";
@@ -75,8 +77,19 @@ final class ModelCluster implements AutoCloseable {
         return TOPIC;
     }
 
-    String bootstrapServers() {
-        return "127.0.0.1:" + nodes.get(0).port;
+    /** Returns properties of a producer that comes to know of a failure soon. */
+    Properties properties() {
+        Properties properties = new Properties();
+        properties.setProperty("bootstrap.servers", "127.0.0.1:" + nodes.get(0).port);
+        properties.setProperty("key.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
+        properties.setProperty("value.serializer", "org.apache.kafka.common.serialization.ByteArraySerializer");
+        properties.setProperty("retry.backoff.ms", "1");
+        properties.setProperty("retry.backoff.max.ms", "10");
+        properties.setProperty("reconnect.backoff.ms", "1");
+        properties.setProperty("reconnect.backoff.max.ms", "10");
+        properties.setProperty("request.timeout.ms", "10000");
+        properties.setProperty("delivery.timeout.ms", "20000");
+        return properties;
     }
 
     Node node(int number) {
@@ -103,10 +116,14 @@ final class ModelCluster implements AutoCloseable {
         thread.start();
     }
 
+    /** One batch of a log. */
+    private record Appended(short epoch, int firstSequence, int lastSequence, List<String> rows, long lastKey) {
+    }
+
     /** The log of a partition, on whichever node, and what is remembered of the producer. */
     static final class Partition {
-        private final List<String> rows = new ArrayList<>();
-        private final Deque<List<Integer>> remembered = new ArrayDeque<>();
+        private final Deque<Appended> log = new ArrayDeque<>();
+        private final Deque<Appended> remembered = new ArrayDeque<>();
         private final int number;
         private int leader;
 
@@ -129,16 +146,22 @@ final class ModelCluster implements AutoCloseable {
             }
         }
 
-        /** Loses the last batches, as a leader does that was out of sync when it was elected. */
+        /** Loses the last batches but the first one, as a leader does that was out of sync when it was elected. */
         synchronized void lose(int lost) {
-            for (int each = 0; each < lost; each++) {
-                List<Integer> last = remembered.pollLast();
-                rows.subList(rows.size() - (last.get(1) - last.get(0) + 1), rows.size()).clear();
+            for (int each = 0; each < lost && log.size() > 1; each++) {
+                log.pollLast();
             }
+            remembered.clear();
+            remembered.add(log.getLast());
         }
 
         synchronized List<String> rows() {
-            return List.copyOf(rows);
+            return log.stream().flatMap(each -> each.rows().stream()).toList();
+        }
+
+        /** Returns the key of the last row; -1 where there is none. */
+        synchronized long lastKey() {
+            return log.isEmpty() ? -1 : log.getLast().lastKey();
         }
 
         private synchronized int leader() {
@@ -146,19 +169,30 @@ final class ModelCluster implements AutoCloseable {
         }
 
         private synchronized Errors append(RecordBatch batch) {
-            List<Integer> sequences = List.of(batch.baseSequence(), batch.lastSequence());
-            if (remembered.contains(sequences)) {
+            Appended last = remembered.peekLast();
+            if (last != null && batch.producerEpoch() < last.epoch()) {
+                return Errors.INVALID_PRODUCER_EPOCH;
+            }
+            boolean isOfLastEpoch = last != null && batch.producerEpoch() == last.epoch();
+            if (isOfLastEpoch && remembered.stream().anyMatch(each -> each.firstSequence() == batch.baseSequence()
+                    && each.lastSequence() == batch.lastSequence() && each.epoch() == batch.producerEpoch())) {
                 return Errors.NONE;
             }
-            if (!remembered.isEmpty() && remembered.getLast().get(1) + 1 != batch.baseSequence()) {
+            if (last != null && batch.baseSequence() != (isOfLastEpoch ? last.lastSequence() + 1 : 0)) {
                 return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER;
             }
-            remembered.add(sequences);
-            if (remembered.size() > REMEMBERED_BATCHES) {
-                remembered.poll();
-            }
+            List<String> rows = new ArrayList<>();
+            long lastKey = -1;
             for (Record each : batch) {
                 rows.add(Utils.utf8(each.value()));
+                lastKey = each.hasKey() ? each.key().getLong() : -1;
+            }
+            Appended appended = new Appended(
+                    batch.producerEpoch(), batch.baseSequence(), batch.lastSequence(), rows, lastKey);
+            log.add(appended);
+            remembered.add(appended);
+            if (remembered.size() > REMEMBERED_BATCHES) {
+                remembered.poll();
             }
             return Errors.NONE;
         }

@@ -81,7 +81,7 @@ class ResumingTest {
         batches.forEach(each -> queue.sent(each, A));
 
         queue.failed(batches.get(1), 100);
-        assertFalse(queue.maySendTo(A));
+        assertFalse(queue.maySend(batch(9), A));
         assertTrue(queue.takeFailed(200).isEmpty(), "others are still in flight");
         assertTrue(queue.hasOlderThan(batches.get(2)));
         queue.failed(batches.get(2), 150);
@@ -89,7 +89,7 @@ class ResumingTest {
 
         assertTrue(queue.takeFailed(149).isEmpty(), "it is not time yet");
         assertEquals(List.of(batches.get(2), batches.get(1)), queue.takeFailed(150));
-        assertTrue(queue.maySendTo(A));
+        assertTrue(queue.maySend(batch(9), A));
     }
 
     @Test
@@ -97,16 +97,16 @@ class ResumingTest {
         PartitionQueue queue = new PartitionQueue();
         SentBatch first = batch(1);
 
-        assertTrue(queue.maySendTo(A));
+        assertTrue(queue.maySend(batch(9), A));
         queue.sent(first, A);
-        assertFalse(queue.maySendTo(A), "a second one might be stored before the first");
+        assertFalse(queue.maySend(batch(9), A), "a second one might be stored before the first");
         queue.failed(first, 0);
         assertEquals(List.of(first), queue.takeFailed(0));
         queue.sent(first, A);
-        assertFalse(queue.maySendTo(A));
+        assertFalse(queue.maySend(batch(9), A));
         queue.stored(first);
         queue.sent(batch(2), A);
-        assertTrue(queue.maySendTo(A));
+        assertTrue(queue.maySend(batch(9), A));
     }
 
     @Test
@@ -118,7 +118,7 @@ class ResumingTest {
         queue.refused(first);
         queue.sent(batch(2), A);
 
-        assertFalse(queue.maySendTo(A));
+        assertFalse(queue.maySend(batch(9), A));
     }
 
     @Test
@@ -128,10 +128,10 @@ class ResumingTest {
         SentBatch unanswered = batch(1);
         queue.sent(unanswered, A);
 
-        assertTrue(queue.maySendTo(A));
-        assertFalse(queue.maySendTo(B));
+        assertTrue(queue.maySend(batch(9), A));
+        assertFalse(queue.maySend(batch(9), B));
         queue.stored(unanswered);
-        assertTrue(queue.maySendTo(B));
+        assertTrue(queue.maySend(batch(9), B));
     }
 
     @Test
@@ -141,14 +141,42 @@ class ResumingTest {
         List<SentBatch> batches = List.of(batch(1), batch(2), batch(3), batch(4));
         batches.forEach(each -> queue.sent(each, A));
 
-        queue.doubted(batches.get(0));
-        queue.doubted(batches.get(1));
-        queue.doubted(batches.get(3));
+        queue.doubted(batches.get(0), 0);
+        queue.doubted(batches.get(1), 0);
 
+        assertTrue(queue.maySend(batches.get(2), A));
+        assertFalse(queue.maySend(batch(5), A), "it can settle no doubt that those before it leave");
         assertEquals(batches.subList(0, 3), queue.stored(batches.get(2)));
         assertTrue(queue.hasStoredYoungerThan(batches.get(1)));
         assertFalse(queue.hasStoredYoungerThan(batches.get(3)));
-        assertFalse(queue.hasSentYoungerThan(batches.get(3)), "nothing that was sent settles it");
+    }
+
+    @Test
+    void batchesInDoubtAreSentAgainOnceAYoungerOneFails() {
+        PartitionQueue queue = new PartitionQueue();
+        queue.stored(batch(0));
+        List<SentBatch> batches = List.of(batch(1), batch(2));
+        batches.forEach(each -> queue.sent(each, A));
+
+        queue.doubted(batches.get(0), 0);
+        queue.failed(batches.get(1), 0);
+
+        assertEquals(List.of(batches.get(1), batches.get(0)), queue.takeFailed(0));
+    }
+
+    @Test
+    void rowsAreLostOnceALeaderHasRefusedAllThreeTimes() {
+        PartitionQueue queue = new PartitionQueue();
+        queue.stored(batch(0));
+        List<SentBatch> batches = List.of(batch(1), batch(2));
+        for (int round = 0; round < 3; round++) {
+            assertFalse(queue.isLost(), "round " + round);
+            batches.forEach(each -> queue.sent(each, A));
+            batches.forEach(each -> queue.doubted(each, 0));
+            assertEquals(2, queue.takeFailed(0).size());
+        }
+
+        assertTrue(queue.isLost());
     }
 
     private static long[] none(int partitions) {

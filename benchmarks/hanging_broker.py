@@ -52,7 +52,12 @@ _TIMEOUT_S = 180.0
 
 @dataclass(frozen=True)
 class Run:
-    """Holds one ingestion and what came of it; `retries` counts batches that were sent again."""
+    """Holds one ingestion and what came of it.
+
+    Attributes:
+        retries: Batches that were sent again.
+        resumptions: How often it took rows for lost and read the ends of the partitions anew.
+    """
 
     started_at: str
     batch_bytes: int
@@ -61,6 +66,7 @@ class Run:
     ended_after_s: float
     failure: str
     retries: int
+    resumptions: int
     rows: int
     rows_in_topic: int
     is_equal: bool
@@ -106,7 +112,8 @@ class Bench:
         return runs
 
     def _send(self, topic: str, batch_bytes: int, hang_s: float, dead_s: float) -> Run:
-        started_at, began_s, failure, retries = datetime.now(UTC).isoformat(), time.monotonic(), "", 0
+        started_at, began_s = datetime.now(UTC).isoformat(), time.monotonic()
+        failure, retries, resumptions = "", 0, 0
         properties: dict[str, PropertyValue] = {
             "batch.size": batch_bytes,
             "buffer.memory": _BUFFER_BYTES,
@@ -117,7 +124,8 @@ class Bench:
         )
         try:
             output = self.tool.follow(request).output
-            failure, retries = output.failure or "", int(sum(sink.retries for sink in output.sinks))
+            failure, resumptions = output.failure or "", output.resumptions
+            retries = int(sum(sink.retries for sink in output.sinks))
         except LoadToolError as error:
             failure = str(error)
         ended_after_s = time.monotonic() - began_s
@@ -130,6 +138,7 @@ class Bench:
             ended_after_s=round(ended_after_s, 1),
             failure=failure,
             retries=retries,
+            resumptions=resumptions,
             rows=self.held.rows,
             rows_in_topic=found.rows if found else 0,
             is_equal=found is not None and (found.rows, found.hash) == (self.held.rows, self.held.hash),
@@ -188,7 +197,7 @@ def report(runs: pd.DataFrame) -> list[str]:
         lines.append(
             f"dies {name} another leader is elected: {len(kind)} runs, {int((kind.failure == '').sum())} ended by "
             f"themselves, {int(kind.is_equal.sum())} with every row once; {int((kind.retries > 0).sum())} sent "
-            "batches again"
+            f"batches again, {int((kind.resumptions > 0).sum())} resumed"
         )
     return lines
 

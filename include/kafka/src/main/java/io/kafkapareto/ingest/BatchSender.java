@@ -222,7 +222,10 @@ final class BatchSender implements AutoCloseable {
         }
     }
 
-    /** Sends what may be sent, in order; a partition's batches all wait where its first one does. */
+    /**
+     * Sends what may be sent, in order; a partition's batches all wait where its first one does. A node that is not ready
+     * is asked once: while metadata is due, the client answers by a backoff with jitter, which may say yes a moment later.
+     */
     private void sendWaiting(long nowMs) {
         Cluster cluster = metadata.fetch();
         Set<Node> busy = new HashSet<>();
@@ -232,7 +235,7 @@ final class BatchSender implements AutoCloseable {
             Node leader = cluster.leaderFor(new TopicPartition(topic, batch.partition()));
             if (leader == null) {
                 metadata.requestUpdate(false);
-            } else if (!client.ready(leader, nowMs)) {
+            } else if (busy.contains(leader) || !client.ready(leader, nowMs)) {
                 NetworkClientUtils.maybeThrowAuthFailure(client, leader);
                 busy.add(leader);
             } else if (partitions.get(batch.partition()).maySend(batch, leader.id())) {

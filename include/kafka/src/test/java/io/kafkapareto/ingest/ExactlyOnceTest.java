@@ -104,6 +104,29 @@ class ExactlyOnceTest {
         }
     }
 
+    /** While a partition has no leader, the client says by chance whether a node is ready: no batch overtakes another. */
+    @Test
+    void batchesKeepTheirOrderWhileALeaderIsLookedFor() throws Exception {
+        CountDownLatch missing = new CountDownLatch(ROWS - 1);  // the last one leaves with the flush
+        try (ModelCluster cluster = new ModelCluster(2, 2, (node, partition, batch) -> {
+            missing.countDown();
+            return node.take(partition, batch);
+        })) {
+            cluster.partition(1).moveTo(-1);
+            try (BatchSink sink = sinkOf(cluster)) {
+                send(sink, 1, 0, 1);
+                send(sink, 0, 0, ROWS);
+                assertTrue(missing.await(10, TimeUnit.SECONDS));
+                cluster.partition(1).moveTo(0);
+                sink.flush();
+
+                assertEquals(0, cluster.outOfOrder());
+                assertEquals("", sink.failure());
+                assertEquals(rows(0, ROWS), cluster.partition(0).rows());
+            }
+        }
+    }
+
     /** A restarted leader knows only the last of the batches that it did not answer, and then another one has none of them. */
     @Test
     void batchesInDoubtGoToTheNextLeaderIfItHasNoneOfThem() throws Exception {

@@ -252,6 +252,7 @@ final class ModelCluster implements AutoCloseable {
 
         private void serve(Socket connection) {
             try (connection) {
+                connection.setTcpNoDelay(true);
                 DataInputStream in = new DataInputStream(connection.getInputStream());
                 DataOutputStream out = new DataOutputStream(connection.getOutputStream());
                 boolean isSilent = false;

@@ -41,7 +41,8 @@ class StepRunner:
         """A study in the runner's folder: a shipped one with some keys replaced (dicts are merged)."""
         content = yaml.safe_load((STUDIES / f"{base}.yaml").read_text())
         if base == "quick":
-            confirmation = {"points": 3, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 10}
+            confirmation = {"points": 3, "choice_blocks": 2, "gain_blocks": 5, "minimum_blocks": 5}
+            confirmation |= {"final_blocks": 2, "more_blocks": 0}
             content = small_quick() | {"confirmation": confirmation}
         content |= {"name": name}
         for key, value in changes.items():

@@ -207,7 +207,7 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
 
     without_consent = steps.run("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9")
     assert "consent" in failed(without_consent)
-    assert "plan: 20 to 24 repetitions" in without_consent.stdout
+    assert "plan: 20 to 34 repetitions" in without_consent.stdout
 
     steps.manifest("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9", "--consent")
 

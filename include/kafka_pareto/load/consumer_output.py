@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import fmean, linear_regression
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
 from kafka_pareto.load.last_line import Amount, Count, ToolOutput, read_last_line
 from kafka_pareto.load.load_generator import LatencyUs
-
-_LEAST_SAMPLES = 3
+from kafka_pareto.load.trend import LEAST_POINTS, Trend, trend_of
 
 
 class PartitionRead(ToolOutput):
@@ -106,6 +104,8 @@ class ConsumerOutput(ToolOutput):
             raise ValueError("no more may be measured than was read")
         if (self.latency_us is not None) != bool(self.latency_records):
             raise ValueError("there are latencies where records had due times, and only there")
+        if any(later.at_s <= earlier.at_s for earlier, later in pairwise(self.lag_samples or [])):
+            raise ValueError("the lag must be sampled at times that rise")
         is_whole = self.failure is None
         if is_whole and self.rebalance_s is None:
             raise ValueError("a group that read was complete at some time")
@@ -134,24 +134,13 @@ def parse_consumer_output(text: str) -> ConsumerOutput:
     return read_last_line(text, ConsumerOutput, "the consumers' load tool")
 
 
-@dataclass(frozen=True)
-class LagTrend:
-    """Holds the slope of the lag in records over time, and its standard error."""
-
-    slope_records_s: float
-    error_records_s: float
-
-
-def lag_trend(samples: Sequence[LagSample]) -> LagTrend | None:
-    """Returns the least-squares line's slope through the lag in records over time; None of fewer than 3 samples.
+def lag_trend(samples: Sequence[LagSample]) -> Trend | None:
+    """Returns how the lag in records grows with time; None of fewer than `LEAST_POINTS` samples.
 
     A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. Where fetches wait
     for many bytes the lag rises and falls with each of them, and a few seconds of that slope by chance.
     """
-    if len(samples) < _LEAST_SAMPLES:
+    if len(samples) < LEAST_POINTS:
         return None
-    at_s, lags = [each.at_s for each in samples], [float(each.lag_records) for each in samples]
-    line, middle_s = linear_regression(at_s, lags), fmean(at_s)
-    left = sum((lag - line.intercept - line.slope * x) ** 2 for x, lag in zip(at_s, lags, strict=True))
-    spread = sum((x - middle_s) ** 2 for x in at_s)
-    return LagTrend(line.slope, math.sqrt(left / (len(samples) - 2) / spread))
+    at_s, lags = ([getattr(each, name) for each in samples] for name in ("at_s", "lag_records"))
+    return trend_of(np.array(at_s, dtype=float), np.array(lags, dtype=float))

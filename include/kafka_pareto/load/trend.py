@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from kafka_pareto.analysis.rounding import Values
+_Values = npt.NDArray[np.float64]
 
 LEAST_POINTS = 6
 
@@ -26,7 +27,7 @@ class Trend:
     freedom: int
 
 
-def trend_of(x: Values, y: Values) -> Trend:
+def trend_of(x: _Values, y: _Values) -> Trend:
     """Returns the slope by generalised least squares, where each residual carries over a share of the one before.
 
     An error that takes residuals as independent is too small for a queue: what waits now waits in a moment, too. The

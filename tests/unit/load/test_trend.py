@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kafka_pareto.analysis.student import student_critical
-from kafka_pareto.analysis.trend import trend_of
+from kafka_pareto.load.trend import trend_of
 
 pytestmark = pytest.mark.fast
 

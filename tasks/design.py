@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kafka_pareto.analysis.runnable_study import load_runnable_study
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.drivers.table import driver_of
@@ -21,7 +22,7 @@ from kafka_pareto.study.left_out import without_impossible
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.overriding import baseline_of, with_overrides
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import load_named_study, read_corpus
+from kafka_pareto.study.study_file import read_corpus
 from kafka_pareto.study.tune import tune_study
 from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
@@ -51,7 +52,7 @@ def main(
 
     def step() -> Manifest:
         settings = load_settings()
-        wanted = load_named_study(settings.studies, study)
+        wanted = load_runnable_study(settings.studies, study)
         given = {
             "bootstrap_servers": bootstrap_servers,
             "client_config": client_config,

@@ -162,7 +162,7 @@ class ComposeStack:
         """Puts two studies beside those that the image has: a short one, and the same on the second cluster."""
         short = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
         short |= {"name": "short", "record_sizes_bytes": [1024], "advice": False}
-        blocks = {"choice_blocks": 1, "gain_blocks": 2, "minimum_blocks": 2, "final_blocks": 2, "more_blocks": 0}
+        blocks = {"choice_blocks": 1, "gain_blocks": 4, "minimum_blocks": 4, "final_blocks": 2, "more_blocks": 0}
         short["confirmation"] = {"points": 2, **blocks}
         ceilings = {"ceiling_mib_s": 200, "ceiling_gib": 20, "consent": True}
         second = short | {"name": "second"}

@@ -18,7 +18,6 @@ from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_classes import STUDY_CLASSES
-from kafka_pareto.study.tune import Tune
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
 AnySection = TypeVar("AnySection", bound=Section)
@@ -51,8 +50,7 @@ def load_named_study(folder: Path, name: str) -> Study:
     """Reads `<folder>/<name>.yaml`.
 
     Raises:
-        StudyError: If there is no such file (the message names those that exist), if the study's name is another, or if
-            it tunes and could recommend nothing.
+        StudyError: If there is no such file (the message names those that exist), or if the study's name is another.
     """
     path = folder / f"{name}.yaml"
     if not re.fullmatch(STUDY_NAME, name) or not path.is_file():
@@ -61,11 +59,6 @@ def load_named_study(folder: Path, name: str) -> Study:
     study = load_study(path)
     if study.name != name:
         raise StudyError(str(path), [f"name: {study.name!r}: must be the file's own name, {name!r}"])
-    # Campaigns that were begun with such a study must still open, so this is no rule of the model.
-    if isinstance(study, Tune) and not study.confirmation.can_claim:
-        blocks, fewest = study.confirmation.gain_blocks, study.confirmation.minimum_blocks
-        rule = f"must be at least minimum_blocks, {fewest}; with fewer no change is ever recommended"
-        raise StudyError(str(path), [f"confirmation.gain_blocks: {blocks}: {rule}"])
     return study
 
 

@@ -67,14 +67,15 @@ def clean() -> None:
 def run() -> None:
     """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
     # Imported here and below, so that the other commands start faster.
-    from kafka_pareto.study.study_file import load_named_study  # noqa: PLC0415
+    from kafka_pareto.analysis.runnable_study import load_runnable_study  # noqa: PLC0415
     from kafka_pareto_embedded.runs.request import RunRequest  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
 
     with clear_errors():
         request = read_options(RunRequest, "run")
         if request.campaign is None:
-            load_named_study(load_settings().studies, request.study)  # its mistakes are reported before anything starts
+            # Its mistakes are reported before anything starts.
+            load_runnable_study(load_settings().studies, request.study)
         code = run_campaign(lifecycle.up(_say), request)
     raise typer.Exit(code)
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.analysis.runnable_study import load_runnable_study
 from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.decision.choice import Choice
@@ -25,7 +26,7 @@ from kafka_pareto.study.driver import objective_named
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.parts import Series
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import load_named_study, load_study
+from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune
 from tests.recorded import STUDIES
 
@@ -155,10 +156,31 @@ def test_every_part_of_a_comparison_can_show_a_difference_in_each_compared_quant
     assert unshown == set()
 
 
-def test_a_study_that_could_recommend_nothing_is_refused_by_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("blocks", "rule"),
+    [
+        (2, "must be at least minimum_blocks, 3; with fewer no change is ever recommended"),
+        (
+            4,
+            "must be at least 5 to compare 4 objectives at 5 record sizes; fewer give no interval, so no change is "
+            "ever recommended",
+        ),
+    ],
+)
+def test_a_study_that_could_recommend_nothing_is_refused_by_its_file(tmp_path: Path, blocks: int, rule: str) -> None:
     text = (STUDIES / "quick.yaml").read_text(encoding="utf-8")
-    (tmp_path / "quick.yaml").write_text(text.replace("gain_blocks: 12", "gain_blocks: 2"))
-    with pytest.raises(
-        StudyError, match=r"quick\.yaml: confirmation\.gain_blocks: 2: must be at least minimum_blocks, 3"
-    ):
-        load_named_study(tmp_path, "quick")
+    (tmp_path / "quick.yaml").write_text(text.replace("gain_blocks: 12", f"gain_blocks: {blocks}"))
+    with pytest.raises(StudyError) as refused:
+        load_runnable_study(tmp_path, "quick")
+    assert str(refused.value) == f"{tmp_path / 'quick.yaml'}: confirmation.gain_blocks: {blocks}: {rule}"
+
+
+def test_as_many_blocks_as_the_rule_asks_for_are_accepted(tmp_path: Path) -> None:
+    text = (STUDIES / "quick.yaml").read_text(encoding="utf-8")
+    (tmp_path / "quick.yaml").write_text(text.replace("gain_blocks: 12", "gain_blocks: 5"))
+    assert load_runnable_study(tmp_path, "quick").name == "quick"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in STUDIES.glob("*.yaml")))
+def test_every_shipped_study_may_run(name: str) -> None:
+    assert load_runnable_study(STUDIES, name).name == name

@@ -17,6 +17,7 @@ from benchmarks.on_cluster import DATA, Values
 from kafka_pareto.analysis.gains import Gain, gain_of
 from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spread_of
 from kafka_pareto.analysis.wording import interval_text, percent, value_text
+from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.advice import advice_sentence
 from kafka_pareto.report.card_layout import card_table, labelled
@@ -105,8 +106,12 @@ def claim_lines(campaign: str, case: str) -> list[str]:
     evidence = cards.index(f"repetitions gain-r00-{case}-")
     run = re.findall(r"Evidence campaign (\S+);", cards[:evidence])[-1]
     advice = re.findall(r"against the best advice, (.*?\)): ", cards[:evidence])[-1]
+    [advice_id] = set(rows.configuration_id) - {study.baseline_id(), pick}
+    against = [gain_of(mean, *_sides(study, rows, advice_id, pick, mean), study) for mean in study.means]
     known: dict[str, Any] = {
+        "case": case,
         "gains": gains,
+        "advice": AgainstAdvice(configuration_id=advice_id, titles=[], configuration={}, properties={}, gains=against),
         "verdict": "recommended",
         "in_force": None,
         "in_force_left_out": [],
@@ -116,10 +121,7 @@ def claim_lines(campaign: str, case: str) -> list[str]:
         "stopping": study.confirmation.stopping,
     }
     decision = Decision.model_construct(**known)
-    margin = study.confirmation.harm_margin()
-    [advice_id] = set(rows.configuration_id) - {study.baseline_id(), pick}
-    against = [gain_of(mean, *_sides(study, rows, advice_id, pick, mean), study) for mean in study.means]
-    said = advice_sentence(advice, against, margin)
+    said = advice_sentence(advice, against, study.confirmation.harm_margin())
     return [
         *card_table(gain_rows(decision)),
         *labelled("Advice", [said]),

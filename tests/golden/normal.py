@@ -18,6 +18,8 @@ from PIL import Image
 # NumPy, OpenBLAS and XGBoost choose their instructions by the CPU, so that the last bits of a float differ by machine.
 _SIGNIFICANT_DIGITS = 10
 _NOW = "<now>"
+# Of a campaign that is not finished: it counts from now.
+_LEFT = re.compile(r'("(?:likely|low|high)_s": )[\d.]+')
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 # From the kept campaigns' first repetition to the recorded store's last write.
 _RECORDED = (datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 22, 17, 10, tzinfo=UTC))
@@ -54,7 +56,7 @@ def without_moments(text: str) -> str:
         moment = datetime.fromisoformat(found[0])
         return found[0] if _RECORDED[0] <= moment.astimezone(UTC) <= _RECORDED[1] else _NOW
 
-    return _MOMENT.sub(named, text)
+    return _LEFT.sub(rf"\1{_NOW}", _MOMENT.sub(named, text))
 
 
 def _table(content: bytes) -> str:

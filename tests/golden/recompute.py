@@ -215,7 +215,7 @@ def explored(folder: Path) -> Texts:
         environment |= {"AIRFLOW_HOME": str(folder / "airflow"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
         argv = [sys.executable, "-m", "tests.golden.explorer", str(folder / "answers")]
         subprocess.run(argv, env=environment, check=True, timeout=120, cwd=FOLDER.parents[1])
-    return _texts(folder / "answers")
+    return {name: without_moments(text) for name, text in _texts(folder / "answers").items()}
 
 
 FAST: dict[str, Callable[[Path], Texts]] = {

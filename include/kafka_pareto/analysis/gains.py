@@ -40,7 +40,8 @@ class Gain(BaseModel):
         candidate_value: The same of the candidate.
         change_fraction: Candidate over reference, minus one; `change_low_fraction` to `change_high_fraction` is its
             interval. None where the blocks are too few for any.
-        confidence: Of the interval. All intervals of a campaign together hold at 95 %, whenever the blocks ended.
+        confidence: Of the interval. The intervals against one reference hold jointly at 95 % over all objectives and
+            cases; those of means do so whenever the blocks ended.
         hedges_g: Hedges' g, regardless of blocks, as the next: the difference in standard deviations. None for a CV
             across repetitions, of which each side has but one.
         cliffs_delta: Cliff's delta: from -1 (the candidate's values are all lower) to 1 (all higher).
@@ -105,9 +106,10 @@ class Gain(BaseModel):
 
 
 def level_of(objective: ObjectiveName, study: Tune) -> float:
-    """Returns in which share of campaigns the interval of this objective may miss at one case.
+    """Returns the error level of this objective's interval at one case.
 
-    All objectives and cases of a campaign share 5 %. A CV across repetitions has a tenth of another objective's share.
+    All objectives and cases share 5 % in the comparison with one reference. A CV across repetitions has a tenth of
+    another objective's share.
     """
     shares = {
         each: 1.0 if is_mean(each, study.protocol.variability) else _SHARE_OF_A_CV for each in study.objective_names

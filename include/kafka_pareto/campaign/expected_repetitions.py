@@ -55,8 +55,7 @@ class Work:
 class ExpectedRepetitions:
     """Holds what a campaign set out to measure.
 
-    Its methods are told the parts that are known, and the cases of every round that is decided (none of one that is
-    left out).
+    Methods take the known parts, and the cases of every round that is decided (none of one that is left out).
 
     Attributes:
         configurations: Number of configurations in the design, the baseline among them, by case.

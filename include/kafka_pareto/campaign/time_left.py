@@ -21,7 +21,7 @@ REPORT_S = 30.0
 _LATER_FRACTION = 0.8
 # What was planned counts as much as so many repetitions, over all cases and within each.
 _PLAN_COUNTS_AS, _ALL_CASES_COUNT_AS = 4, 8
-# By what factor nine of ten estimates in the kept campaigns are off at most, at any moment.
+# Nine of ten estimates are within this factor.
 _OFF_BY = 1.4
 # A longer time between two repetitions is an interruption, and no pace.
 _LONGEST_INTERVAL = 10
@@ -66,7 +66,7 @@ def time_left(
         if not number:
             next_s = analysis_s + start_s + repetition_s
     idle_s = max((now - pace.last).total_seconds(), 0.0)
-    # What is under way has been so for a while. If it takes longer than expected, it ends nobody knows when.
+    # Overdue work has no known end; assume a quarter of the elapsed time.
     likely_s = max(left_s - min(idle_s, next_s), idle_s / 4, 1.0)
     return TimeLeft(likely_s, likely_s / _OFF_BY, likely_s * _OFF_BY)
 

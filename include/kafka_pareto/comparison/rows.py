@@ -215,15 +215,18 @@ def prediction_sentence(part: PartComparison) -> str:
             if value is not None and name in level.means
         }
         for name in errors.keys() & set(part.compared):
+            if not level.means[name]:  # no share of nothing
+                continue
             wholes.append(errors[name] / level.means[name])
-            stages.append(sum(error for each, error in errors.items() if each != name) / level.means[name])
-    said = ""
+            if of_stages := [error for each, error in errors.items() if each != name]:
+                stages.append(sum(of_stages) / level.means[name])
+    said = ["Predicted from a lightly loaded run, and in brackets over what was measured."]
     if wholes:
-        said = (
-            f" The whole is off by {100 * statistics.median(wholes):.0f} % (median of {len(wholes)} levels); the "
-            f"errors of its stages, without their signs, add up to {100 * statistics.median(stages):.0f} % of it."
-        )
-    return f"Predicted from a lightly loaded run, and in brackets over what was measured.{said}"
+        levels = counted(len(wholes), "level")
+        said.append(f"Total: median error {100 * statistics.median(wholes):.0f} % ({levels}).")
+    if stages:
+        said.append(f"Sum of absolute stage errors: {100 * statistics.median(stages):.0f} % of the total.")
+    return " ".join(said)
 
 
 def notes(part: PartComparison) -> list[str]:
@@ -247,9 +250,9 @@ def _once_each(level: Level) -> list[str]:
         alike.setdefault(_NUMBER.sub("#", note), []).append(note)
     valid, texts = counted(len(level.repetition_ids), "repetition"), []
     for first, *others in alike.values():
-        so = "so, with other numbers, " if set(others) - {first} else ""
+        vary = "; figures vary" if set(others) - {first} else ""
         is_of_all = len(others) + 1 == len(level.repetition_ids)
-        texts.append(first if is_of_all and not so else f"{first} ({so}in {len(others) + 1} of {valid})")
+        texts.append(first if is_of_all and not vary else f"{first} ({len(others) + 1} of {valid}{vary})")
     return texts
 
 

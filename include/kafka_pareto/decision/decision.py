@@ -241,7 +241,7 @@ class Decision(Record):
 
     @property
     def unjudged(self) -> list[ObjectiveName]:
-        """Names the means that may have changed, in blocks without the spread to judge it by."""
+        """Names the means that have no interval, since too few blocks hold them."""
         return [gain.objective for gain in self.main_gains if gain.is_unjudged]
 
     @property

@@ -16,9 +16,11 @@ _CAUSES: Mapping[CauseCode, str] = {
     "batches_are_full": "batches are {batch_fill_fraction:.0%} full",
     "no_linger": "a record waits for no other, and batches are {batch_fill_fraction:.0%} full",
     "uncompressed": "records are not compressed",
-    "linger_is_long": "linger.ms is {linger_of_latency_fraction:.0%} of that, and batches wait until it passes",
+    "linger_is_long": (
+        "linger.ms accounts for {linger_of_latency_fraction:.0%} of p99; batches are sent only when it expires"
+    ),
     "backlog": "a record waits for {queue_fraction:.0%} of its time behind others, far longer than linger.ms",
-    "fetch_waits": "a fetch takes {fetch_of_latency_fraction:.0%} of that, waiting for fetch.min.bytes",
+    "fetch_waits": "fetches wait for fetch.min.bytes, which accounts for {fetch_of_latency_fraction:.0%} of p99",
     "gc_pauses": "a broker paused for {pause_ms:,.0f} ms to collect garbage",
     "buffer_is_small": "the buffer holds {buffer_holds_s:.2f} s of the load",
     "max_block_reached": "{buffer_exhausted_records:,.0f} records were given up after max.block.ms",

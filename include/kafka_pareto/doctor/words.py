@@ -37,9 +37,9 @@ REASONS: Mapping[str, str] = {
     "java_decides": "the option is not given, so Java chooses by itself",
     "not_told": "a broker does not tell this setting",
     "not_allowed": "this user may not ask: it needs DescribeConfigs on cluster and topic, and Describe on the group",
-    "memory_unknown": "how much memory each broker's machine has cannot be seen from here",
-    "made_for_more_memory": "the guide sizes it for brokers of 64 GB; each has less here",
-    "cores_unknown": "how many cores each broker's machine has cannot be seen from here",
+    "memory_unknown": "the memory of the brokers' machines is not visible from here",
+    "made_for_more_memory": "the guide sizes it for brokers of {memory_gb:g} GB; each has less here",
+    "cores_unknown": "the cores of the brokers' machines are not visible from here",
     "no_topic": "no topic was named: TOPIC=…",
     "no_group": "no consumer group was named: GROUP=…",
     "no_producer": "no file was named: PRODUCER=producer.properties",
@@ -66,6 +66,8 @@ def reason_text(finding: Finding) -> str:
     """Says why a check does not apply or could not be read; empty where neither is so."""
     if finding.reason == "guide_is_older" and finding.check.not_applicable is not None:
         return finding.check.not_applicable.why
+    if finding.reason == "made_for_more_memory" and finding.check.sized_for is not None:
+        return REASONS[finding.reason].format(memory_gb=finding.check.sized_for.memory_gb)
     return REASONS.get(finding.reason, finding.reason)
 
 

@@ -63,8 +63,8 @@ class FailureLimit:
             return
         raise GateError(
             f"{len(failed)} of {planned} planned repetitions failed, where the study tolerates "
-            f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction), so the campaign stops; mend the "
-            f"cause and start a new one:\n{failure_table(failed)}"
+            f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction). Campaign stopped. Fix the cause and "
+            f"start a new one.\n{failure_table(failed)}"
         )
 
     @property

@@ -111,12 +111,12 @@ class MeasurementPhase:
 
     def _log(self, measured: Repetition) -> None:
         self._measured += 1
-        most, up_to = ("at most ", "up to ") if self.may_end_early else ("", "")
+        most = "at most " if self.may_end_early else ""
         left = len(self.missing(list(self._planned)))
         left_s = (time.monotonic() - self._started) / self._measured * left
         figures: str = measured.outcome
         for mean in self._store.campaign.study.means:
             value = per_repetition_value(measured, mean, "within_run")
             figures += "" if value is None else f", {label_of(mean)} {value_text(value, mean)}"
-        progress = f"{len(self._planned) - left} of {most}{len(self._planned)}, {up_to}about {left_s:.0f} s left"
+        progress = f"{len(self._planned) - left} of {most}{len(self._planned)}, {most}about {left_s:.0f} s left"
         log.info("[%s] %s: %s", progress, measured.repetition_id, figures)

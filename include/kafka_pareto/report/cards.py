@@ -73,7 +73,9 @@ def gain_rows(decision: Decision) -> list[Row]:
 def baseline_gain_rows(decision: Decision) -> list[Row]:
     """The same against the baseline, where that is not in force."""
     gains = decision.gains_over_baseline
-    header = ("Over the baseline", "baseline", standing(decision), "change", interval_label(gains))
+    is_joint = any(gain.confidence > CONFIDENCE for gain in gains)
+    interval = "95 % interval, joint within this table" if is_joint else "95 % interval"
+    header = ("Over the baseline", "baseline", standing(decision), "change", interval)
     return [header, *map(_change_row, gains)] if gains else []
 
 
@@ -187,10 +189,11 @@ def blocks_notes(decision: Decision) -> list[str]:
     notes = []
     if decision.gains and decision.gains[0].confidence > CONFIDENCE:
         final = f" and {decision.final_blocks} final" if decision.final_blocks else ""
+        cases = "record sizes" if decision.case.isdecimal() else "cases"
         notes.append(
-            f"better and worse are read off the intervals: one that excludes no change. They are from all "
-            f"{decision.blocks_used - decision.final_blocks} gain{final} blocks, hold at whichever block the "
-            f"measuring ended, and at all objectives and cases of the campaign together with 95 % confidence."
+            "better or worse means that the interval does not contain 0 %. The intervals use all "
+            f"{decision.blocks_used - decision.final_blocks} gain{final} blocks. They hold jointly at 95 % over all "
+            f"objectives and {cases}; those of means do so whenever measuring stopped.{_beside_text(decision)}"
         )
     if decision.in_force_left_out:
         notes.append(
@@ -198,6 +201,16 @@ def blocks_notes(decision: Decision) -> list[str]:
             f"{'; '.join(decision.in_force_left_out)}."
         )
     return notes
+
+
+def _beside_text(decision: Decision) -> str:
+    """Names the comparisons whose intervals do not hold jointly with those against what is in force."""
+    beside = [
+        *(["the baseline"] if decision.gains_over_baseline else []),
+        *(["advice"] if decision.advice and decision.advice.gains else []),
+    ]
+    verb = "comparisons with {} are" if len(beside) > 1 else "comparison with {} is"
+    return f" The {verb.format(joined(beside))} not included." if beside else ""
 
 
 def unresolved_of(decision: Decision) -> list[str]:

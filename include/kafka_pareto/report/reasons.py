@@ -129,7 +129,7 @@ def _what_is_missing(decision: Decision) -> str:
     if not decision.has_enough_blocks:
         blocks = counted(decision.blocks_used, "complete block")
         return f"{blocks} measured, the study asks for {decision.minimum_blocks}."
-    return f"{_labels(decision.unjudged)} may have changed, and these blocks have no spread to judge it by."
+    return f"{_labels(decision.unjudged)}: too few blocks for an interval."
 
 
 def _no_gain(decision: Decision) -> str:
@@ -159,7 +159,8 @@ def harm_sentences(decision: Decision) -> str:
     ):
         if doubtful:
             texts = joined(harm_text(each, than) for each in doubtful)
-            said.append(f"After {decision.blocks_used} blocks {texts}, where the study tolerates {margin}.")
+            blocks = max(len(each.candidate_repetition_ids) for each in doubtful)
+            said.append(f"After {blocks} blocks {texts}, where the study tolerates {margin}.")
     if decision.fails_more:
         said.append(f"{_failures(decision)}; that may be chance.")
     return " ".join(said)

@@ -28,7 +28,11 @@ from kafka_pareto.study.tune import Tune
 MOST_TRIALS = 450
 """The most that one process is fitted to: its time grows with their cube. Shipped studies have fewer."""
 TRIALS_OF_MANY = 200
-"""How many a process is fitted to where there are more than `MOST_TRIALS`."""
+"""How many a process is fitted to where there are more than `MOST_TRIALS`.
+
+More trials mean more cases, and so a process for each group of neighbouring cases, objective and fold. At `MOST_TRIALS`
+each of these fits would take eleven times as long.
+"""
 _MINIMUM_TRIALS = 5
 _JITTER = 1e-8
 _SAMPLING_JITTER = 1e-6

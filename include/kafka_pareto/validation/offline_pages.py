@@ -1,4 +1,4 @@
-"""Makes a page of Great Expectations' Data Docs one that needs no other server. Pure.
+"""Makes Data Docs pages self-contained. Pure.
 
 As they come, the pages take scripts, styles, icons and their logo from seven public servers. Where these cannot be
 reached, and in the explorer, which lets nothing foreign in, the column that says what failed is empty.

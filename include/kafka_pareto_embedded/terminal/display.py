@@ -98,7 +98,11 @@ class LineDisplay:
         is_planned = progress.repetitions_likely is not None and progress.run_state != "queued"
         since_s = progress.elapsed_s - self._counted_at_s
         counted = progress.repetitions != self._counted
-        if is_planned and since_s >= (_COUNT_EVERY_S if counted else _TIME_EVERY_S):
+        # Without a time left nothing changes but the clock: a run that waits for a person does so for days.
+        is_due = since_s >= (_COUNT_EVERY_S if counted else _TIME_EVERY_S) and (
+            counted or progress.time_left is not None
+        )
+        if is_planned and is_due:
             self._counted_at_s, self._counted = progress.elapsed_s, progress.repetitions
             self._say(progress, _summary(progress))
 

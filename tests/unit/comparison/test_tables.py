@@ -162,8 +162,8 @@ def test_a_note_says_of_how_many_repetitions_it_is_and_numbers_alone_make_no_oth
     noted = part.levels[1].model_copy(update={"notes": said, "outcomes": {"valid": 5}})
     text = " ".join(part_text(part.model_copy(update={"levels": [part.levels[0], noted]}), COMPARED).split())
 
-    late = "3 of 7 records were late (so, with other numbers, in 2 of 5 repetitions)"
-    assert f"{late}; another note (in 1 of 5 repetitions); of all" in text
+    late = "3 of 7 records were late (2 of 5 repetitions; figures vary)"
+    assert f"{late}; another note (1 of 5 repetitions); of all" in text
     assert "of all (" not in text
     assert "7,500" not in text
 
@@ -216,8 +216,20 @@ def test_errors_of_stages_that_cancel_in_the_whole_are_said() -> None:
     level = level.model_copy(update={"estimates": level.estimates | of_stages, "predicted": wrong})
 
     said = prediction_sentence(part.model_copy(update={"levels": [level, *part.levels[1:]]}))
-    assert "The whole is off by 0 % (median of 1 levels); the errors of its stages, without" in said
-    assert said.endswith("add up to 40 % of it.")
+    assert said.endswith(" Total: median error 0 % (1 level). Sum of absolute stage errors: 40 % of the total.")
+
+
+def test_a_total_of_zero_has_no_relative_error() -> None:
+    part = codec_part()
+    level = part.levels[0]
+    whole = level.estimates[THROUGHPUT.name]
+    assert whole.mean
+    nothing = whole.model_copy(update={"mean": whole.mean.model_copy(update={"value": 0.0})})
+    level = level.model_copy(
+        update={"estimates": level.estimates | {THROUGHPUT.name: nothing}, "predicted": {THROUGHPUT.name: 1.0}}
+    )
+    said = prediction_sentence(part.model_copy(update={"levels": [level, *part.levels[1:]]}))
+    assert said == "Predicted from a lightly loaded run, and in brackets over what was measured."
 
 
 def test_what_was_predicted_stands_beside_what_was_measured() -> None:
@@ -236,7 +248,7 @@ def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     assert throughput[1].endswith("(0.50)")
     assert throughput[2] == "more than it can do"
     assert (stage[0], stage[1], stage[2]) == ("in Filebeat [ms]", "12.0", "-")
-    assert "The whole is off by 50 % (median of 1 levels)" in prediction_sentence(predicted)
+    assert prediction_sentence(predicted).endswith(" Total: median error 50 % (1 level).")
     assert prediction_rows(part, COMPARED) == []
     assert PartComparison.model_validate_json(predicted.model_dump_json()) == predicted
     row = next(each for each in csv_rows(predicted) if each["quantity"] == THROUGHPUT.name)

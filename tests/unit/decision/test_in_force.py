@@ -130,8 +130,13 @@ def test_better_than_what_is_in_force_replaces_it_and_the_change_against_the_bas
     )
     assert gain_rows(decision)[0][1] == "in force (v3)"
     header, p95, *_ = baseline_gain_rows(decision)
-    assert header[1] == "baseline"
+    assert (header[1], header[4]) == ("baseline", "95 % interval, joint within this table")
     assert p95[3] == "-60.0 %"
+    assert (
+        "better or worse means that the interval does not contain 0 %. The intervals use all 10 gain blocks. They hold "
+        "jointly at 95 % over all objectives and record sizes; those of means do so whenever measuring stopped. The "
+        "comparison with the baseline is not included."
+    ) in notes_of(decision)
     assert settings_rows(decision)[0] == ("Settings", "recommended", "in force (v3)", "baseline", "")
 
 
@@ -190,6 +195,20 @@ def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
     assert decision.verdict == "ask_a_person"
     assert "p95 latency may be worse than the baseline's by up to" in reason_of(decision)
     assert headline_of(decision) == "A PERSON DECIDES: better, but harm is not excluded"
+
+
+def test_harm_over_the_baseline_is_said_after_the_blocks_that_hold_both():
+    decision = decided([*baseline(100, 20, blocks=12), *fast(125, 60, blocks=12), *other(140, 30)])
+    assert decision.blocks_used == 10
+    assert "After 12 blocks p95 latency may be worse than the baseline's by up to" in reason_of(decision)
+
+
+def test_means_without_an_interval_are_said_to_have_too_few_blocks():
+    decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
+    unknown = {"change_low_fraction": None, "change_high_fraction": None, "resolution": "not resolved"}
+    gains = [decision.gains[0].model_copy(update=unknown), *decision.gains[1:]]
+    unjudged = decision.model_copy(update={"gains": gains, "verdict": "keep_not_enough_evidence"})
+    assert reason_of(unjudged) == "Not enough evidence: p95 latency: too few blocks for an interval."
 
 
 def test_a_claim_of_the_gain_blocks_that_final_ones_contradict_is_withdrawn():

@@ -11,6 +11,7 @@ from kafka_pareto.doctor.guide import Plain
 from kafka_pareto.doctor.readings import Reading
 from kafka_pareto.doctor.records import Found
 from kafka_pareto.doctor.verdicts import judge
+from kafka_pareto.doctor.words import reason_text
 from tests.unit.doctor.checking import HERE, check_of, finding_of, reading_of, report_of
 
 pytestmark = pytest.mark.fast
@@ -128,6 +129,12 @@ def test_the_rule_that_is_shown_is_the_one_for_this_link_and_of_several_sizes_th
     three = check_of({"each_at_least": [4096, 87380, 134_217_728]}, sized_for={"link_mbit_s": 25_000})
     found = judge(three, reading_of("4096 131072 6291456"), slow)
     assert (found.verdict, found.check.rule.wanted) == ("met", [4096, 87380, 5_368_710])
+
+
+def test_the_memory_that_the_guide_sizes_a_value_for_is_said() -> None:
+    heap = check_of({"between": [6 << 30, 8 << 30]}, sized_for={"memory_gb": 32})
+    finding = judge(heap, reading_of(512 << 20), replace(HERE, memory_gb_per_broker=8.0))
+    assert reason_text(finding) == "the guide sizes it for brokers of 32 GB; each has less here"
 
 
 @pytest.mark.parametrize(

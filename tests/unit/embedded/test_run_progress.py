@@ -259,6 +259,14 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     assert "\x1b" not in output.getvalue()
 
 
+def test_a_run_that_waits_for_a_person_is_said_once() -> None:
+    output = io.StringIO()
+    with open_display(Console(file=output)) as display:
+        for second in range(0, 600, 5):
+            display.show(Progress("running", (), 30, 210, 415, float(second), None))
+    assert output.getvalue().splitlines() == ["[     0 s] 30 of about 210 repetitions (at most 415)"]
+
+
 def test_what_is_likely_stands_before_the_most_and_time_is_told_while_nothing_is_measured() -> None:
     output = io.StringIO()
     with open_display(Console(file=output)) as display:

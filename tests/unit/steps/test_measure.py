@@ -111,7 +111,7 @@ def test_the_log_counts_adaptive_repetitions_through_all_blocks_towards_the_most
     with caplog.at_level(logging.INFO), fake_testbed(campaign, CASE) as testbed:
         measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     measured = len(measured_ids(campaign))
-    said = re.findall(r"\[(\d+) of at most (\d+), up to about \d+ s left\]", caplog.text)
+    said = re.findall(r"\[(\d+) of at most (\d+), at most about \d+ s left\]", caplog.text)
 
     assert said == [(str(number), str((CONFIGURATIONS + 1) * 4)) for number in range(1, measured + 1)]
 

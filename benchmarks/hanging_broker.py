@@ -4,8 +4,9 @@ Three brokers, three replicas. In each round a few ingestions send the same file
 The leader of a partition stops (SIGSTOP), is killed (SIGKILL) and starts again: in half of the rounds it dies before
 another leader is elected, in the other half after that. Every topic is read back and compared with the file.
 
-The brokers stay up from one round to the next, and a dead leader is replaced after two seconds instead of nine. Each
-run is appended to the CSV. The same command adds to it until it holds as many as asked for.
+The brokers stay up from one round to the next, a dead leader is replaced after two seconds instead of nine, and JVMs
+are those of the tests, which start sooner. Each run is appended to the CSV. The same command adds to it until it holds
+as many as asked for.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.load.ingestion_load import BooksRequest, CheckRequest, IngestionLoad, IngestionRequest
 from kafka_pareto.load.ingestion_output import RowsFound
 from kafka_pareto.settings import Settings, load_settings
+from tests.quick_java import use_quick_java
 
 FILE = DATA / "hanging_broker.csv"
 BROKERS = {
@@ -146,7 +148,7 @@ class Bench:
         )
 
 
-def _wait(is_so: Callable[[], bool], timeout_s: float = 60.0) -> None:
+def _wait(is_so: Callable[[], bool], timeout_s: float = _TIMEOUT_S) -> None:
     deadline = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > deadline:
@@ -216,6 +218,7 @@ def main(
         until = time.monotonic() + 60 * minutes
         missing = 0 if table else runs - len(read_runs(file))
         if missing > 0:
+            use_quick_java()
             with open_bench(rows, most_mib_s, load_settings()) as bench:
                 while missing > 0 and time.monotonic() < until:
                     found = bench.round(min(at_once, missing), np.random.default_rng())

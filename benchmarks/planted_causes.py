@@ -66,14 +66,12 @@ class Planted:
         settings: What client and topic were told.
         rate_limit_records_s: What the load tool was told not to exceed.
         values: The repetition's quantities; those without a value are left out.
-        has_other_work: True where other processes kept the machine's cores busy meanwhile.
     """
 
     cause: str
     settings: Mapping[str, PropertyValue]
     rate_limit_records_s: float | None
     values: Mapping[str, Value]
-    has_other_work: bool = False
 
     @property
     def is_of_consumers(self) -> bool:
@@ -98,12 +96,13 @@ def main(
     repetitions: int = REPETITIONS,
     records: Annotated[Path, typer.Option(help="where the records are written")] = RECORDS,
 ) -> None:
-    """Makes the causes, and prints for each load what is found."""
+    """Makes the causes, and prints for each load what is found; records of other causes are kept."""
     with clear_errors():
         chosen = [cause for cause in CAUSES if not names or cause.name in names]
         if unknown := set(names or ()) - {cause.name for cause in chosen}:
             raise BadInputError(f"{', '.join(sorted(unknown))}: is no cause; there are {_names(CAUSES)}")
-        records.write_text("")
+        kept = [each for each in read_planted(records) if each.cause not in {cause.name for cause in chosen}]
+        records.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in kept))
         for causes in together(chosen):
             try:
                 for planted in planted_loads(causes, repetitions):
@@ -126,7 +125,9 @@ def together(causes: Sequence[Cause]) -> list[list[Cause]]:
 
 
 def read_planted(records: Path = RECORDS) -> list[Planted]:
-    """Reads the kept records."""
+    """Reads the kept records; there are none where the file is missing."""
+    if not records.exists():
+        return []
     return [Planted(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
 
 

@@ -207,7 +207,7 @@ def test_too_many_malformed_rows_end_it_with_the_first_one(bench: Bench) -> None
     output = bench.send(file, topic)
 
     assert output.failure is not None
-    assert "11 of 511 rows are malformed (lines: 11), more than is tolerated; the first is line 502" in output.failure
+    assert "too many malformed rows: 11 of 511 (lines: 11); the first: line 502" in output.failure
 
 
 def test_the_tolerated_share_is_of_the_rows_of_all_producers(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
@@ -208,7 +209,7 @@ def said_of(arrived: Arrived, request: IngestRequest) -> str:
         lines.append(f"The cluster lost rows that it had acknowledged, {times}; they were sent again.")
     if held.file and held.file.malformed:
         first = f"; the first: {output.first_malformed}" if output.first_malformed else ""
-        lines.append(f"{held.file.malformed:,} malformed rows are in {request.topic}.malformed{first}.")
+        lines.append(f"{counted(held.file.malformed, 'malformed row')} in {request.topic}.malformed{first}.")
     if held.file and held.file.blank_lines:
-        lines.append(f"{held.file.blank_lines:,} blank lines were skipped.")
+        lines.append(f"{counted(held.file.blank_lines, 'blank line')} skipped.")
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
@@ -74,8 +75,8 @@ class IngestionDriver:
         if found["path"] == "kcat":
             if shutil.which("kcat") is None:
                 return "this machine has no kcat"
-            if fault := _fault_for_kcat(ingestion_study(study), settings):
-                return fault
+            if fault := _fault_of_lines(ingestion_study(study), settings):
+                return f"kcat sends each line as it stands, and {fault}"
         if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
             return fault
         if str(found["senders"]).startswith("virtual_threads"):
@@ -92,18 +93,19 @@ class IngestionDriver:
             yield IngestionRunner(study, case, testbed)
 
 
-def _fault_for_kcat(study: CompareIngestion, settings: Settings) -> str:
-    """Says why lines of the user's file are not its rows: kcat sends each as it stands, up to its line feed."""
+def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
+    """Says why lines of the user's file are not its rows; a made-up file has one row per line, behind its header."""
     file = Path(study.workload.file or "")
     if not (file.is_file() and file.stat().st_size):
         return ""
     with file.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as held:
         if held.find(b"\r\n") >= 0:
-            return f"kcat would send the carriage returns at the ends of lines of {file}"
+            return f"{file} has carriage returns at the ends of its lines"
+        lines = sum(1 for _ in iter(held.readline, b""))
     check = CheckRequest(study.protocol.timeout_s, file=file, delimiter=study.workload.delimiter)
     found = IngestionLoad("", None, settings).check(check).file
-    others = found.malformed + found.blank_lines if found else 0
-    return f"kcat would send the {others:,} blank and malformed lines of {file}" if others else ""
+    rows = found.rows if found else 0
+    return "" if lines == rows + 1 else f"{file} has {lines:,} lines for a header and {counted(rows, 'row')}"
 
 
 def _mean_rows(

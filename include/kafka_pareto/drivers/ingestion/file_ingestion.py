@@ -83,9 +83,8 @@ class FileIngestion:
         """Makes the topics, or finds them as an earlier run has left them, and returns what is to be sent.
 
         Raises:
-            BadInputError: If the file cannot be read, was another one when it was begun, or the topic is no place for
-                it: it has other partitions, or records of somebody else's. So is a file that is no CSV in UTF-8, or of
-                which most first rows do not fit the header.
+            BadInputError: If the file is unreadable, no CSV in its encoding, or differs from the one first sent; or if
+                the topic has other partitions or foreign records.
             ClusterError: If the cluster does not answer.
         """
         description = self._cluster.describe()
@@ -114,8 +113,8 @@ class FileIngestion:
         if (known.sha256, known.delimiter, known.encoding) != (digest, wanted.delimiter, wanted.encoding):
             raise BadInputError(
                 f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, and this "
-                "is another file, or the same one changed since (or another delimiter or encoding); go on with that "
-                "one, or take another topic"
+                "is another file, or the same one changed since (or another delimiter or encoding); resume with that "
+                "file, or use another topic"
             )
         self._require_same_partitions(known, wanted)
         self._wait_until_settled(known)

@@ -26,7 +26,7 @@ class IngestionProcessTest {
         "''|is empty",
         "a,b|holds a header and no row",
         "a;b\\n1;2|line 1: has one field by the delimiter ',', and 2 by ';': 'a;b'",
-        "a,b\\n1;2\\n3;4|line 2: it has another number of fields than the header: '1;2' (and so 2 of the first 2 rows",
+        "a,b\\n1;2\\n3;4|line 2: it has another number of fields than the header: '1;2' (2 of the first 2 rows are malformed",
     })
     void aFileThatIsNoSuchCsvIsRefused(String text, String says) throws Exception {
         Path file = folder.resolve("rows.csv");

@@ -118,11 +118,11 @@ record CsvFile(
         }
         if (header[0] == '#') {
             throw new Refused(place(headerLine) + "looks like a comment, and must be the header: "
-                    + shown(header, 0, header.length) + "; remove such lines: sed '/^#/d' " + rows.file().getFileName()
+                    + shown(header, 0, header.length) + "; remove such lines: sed '/^#/d' " + FileForm.quoted(rows.file())
                     + " > new.csv");
         }
-        throw new Refused(first + " (and so " + malformed + " of the first " + probed
-                + " rows; do delimiter and encoding fit?)");
+        throw new Refused(first + " (" + malformed + " of the first " + probed
+                + " rows are malformed; check delimiter and encoding)");
     }
 
     private String place(long line) {
@@ -130,8 +130,8 @@ record CsvFile(
     }
 
     private String advice(Fault fault) {
-        return fault != Fault.UTF8 ? "" : "; convert it from the encoding that it has, as by iconv -f WINDOWS-1252 -t UTF-8 "
-                + rows.file().getFileName() + " > new.csv, or send it with ENCODING=latin-1 if it is ISO 8859-1";
+        return fault != Fault.UTF8 ? "" : "; convert it from its encoding, for example with: iconv -f WINDOWS-1252 -t UTF-8 "
+                + FileForm.quoted(rows.file()) + " > new.csv, or send it with ENCODING=latin-1 if it is ISO 8859-1";
     }
 
     private static String shown(byte delimiter) {

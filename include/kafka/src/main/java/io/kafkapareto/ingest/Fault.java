@@ -5,7 +5,7 @@ import java.util.Locale;
 /** Says why a row is malformed, and so goes to the topic of malformed rows. */
 enum Fault {
     FIELDS("it has another number of fields than the header"),
-    QUOTE("a quote is not closed, or text follows the one that closes a field of several lines"),
+    QUOTE("unclosed quote, or text after the closing quote of a multi-line field"),
     NUL("it holds a NUL character"),
     UTF8("it is not UTF-8"),
     NUMBER("a field that is to be a number is none"),

@@ -7,7 +7,7 @@ package io.kafkapareto.ingest;
  * text, and a doubled quote stands for one. In any other field a quote is a character like others: 5" is a size.
  *
  * <p>A quoted field over several lines ends with its closing quote. Text behind that means that a quote was missing
- * somewhere: the row is broken, and ends with the line.
+ * somewhere: the row is broken. It ends with the first line that leaves no quote open.
  */
 final class FieldState {
     private static final byte QUOTE = '"';

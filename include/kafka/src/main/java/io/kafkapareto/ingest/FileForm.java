@@ -43,7 +43,7 @@ final class FileForm {
         String begin = HexFormat.of().formatHex(head, 0, Math.min(head.length, 8));
         for (Marked each : MARKED) {
             if (begin.startsWith(each.mark)) {
-                throw new Refused(file + ": is " + each.name + ", and must be plain text in UTF-8; "
+                throw new Refused(file + ": is " + each.name + ", expected UTF-8 text; "
                         + (each.command.isEmpty() ? "unpack it, or save the sheet as CSV" : converting(each.command, file)));
             }
         }
@@ -65,7 +65,7 @@ final class FileForm {
         String order = nuls[1] > nuls[0] ? "LE" : "BE";
         throw new Refused(file + ": holds NUL characters, "
                 + (isWide ? "as UTF-16 does; " + converting("iconv -f UTF-16" + order + " -t UTF-8", file)
-                        : "as no CSV file does; remove them: tr -d '\\0' < " + file.getFileName() + " > new.csv"));
+                        : "as no CSV file does; remove them with: tr -d '\\0' < " + quoted(file) + " > new.csv"));
     }
 
     private static void requireLineFeeds(Path file, byte[] head) throws Refused {
@@ -76,12 +76,18 @@ final class FileForm {
             returns += head[at] == '\r' && at + 1 < head.length && head[at + 1] != '\n' ? 1 : 0;
         }
         if (returns > feeds) {
-            throw new Refused(file + ": ends its lines with carriage returns alone, and must have line feeds; convert it: "
-                    + "tr '\\r' '\\n' < " + file.getFileName() + " > new.csv");
+            throw new Refused(file + ": ends its lines with carriage returns, expected line feeds; convert it with: "
+                    + "tr '\\r' '\\n' < " + quoted(file) + " > new.csv");
         }
     }
 
     private static String converting(String command, Path file) {
-        return "convert it: " + command + " " + file.getFileName() + " > new.csv";
+        return "convert it with: " + command + " " + quoted(file) + " > new.csv";
+    }
+
+    /** Returns the file's path as a shell takes it. */
+    static String quoted(Path file) {
+        String path = file.toString();
+        return path.matches("[\\w@%+=:,./-]+") ? path : "'" + path.replace("'", "'\\''") + "'";
     }
 }

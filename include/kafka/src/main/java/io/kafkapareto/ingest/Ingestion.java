@@ -232,14 +232,15 @@ public final class Ingestion {
         }
         long total = Arrays.stream(acknowledged).sum();
         MalformedRows malformed = job.malformed();
-        if (failed == null && malformed.areTooMany()) {
-            failed = malformed.total() + " of " + read + " rows are malformed (lines: " + malformed.lines()
-                    + "), more than is tolerated; the first is " + malformed.first();
+        boolean isFileAtFault = failed == null && malformed.areTooMany();
+        if (isFileAtFault) {
+            failed = "too many malformed rows: " + malformed.total() + " of " + read + " (lines: " + malformed.lines()
+                    + "); the first: " + malformed.first();
         } else if (failed == null && read != total + malformed.total()) {
             failed = read - total - malformed.total() + " of " + read + " rows were not acknowledged";
         }
         result.put("failure", failed)
-                .put("is_file_at_fault", malformed.areTooMany())
+                .put("is_file_at_fault", isFileAtFault)
                 .put("rows_read", read)
                 .put("rows_skipped", job.counts().skippedRows().sum())
                 .put("rows_acknowledged", total)

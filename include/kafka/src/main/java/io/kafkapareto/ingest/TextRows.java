@@ -66,8 +66,10 @@ final class TextRows implements RowSource {
         state.reset();
         follow(first);
         while (state.isOpen() && row.length() <= MOST_QUOTED_BYTES) {
+            boolean endedInLineFeed = endsInLineFeed;
             String more = nextLine();
             if (more == null) {
+                endsInLineFeed = endedInLineFeed;
                 break;
             }
             row.append('\n').append(more);

@@ -39,6 +39,14 @@ class RowReaderTest {
 
     @ParameterizedTest
     @EnumSource(RowReader.class)
+    void aRowWhoseQuoteIsOpenAtTheEndHasNoLineEnd(RowReader reader) throws IOException {
+        Path file = write("a,\"b\r\n".getBytes(StandardCharsets.US_ASCII));
+
+        assertEquals(List.of(new Found("a,\"b", 0, 0)), read(reader, FileRange.whole(file)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(RowReader.class)
     void anyBytesAreReadAlike(RowReader reader) throws IOException {
         Random random = new Random(7);
         for (int each = 0; each < 100; each++) {

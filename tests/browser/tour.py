@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, WebError
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
@@ -22,6 +22,7 @@ _WORDS = re.compile(
 )
 _LINKS = "links => links.filter(link => link.checkVisibility()).map(link => [link.href, link.hasAttribute('download')])"
 _STILL_MS = 10_000
+_SHOWN = {".html", ".txt", ".png", ".svg"}
 
 
 @dataclass
@@ -84,6 +85,11 @@ class Tour:
             address = waiting.pop()
             if address in self.opened:
                 continue
+            if (file := _file_to_download(address)) is not None:
+                self.opened.add(address)
+                if not file.stat().st_size:
+                    self._note("empty", address)
+                continue
             links = self.open(page, address, until(address))
             if not page.url.startswith(within):  # where an address has led to
                 continue
@@ -144,3 +150,9 @@ class Tour:
 
 def _file_name(address: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", address.partition("//")[2].partition("/")[2])[-80:] or "root"
+
+
+def _file_to_download(address: str) -> Path | None:
+    """Returns the file on this machine that the address names, if a browser would not show it."""
+    file = Path(unquote(urlsplit(address).path))
+    return file if address.startswith("file:") and file.is_file() and file.suffix not in _SHOWN else None

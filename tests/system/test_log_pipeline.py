@@ -146,19 +146,25 @@ def followed(
     protocol = testbed.study.protocol.model_copy(update={"drain_s": drain_s, "warmup_s": warmup_s})
     # Children are tied to the thread that starts them, so this one, which outlives them, starts and breaks.
     with opened_as(testbed, level) as opened, ThreadPoolExecutor(1) as following:
-        has_begun, send = Event(), opened.load.send
+        has_begun, is_over, send = Event(), Event(), opened.load.send
 
         def tell_and_send(asked: Wanted) -> Answered:
-            if asked is wanted:  # and none of those that warm up
-                has_begun.set()
-            return send(asked)
+            if asked is not wanted:  # those that warm up
+                return send(asked)
+            has_begun.set()
+            answered = send(asked)
+            is_over.wait(120)  # a part that is killed and not yet started again would be one that ended by itself
+            return answered
 
         setattr(opened.load, "send", tell_and_send)  # noqa: B010 (a method)
         result = following.submit(follow, opened, wanted, protocol)
-        if meanwhile:
-            assert has_begun.wait(60)
-            time.sleep(BROKEN_AFTER_S)
-            meanwhile(opened)
+        try:
+            if meanwhile:
+                assert has_begun.wait(60)
+                time.sleep(BROKEN_AFTER_S)
+                meanwhile(opened)
+        finally:
+            is_over.set()
         answered, watched, reconciled, is_warm = result.result()
     assert is_warm or not warmup_s
     require_logged(answered, reconciled)

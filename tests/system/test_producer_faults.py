@@ -30,7 +30,7 @@ STUDY: dict[str, Any] = {
         "cool_down_s": 0,
     },
     "design": {"configurations": 1},
-    "confirmation": {"points": 1, "choice_blocks": 2, "gain_blocks": 2},
+    "confirmation": {"points": 1, "choice_blocks": 2, "gain_blocks": 5, "minimum_blocks": 5},
     # On a busy machine a repetition that cannot be believed is no reason to stop.
     "validation": {"tolerated_rejected_fraction": 0.4},
 }

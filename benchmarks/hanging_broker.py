@@ -86,7 +86,7 @@ class Bench:
     held: RowsFound
     most_mib_s: float
 
-    def round(self, at_once: int, rng: np.random.Generator) -> list[Run]:
+    def run_round(self, at_once: int, rng: np.random.Generator) -> list[Run]:
         """Sends so many files at a time; meanwhile a broker hangs, dies and comes back."""
         topics = [f"rows-{rng.integers(1 << 40):010x}" for _ in range(at_once)]
         for topic in topics:
@@ -210,6 +210,7 @@ def main(
     at_once: Annotated[int, typer.Option(help="ingestions in each round")] = 4,
     rows: Annotated[int, typer.Option(help="rows of the file; about 90 bytes each")] = 200_000,
     most_mib_s: Annotated[float, typer.Option(help="what each ingestion reads of the file at most")] = 2.5,
+    seed: Annotated[int, typer.Option(help="of hangs and batch sizes; each round has its own from it")] = 1,
     file: Annotated[Path, typer.Option(help="the CSV of all runs")] = FILE,
     table: Annotated[bool, typer.Option("--table", help="send nothing, print what the CSV says")] = False,
 ) -> None:
@@ -221,7 +222,7 @@ def main(
             use_quick_java()
             with open_bench(rows, most_mib_s, load_settings()) as bench:
                 while missing > 0 and time.monotonic() < until:
-                    found = bench.round(min(at_once, missing), np.random.default_rng())
+                    found = bench.run_round(min(at_once, missing), np.random.default_rng([seed, runs - missing]))
                     append_runs(file, found)
                     missing -= len(found)
                     print(f"{missing} runs to go; the last ones: {[each.failure or each.is_equal for each in found]}")

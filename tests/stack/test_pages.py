@@ -41,7 +41,7 @@ def tour(context: BrowserContext) -> Iterator[Tour]:
 
 
 def _until(address: str) -> str | None:
-    """What a page of the explorer has once it is drawn; of any other, None."""
+    """Returns what a page of the explorer has once it is drawn; None for any other page."""
     return DRAWN if re.search(r"/kafka-pareto/(comparisons)?(#.*)?$", address) else None
 
 

@@ -153,7 +153,7 @@ def followed(
                 return send(asked)
             has_begun.set()
             answered = send(asked)
-            is_over.wait(120)  # a part that is killed and not yet started again would be one that ended by itself
+            assert is_over.wait(120)  # until then a killed part would pass for one that ended by itself
             return answered
 
         setattr(opened.load, "send", tell_and_send)  # noqa: B010 (a method)

@@ -1,4 +1,4 @@
-"""What is asked of the store grows no faster than a campaign: requests and passes are counted, no time is taken."""
+"""Checks that requests to the store grow no faster than a campaign: they are counted, no time is taken."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     """Trains, judges and stores the surrogates on all trials up to this round.
 
-    They are logged to MLflow at once, so that a campaign that dies leaves its runs. An outage of MLflow ends no
-    campaign: the report logs what is missing.
+    They are logged to MLflow at once, so that a campaign that dies leaves its runs. If MLflow is down, the campaign
+    continues, and the report logs what is missing.
 
     Raises:
         BadInputError: If no trial measured any objective.

@@ -16,7 +16,7 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.tracking.links import R2_VIEW
 
 R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
-"""What the campaign's run has of each objective in each round, by the names of the scores."""
+"""Names the scores that the campaign's run has of each objective in each round."""
 _VIEW_TAG = f"mlflow.sharedViewState.{R2_VIEW}"
 _MOST_COLUMNS = 60
 _COLUMN_WIDTH_PX = 240  # as wide as a metric's name

@@ -94,7 +94,7 @@ class IngestionDriver:
 
 
 def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
-    """Says why lines of the user's file are not its rows; a made-up file has one row per line, behind its header."""
+    """Returns why the lines of the user's file are not its rows; empty if they are, as in every made-up file."""
     file = Path(study.workload.file or "")
     if not (file.is_file() and file.stat().st_size):
         return ""

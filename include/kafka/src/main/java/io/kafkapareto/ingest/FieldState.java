@@ -68,7 +68,7 @@ final class FieldState {
         }
     }
 
-    /** Tells whether a quote is open, so that the row goes on with the next line. */
+    /** Tells whether a quote is open, so the row continues on the next line. */
     boolean isOpen() {
         return isOpen;
     }

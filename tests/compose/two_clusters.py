@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tenacity import retry, retry_if_exception, stop_after_delay, wait_fixed
-
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint
@@ -14,7 +12,6 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import tune_dag_of
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
-from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
@@ -55,19 +52,9 @@ def tune_both(stack: ComposeStack) -> tuple[Tuned, Tuned]:
         tuned = (_measured(stack, airflow, "short", runs["short"]), _measured(stack, airflow, "second", runs["second"]))
     with phase("celery: both campaigns stopped"), stack.login("operator") as airflow:
         for run in runs.values():
-            _stop(airflow, run)
+            airflow.stop(run.dag_id, run.run_id)
         wait_until("the steps of the stopped runs are gone", lambda: stack.steps() == [], _STOPPED_WITHIN_S)
     return tuned
-
-
-def _is_the_servers_fault(error: BaseException) -> bool:
-    return isinstance(error, AirflowRefusedError) and error.may_pass
-
-
-@retry(retry=retry_if_exception(_is_the_servers_fault), stop=stop_after_delay(30), wait=wait_fixed(1), reraise=True)
-def _stop(airflow: AirflowClient, run: Triggered) -> None:
-    """Asks again where the API clashed with the scheduler in the database (as in apache/airflow#66734)."""
-    airflow.stop(run.dag_id, run.run_id)
 
 
 def _trigger(airflow: AirflowClient, dag_id: str, conf: dict[str, Any]) -> Triggered:

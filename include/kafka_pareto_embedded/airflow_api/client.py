@@ -24,7 +24,7 @@ from kafka_pareto_embedded.airflow_api.answers import (
 )
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.airflow_api.refusals import in_words
-from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
+from kafka_pareto_embedded.errors import AirflowRefusedError
 
 PAGE = 100  # Airflow's own limit for one answer
 _API = "/api/v2"
@@ -62,7 +62,7 @@ class AirflowClient:
         return self._connection.send(method, path, body)
 
     def ask(self, method: str, path: str, body: object = None, query: Mapping[str, Any] | None = None) -> Any:
-        """Sends a request that must succeed to a path of the API and returns the JSON of its answer."""
+        """Sends a request that must succeed to a path of the API, and returns the JSON of its answer."""
         answer = self._connection.ask(method, f"{_API}/{path}", body, query)
         return answer.json() if answer.content else None
 
@@ -105,21 +105,24 @@ class AirflowClient:
     def trigger(self, dag_id: str, parameters: Mapping[str, Any], run_id: str | None = None) -> DagRun:
         """Starts a run and returns it; Airflow makes an id if none is given.
 
-        A request with an id that gets no answer is sent once more: Airflow takes an id once, so no run begins twice.
+        A request with an id is repeated while Airflow is in trouble: Airflow takes an id once, so no run begins twice.
 
         Raises:
             BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
         """
-        body = {"logical_date": None, "conf": dict(parameters)} | ({"dag_run_id": run_id} if run_id else {})
-        try:
-            answer = self._ask_for_run(dag_id, body)
-        except AirflowUnreachableError:
-            if run_id is None:
-                raise
-            answer = self._ask_for_run(dag_id, body, accepted=(HTTPStatus.CONFLICT,))
-            if answer.status_code == HTTPStatus.CONFLICT:  # it had been made, and nobody was told
-                return self.run(dag_id, run_id)
-        return DagRun.model_validate(answer.json())
+        body = {"logical_date": None, "conf": dict(parameters)}
+        if run_id is None:
+            return DagRun.model_validate(self._ask_for_run(dag_id, body).json())
+        for attempt in self._connection.attempts():
+            with attempt:
+                # Only a second attempt may find the run: the first has made it, and its answer was lost.
+                accepted = (HTTPStatus.CONFLICT,) if attempt.retry_state.attempt_number > 1 else ()
+                answer = self._ask_for_run(dag_id, body | {"dag_run_id": run_id}, accepted)
+        return (
+            self.run(dag_id, run_id)
+            if answer.status_code == HTTPStatus.CONFLICT
+            else DagRun.model_validate(answer.json())
+        )
 
     def run(self, dag_id: str, run_id: str) -> DagRun:
         """Returns the run."""
@@ -173,7 +176,7 @@ class AirflowClient:
         self, dag_id: str, body: Mapping[str, Any], accepted: tuple[HTTPStatus, ...] = ()
     ) -> httpx.Response:
         try:
-            return self._connection.ask("POST", f"{_API}/dags/{dag_id}/dagRuns", body, accepted=accepted)
+            return self._connection.ask_once("POST", f"{_API}/dags/{dag_id}/dagRuns", body, accepted=accepted)
         except AirflowRefusedError as refusal:
             if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
                 raise BadInputError(in_words(refusal.detail, body["conf"])) from refusal

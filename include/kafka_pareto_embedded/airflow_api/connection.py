@@ -27,12 +27,13 @@ class Login(NamedTuple):
 class AirflowConnection:
     """Sends requests with a token, which it fetches, and renews after it has expired.
 
-    A question (GET) that fails for a passing reason is repeated. No other request is: Airflow may have acted already.
+    A request that fails for a passing reason is repeated, unless its caller says that it must not arrive twice. Passing
+    reasons are common on SQLite: a transaction that has read cannot write after another has, and fails at once.
 
     Args:
         url: The address of the API server.
         login: The user whose rights the requests have; None: nobody's.
-        retry_for_s: The time for which a question is repeated while Airflow does not answer; 0: never.
+        retry_for_s: How long a request is repeated while Airflow is in trouble; 0: never.
     """
 
     def __init__(self, url: str, login: Login | None, retry_for_s: float = _RETRY_FOR_S) -> None:
@@ -76,25 +77,33 @@ class AirflowConnection:
         query: Mapping[str, Any] | None = None,
         accepted: tuple[HTTPStatus, ...] = (),
     ) -> httpx.Response:
-        """Sends a request that must succeed, or be answered with one of the accepted statuses.
+        """Sends a request that must succeed, or be answered with one of the accepted statuses; repeats it if need be.
 
         Raises:
-            AirflowUnreachableError: If Airflow does not answer, nor to a question that is repeated.
+            AirflowUnreachableError: If Airflow does not answer.
             AirflowRefusedError: If it answers with another status.
         """
+        return self.attempts()(self.ask_once, method, path, body, query, accepted)
 
-        def once() -> httpx.Response:
-            return self._checked(self.send(method, path, body, query), accepted)
+    def ask_once(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, Any] | None = None,
+        accepted: tuple[HTTPStatus, ...] = (),
+    ) -> httpx.Response:
+        """Sends a request as `ask` does, but never a second time."""
+        return self._checked(self.send(method, path, body, query), accepted)
 
-        if method != "GET" or not self._retry_for_s:
-            return once()
-        repeated = Retrying(
+    def attempts(self) -> Retrying:
+        """Returns the attempts at one request: another as long as the trouble may pass and time is left."""
+        return Retrying(
             retry=retry_if_exception(_may_pass),
             wait=wait_exponential(max=5),
             stop=stop_after_delay(self._retry_for_s),
             reraise=True,
         )
-        return repeated(once)
 
     def close(self) -> None:
         """Closes the connections."""

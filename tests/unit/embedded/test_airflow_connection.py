@@ -14,7 +14,7 @@ from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
-from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
+from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError, StackError
 
 pytestmark = pytest.mark.fast
 
@@ -108,11 +108,19 @@ def test_a_question_is_repeated_until_passing_trouble_is_over(server: Server, cl
     assert server.asked[1:] == ["GET /api/v2/dags/d/dagRuns/r%201"] * 2
 
 
-def test_what_changes_something_is_sent_once(server: Server, client: AirflowClient) -> None:
+def test_what_does_the_same_when_it_arrives_twice_is_repeated_too(server: Server, client: AirflowClient) -> None:
+    server.answers = [(500, {"detail": "Database error"}), (200, {})]
+    client.stop("d", "r")
+    assert server.asked[1:] == ["PATCH /api/v2/dags/d/dagRuns/r"] * 2
+
+
+def test_trouble_that_does_not_pass_is_told_in_airflows_words(server: Server) -> None:
     server.answers = [(503, {"detail": "the database\n is locked"})]
-    with pytest.raises(
-        AirflowRefusedError, match=r"refused PATCH .*/dagRuns/r: HTTP 503: the database is locked$"
-    ) as met:
+    said = r"refused PATCH .*/dagRuns/r: HTTP 503: the database is locked$"
+    with (
+        AirflowClient(AirflowConnection(server.url, Login("admin", "right"), retry_for_s=0)) as client,
+        pytest.raises(AirflowRefusedError, match=said) as met,
+    ):
         client.stop("d", "r")
     assert (met.value.status, met.value.may_pass) == (503, True)
     assert len(server.asked) == 2
@@ -126,19 +134,25 @@ def test_a_refused_question_is_not_repeated(server: Server, client: AirflowClien
     assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize("first", [(SILENCE, None), (500, {"detail": "Database error"})])
 @pytest.mark.parametrize("second", [[(200, RUN)], [(409, {"detail": "it exists"}), (200, RUN)]])
-def test_a_run_with_an_id_is_asked_for_once_more_when_no_answer_comes(
-    server: Server, client: AirflowClient, second: list[tuple[int, Any]]
+def test_a_run_with_an_id_is_asked_for_again_while_airflow_is_in_trouble(
+    server: Server, client: AirflowClient, first: tuple[int, Any], second: list[tuple[int, Any]]
 ) -> None:
-    server.answers = [(SILENCE, None), *second]
+    server.answers = [first, *second]
     assert client.trigger("d", {}, "r").dag_run_id == "r"
     assert server.asked[1:3] == ["POST /api/v2/dags/d/dagRuns"] * 2
     assert server.answers == []
 
 
-def test_a_run_without_an_id_might_begin_twice_and_is_asked_for_once(server: Server, client: AirflowClient) -> None:
-    server.answers = [(SILENCE, None)]
-    with pytest.raises(AirflowUnreachableError, match="does not answer POST"):
+@pytest.mark.parametrize(
+    ("answer", "error"), [((SILENCE, None), "does not answer POST"), ((500, "trouble"), "HTTP 500: trouble")]
+)
+def test_a_run_without_an_id_might_begin_twice_and_is_asked_for_once(
+    server: Server, client: AirflowClient, answer: tuple[int, Any], error: str
+) -> None:
+    server.answers = [answer, (200, RUN)]
+    with pytest.raises(StackError, match=error):
         client.trigger("d", {})
 
 

@@ -1,6 +1,7 @@
 """Runs the hospital, which places orders, at a rate or as fast as it can, and takes the confirmations: the load.
 
-It is told by lines of JSON on its standard input what to order, and answers each with a line.
+It is told by lines of JSON on its standard input what to order, and answers each with a line. A line that names a run
+as `after` asks what has come of its orders since: after the answer, the last run's confirmations are still counted.
 """
 
 from __future__ import annotations
@@ -123,15 +124,25 @@ class Hospital(Handler):
         self._sender = Sender(options, self._requests.take)
         self._asked: SimpleQueue[Asked] = SimpleQueue()
         self._run: _Run | None = None
+        self._ended: _Run | None = None
 
     def ask(self, asked: Asked) -> None:
         """Queues a request; runs go one after the other."""
         self._asked.put(asked)
 
+    def after(self, run: str) -> Record:
+        """Returns what has come in all of the run that ended last: orders that are confirmed, and repeats."""
+        ended = self._ended
+        if ended is None or ended.asked.run != run:
+            raise ValueError(f"{run}: is not the run that ended last")
+        return {"after": run, "confirmed": len(ended.confirmed), "repeated": ended.repeated}
+
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
         """Takes a confirmation."""
-        now, run, order_id = time.time(), self._run, record["order_id"]
-        if run is None or not order_id.startswith(f"{run.asked.run}-"):
+        now, order_id = time.time(), record["order_id"]
+        runs = (run for run in (self._run, self._ended) if run and order_id.startswith(f"{run.asked.run}-"))
+        run = next(runs, None)
+        if run is None:
             return ()
         if order_id in run.confirmed:
             run.repeated += 1
@@ -154,7 +165,7 @@ class Hospital(Handler):
             run.open_at.append((now, len(run.sent_at) - len(run.confirmed)))
         if run is not None and run.is_over(now):
             say(self._result(run))
-            self._run = None
+            self._run, self._ended = None, run
         if self._run is None:
             try:
                 asked = self._asked.get_nowait()
@@ -237,7 +248,11 @@ def _order(asked: Asked, number: int, created_at: float) -> Record:
 
 def _read_requests(hospital: Hospital) -> None:
     for line in sys.stdin:
-        hospital.ask(Asked(**json.loads(line)))
+        told = json.loads(line)
+        if "after" in told:
+            say(hospital.after(told["after"]))
+        else:
+            hospital.ask(Asked(**told))
 
 
 def place_only(options: Namespace) -> None:

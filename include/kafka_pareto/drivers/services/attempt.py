@@ -150,8 +150,10 @@ def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
     if handed.lost:
         return (
             "records_lost",
-            f"{handed.lost} of {asked.orders} orders did not come to their end within {asked.timeout_s:g} s",
+            f"{handed.lost} of {asked.orders} orders did not come to their end within {2 * asked.timeout_s:g} s",
         )
+    if handed.late:
+        return "failed", f"{handed.late} of {asked.orders} orders came to their end only after {asked.timeout_s:g} s"
     repeated = placed["repeated"] + seen["repeated"]
     if repeated and handed.fault is None:
         return "records_duplicated", f"{repeated} confirmations or events came again"

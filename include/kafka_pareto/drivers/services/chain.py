@@ -158,6 +158,15 @@ class Chain:
         """
         return self._next("hospital", asked.timeout_s + _GRACE_S, "run", asked.run)
 
+    def after(self, asked: Asked) -> Record:
+        """Returns how many of these orders are confirmed by now, and how many confirmations came again.
+
+        Raises:
+            LoadToolError: If a service has ended meanwhile.
+        """
+        self._processes["hospital"].tell({"after": asked.run})
+        return self._next("hospital", _GRACE_S, "after", asked.run)
+
     def seen(
         self,
         run: str,

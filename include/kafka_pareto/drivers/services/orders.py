@@ -29,11 +29,12 @@ class HandedOn:
     """Holds what came of orders.
 
     Attributes:
-        placed: What the hospital says.
+        placed: What the hospital says once all is confirmed, or time is over.
         seen: What the client has seen.
         fault: What was done meanwhile; None where nothing was.
         chain_cpu_s: The CPU time of services and client, from the first order until all were seen, and after a fault
             until what it broke is whole again.
+        late: Orders whose confirmation came after the time was over, but before the client had seen the last.
     """
 
     asked: Asked
@@ -41,11 +42,12 @@ class HandedOn:
     seen: Record
     fault: FaultRecord | None = None
     chain_cpu_s: float = 0.0
+    late: int = 0
 
     @property
     def lost(self) -> int:
-        """Returns how many of the orders that were placed did not come to their end."""
-        return int(self.placed["sent"]) - min(int(self.placed["confirmed"]), int(self.seen["complete"]))
+        """Returns how many of the orders that were placed did not come to their end, nor too late."""
+        return int(self.placed["sent"]) - min(int(self.placed["confirmed"]) + self.late, int(self.seen["complete"]))
 
 
 def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> HandedOn:
@@ -66,7 +68,15 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
         since=placed["began_at"] + asked.skip_s,
         alerts_within_s=_ALERTS_WITHIN_S if done else 0.0,
     )
-    return HandedOn(asked, placed, seen, done, max(opened.chain.cpu_s() - cpu_before_s, 0.0))
+    after = opened.chain.after(asked)
+    return HandedOn(
+        asked,
+        {**placed, "repeated": after["repeated"]},
+        seen,
+        done,
+        max(opened.chain.cpu_s() - cpu_before_s, 0.0),
+        late=after["confirmed"] - placed["confirmed"],
+    )
 
 
 def find_capacity(
@@ -122,6 +132,8 @@ def fault_of(handed: HandedOn, rule: Capacity) -> str:
         return f"more than {handed.asked.most_open} orders waited"
     if handed.lost:
         return f"{handed.lost} orders were lost"
+    if handed.late:
+        return f"{handed.late} orders were late"
     if not latency or latency["p95_ms"] > rule.latency_p95_ms:
         return f"p95 latency {latency['p95_ms']:.0f} ms" if latency else "nothing was confirmed"
     if placed["open_slope_s"] is None:

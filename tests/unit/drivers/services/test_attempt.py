@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 FAULT = FaultRecord("leader_killed", "kafka-3", 10.0, 30.0, 32.0, is_noticed=True)
 
 
-def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
+def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> HandedOn:
     placed = {
         "sent": 100,
         "confirmed": 100,
@@ -31,7 +31,7 @@ def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
     seen = {"complete": 100, "repeated": 0, "out_of_order": 0}
     for name, value in changes.items():
         (placed if name in placed else seen)[name] = value
-    return HandedOn(Asked("run", 100, rate_s=50.0), placed, seen, fault)
+    return HandedOn(Asked("run", 100, rate_s=50.0), placed, seen, fault, late=late)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,8 @@ def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
         ({"sent": 90}, "failed", "90 of 100 orders were placed"),
         ({"complete": 98}, "records_lost", "2 of 100 orders did not come to their end"),
         ({"confirmed": 97}, "records_lost", "3 of 100 orders"),
+        ({"confirmed": 97, "late": 3}, "failed", "3 of 100 orders came to their end only after"),
+        ({"confirmed": 97, "late": 2}, "records_lost", "1 of 100 orders"),
         ({"repeated": 1}, "records_duplicated", "1 confirmations or events came again"),
         ({"out_of_order": 4}, "failed", "4 orders were delivered before they were picked up"),
     ],

@@ -10,6 +10,8 @@ TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
 PYTHON := .state/venv/bin/python
 UV := .state/venv/bin/uv
+# By itself Maven only warns where a download does not match its checksum.
+MAVEN := mvn -q -B --strict-checksums -Dstyle.color=never
 MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/minio/Dockerfile 2>/dev/null)
 # A minio on the PATH is used as it is; else it is built.
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
@@ -96,7 +98,7 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m 'alone and not studies'
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
-	mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
+	$(MAVEN) -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/collector test ./...
 	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m 'studies and alone and not long'
@@ -105,7 +107,7 @@ test-compose: setup ## tests of the stack in containers, on an engine they start
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
 
 test-fast: setup ## the tests that need no server: of the Java, the page, the Python
-	mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
+	$(MAVEN) -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
 	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
 
@@ -159,7 +161,7 @@ audit: setup ## known vulnerabilities of all that is locked; exceptions: .ci/acc
 	  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
 
 # A pom, and the name of what is written of it.
-MAVEN_SBOM = mvn -q -B -Dstyle.color=never -f include/$(1)/pom.xml -DstateDir='$(TOOLS)/sbom/build' \
+MAVEN_SBOM = $(MAVEN) -f include/$(1)/pom.xml -DstateDir='$(TOOLS)/sbom/build' \
   org.cyclonedx:cyclonedx-maven-plugin:2.9.3:makeBom -DoutputFormat=json -DoutputDirectory='$(TOOLS)/sbom' -DoutputName=$(2).cdx
 PYTHON_SBOM := $(AUDIT_TOOL) --from cyclonedx-bom==7.5.0 cyclonedx-py environment --output-reproducible --output-format JSON
 GO_SBOM := GOTOOLCHAIN=auto CGO_ENABLED=0 go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp
@@ -244,7 +246,7 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
-	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
+	@$(MAVEN) -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
@@ -264,7 +266,7 @@ $(STAMPS)/spark-jars: include/log_pipeline/warehouse/pom.xml | preflight
 	@echo 'Fetching what Spark needs to read Kafka from Maven Central …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/spark-jars'
-	@mvn -q -B -Dstyle.color=never -f $< package -DstateDir='$(TOOLS)/log-pipeline/spark-jars' > '$(STAMPS)/spark-jars.log' 2>&1 || \
+	@$(MAVEN) -f $< package -DstateDir='$(TOOLS)/log-pipeline/spark-jars' > '$(STAMPS)/spark-jars.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/spark-jars.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
@@ -279,7 +281,7 @@ $(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find inclu
 	@echo 'Fetching Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
-	@mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
+	@$(MAVEN) -f include/log_pipeline/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 

@@ -22,7 +22,7 @@ def spring_jars() -> Path:
     changed = max(path.stat().st_mtime for path in SOURCES.rglob("*"))
     if not built.exists() or built.stat().st_mtime < changed:
         shutil.rmtree(folder, ignore_errors=True)  # a jar of another version would be on the class path beside it
-        argv = ["mvn", "-q", "-B", "-f", str(SOURCES / "pom.xml"), "package", f"-DbuildDir={folder}"]
+        argv = ["mvn", "-q", "-B", "-C", "-f", str(SOURCES / "pom.xml"), "package", f"-DbuildDir={folder}"]
         done = subprocess.run(
             argv,
             env={name: os.environ[name] for name in MAVEN_READS if name in os.environ},

@@ -14,7 +14,7 @@ from kafka_pareto.doctor.cluster_facts import ClusterFacts, cluster_facts
 from kafka_pareto.doctor.guide import Guide
 from kafka_pareto.doctor.host import Host
 from kafka_pareto.doctor.local_brokers import local_brokers
-from kafka_pareto.doctor.readings import Places, link_speed, read
+from kafka_pareto.doctor.readings import Places, file_systems, link_speed, read
 from kafka_pareto.doctor.records import DoctorReport
 from kafka_pareto.doctor.verdicts import Circumstances, judge
 from kafka_pareto.errors import BadInputError
@@ -80,7 +80,9 @@ def _report(
     places = Places(host, facts, here, clients)
     version = facts.kafka_version if facts else None
     linux = platform.release() if places.is_a_brokers_machine else None
-    circumstances = Circumstances(version, linux, places.cores, link_speed(places), places.memory_gb_per_broker)
+    circumstances = Circumstances(
+        version, linux, places.cores, link_speed(places), places.memory_gb_per_broker, file_systems(places)
+    )
     return DoctorReport(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         kafka=request.kafka or "",

@@ -20,6 +20,9 @@ Source: TypeAlias = Literal[
 ]  # fmt: skip
 Number: TypeAlias = int | float
 Plain: TypeAlias = str | int | float | bool
+Protected: TypeAlias = Literal[
+    "durability", "retention", "delivery", "ordering", "availability", "disk", "memory", "nothing",
+]  # fmt: skip
 
 CHECKLIST_ITEMS = 28
 """Items of the guide's section "Checklist pour 1M msg/s"."""
@@ -95,16 +98,18 @@ class Rule(Section):
 
 
 class NotApplicable(Section):
-    """Says since when a check says nothing, and why.
+    """Says where a check says nothing, and why.
 
     Attributes:
         kafka_from: The first release of Kafka that it does not apply to.
         linux_from: The first release of Linux that it does not apply to.
-        why: For people; without either release it applies nowhere today.
+        file_system_is_not: The only file system of `log.dirs` that it applies to.
+        why: For people; with this alone the check applies nowhere today.
     """
 
     kafka_from: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
     linux_from: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
+    file_system_is_not: str | None = None
     why: str
 
 
@@ -127,10 +132,20 @@ class Check(Section):
         title: What is looked at, in a few words.
         item: Which of the checklist's items it belongs to, by number; None where only a section names it.
         section: Where the guide says it.
+        protects: What a value may cost or keep, beside speed:
+
+            - `durability`: acknowledged records survive a failure;
+            - `retention`: records are kept as long as they were meant to be;
+            - `delivery`: records are neither given up nor skipped;
+            - `ordering`: records of a partition keep their order;
+            - `availability`: brokers and clients stay up and in their groups;
+            - `disk`, `memory`: there is room left.
+        safer: Which values that break the rule protect it better than the guide's: these, or a positive number
+            `above` or `below` the guide's, or any `other`. They get no remedy.
         when_unset: The verdict of a Java option that is not given: `not_readable` where Java then chooses by itself.
         sized_for: Where the value depends on the machine.
         note: What a reader should know before following it, like a contradiction of the guide.
-        remedy: What would meet it.
+        remedy: What to do about a value that is neither met nor safer; empty where no change is advised.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
@@ -140,11 +155,19 @@ class Check(Section):
     section: str
     reads: Reads
     rule: Rule
+    protects: Protected
+    safer: list[Plain] = Field(default_factory=list)
     when_unset: Literal["not_met", "not_readable"] = "not_met"
     not_applicable: NotApplicable | None = None
     sized_for: SizedFor | None = None
     note: str = ""
-    remedy: str
+    remedy: str = ""
+
+    @model_validator(mode="after")
+    def _protects_what_is_safer(self) -> Check:
+        if self.safer and self.protects == "nothing":
+            raise ValueError("safer: no value is safer where `protects` is nothing")
+        return self
 
 
 class Guide(Section):

@@ -39,5 +39,5 @@ def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None
         items=words.items_text(report),
         expected=lambda finding: words.expected_text(finding.check.rule, report.cores),
         found=words.found_text,
-        reason=words.reason_text,
+        advice=words.advice_text,
     )

@@ -115,6 +115,11 @@ def _mount(check: Check, places: Places) -> Reading:
     return _of_log_folders(places, lambda mount: getattr(mount, check.reads.name))
 
 
+def file_systems(places: Places) -> frozenset[str]:
+    """Names the file systems of the log folders that are here."""
+    return frozenset(str(each.value) for each in _of_log_folders(places, lambda mount: mount.type).found)
+
+
 def _disk(_: Check, places: Places) -> Reading:
     return _of_log_folders(places, lambda mount: " ".join(places.host.disks_of(mount)))
 
@@ -236,14 +241,6 @@ def _client(check: Check, places: Places) -> Reading:
     return Reading((Found(subject="file" if is_given else "Kafka's default", value=text),))
 
 
-def _code(_: Check, __: Places) -> Reading:
-    return Reading(reason="in_code")
-
-
-def _unmeasured(_: Check, __: Places) -> Reading:
-    return Reading(reason="not_measured")
-
-
 _READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
     "cluster": _cluster,
     "machine": _machine,
@@ -259,8 +256,8 @@ _READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
     "group": _group,
     "producer": _client,
     "consumer": _client,
-    "code": _code,
-    "unmeasured": _unmeasured,
+    "code": lambda _, __: Reading(reason="in_code"),
+    "unmeasured": lambda _, __: Reading(reason="not_measured"),
 }
 
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 from kafka_pareto.doctor.guide import Check, Plain
 from kafka_pareto.storage.record import Record
 
-Verdict: TypeAlias = Literal["met", "not_met", "not_applicable", "not_readable"]
-VERDICTS: tuple[Verdict, ...] = ("met", "not_met", "not_applicable", "not_readable")
+Verdict: TypeAlias = Literal["met", "safer", "not_met", "not_applicable", "not_readable"]
+VERDICTS: tuple[Verdict, ...] = ("met", "safer", "not_met", "not_applicable", "not_readable")
 
 
 class _Content(BaseModel):
@@ -28,6 +28,7 @@ class Finding(_Content):
     """Holds what came of one check.
 
     Attributes:
+        check: As it was judged: its rule is for this machine, and it has a remedy only where it is not met.
         found: What could be read.
         reason: Why a check does not apply or could not be read, as a code of `doctor.words`; else empty.
     """
@@ -69,9 +70,10 @@ class DoctorReport(Record):
     def items(self) -> dict[int, Verdict]:
         """Returns a verdict for each item of the guide's checklist, from all of its checks.
 
-        An item is not met if one of its checks is not; else not readable if one could not be read; else met.
+        An item is not met if one of its checks is not; else not readable if one could not be read; else safer than
+        the guide if one is; else met.
         """
-        worst: tuple[Verdict, ...] = ("not_met", "not_readable", "met", "not_applicable")
+        worst: tuple[Verdict, ...] = ("not_met", "not_readable", "safer", "met", "not_applicable")
         verdicts: dict[int, set[Verdict]] = {}
         for finding in self.findings:
             if finding.check.item is not None:

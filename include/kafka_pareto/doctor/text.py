@@ -8,16 +8,16 @@ from kafka_pareto.doctor.records import DoctorReport, Finding
 from kafka_pareto.doctor.words import (
     GROUPS,
     VERDICT_WORDS,
+    advice_text,
     count_text,
     expected_text,
     found_text,
     items_text,
-    reason_text,
     subject_text,
 )
 
 _WIDTH = 110
-_VERDICT_WIDTH = 16
+_VERDICT_WIDTH = 22
 _TITLE_WIDTH = 42
 
 
@@ -37,11 +37,12 @@ def _lines(finding: Finding, cores: int | None) -> list[str]:
     head = f"  {VERDICT_WORDS[finding.verdict]:<{_VERDICT_WIDTH}}{check.title:<{_TITLE_WIDTH}}"
     if finding.verdict == "met":
         return _wrapped(f"{head} {found_text(finding)}")
-    if finding.verdict != "not_met":
-        return _wrapped(f"{head} {reason_text(finding)}")
+    advice = advice_text(finding)
+    if finding.verdict not in ("not_met", "safer"):
+        return _wrapped(f"{head} {advice}")
     lines = _wrapped(f"{head} {found_text(finding)}; the guide: {expected_text(check.rule, cores)}")
-    advice = f"{check.remedy} ({check.note})" if check.note else check.remedy
-    return lines + _wrapped(f"{' ' * (_VERDICT_WIDTH + 2)}→ {advice}")
+    note = f" ({check.note})" if check.note else ""
+    return lines + _wrapped(f"{' ' * (_VERDICT_WIDTH + 2)}{'→ ' if check.remedy else ''}{advice}{note}")
 
 
 def _wrapped(line: str) -> list[str]:

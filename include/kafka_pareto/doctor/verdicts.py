@@ -24,6 +24,7 @@ class Circumstances:
         cores: Of the brokers' machine.
         link: What could be read of the speed of the brokers' interfaces, in Mbit/s.
         memory_gb_per_broker: Each broker's share of its machine's memory.
+        file_systems: Those of the brokers' log folders; empty where none was seen.
     """
 
     kafka_version: str | None
@@ -31,10 +32,21 @@ class Circumstances:
     cores: int | None
     link: Reading
     memory_gb_per_broker: float | None
+    file_systems: frozenset[str] = frozenset()
 
 
 def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
-    """Returns the verdict: not met if one value breaks the rule, else not readable if one is missing, else met."""
+    """Returns the verdict, with the rule sized for this machine, and with a remedy only where it is not met.
+
+    Not met if one value breaks the rule and is not safer; else not readable if one is missing; else safer or met.
+    """
+    finding = _judged(check, reading, circumstances)
+    if finding.verdict == "not_met":
+        return finding
+    return finding.model_copy(update={"check": finding.check.model_copy(update={"remedy": ""})})
+
+
+def _judged(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
     found = list(reading.found)
     if check.not_applicable is not None and _says_nothing(check.not_applicable, circumstances):
         return Finding(check=check, verdict="not_applicable", found=[], reason="guide_is_older")
@@ -48,11 +60,12 @@ def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Findi
         check = check.model_copy(update={"rule": _sized(check.rule, check.sized_for, circumstances)})
     if check.rule.cores_times is not None and circumstances.cores is None:
         return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or "cores_unknown")
-    if any(not is_kept(check.rule, each.value, circumstances.cores) for each in found):
+    broken = [each.value for each in found if not is_kept(check.rule, each.value, circumstances.cores)]
+    if any(not is_safer(check, value, circumstances.cores) for value in broken):
         return Finding(check=check, verdict="not_met", found=found)
     if reading.reason or not found:
         return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or "not_told")
-    return Finding(check=check, verdict="met", found=found)
+    return Finding(check=check, verdict="safer" if broken else "met", found=found)
 
 
 def _made_for_another(sized_for: SizedFor, circumstances: Circumstances) -> str:
@@ -81,6 +94,27 @@ def is_kept(rule: Rule, value: Plain | None, cores: int | None) -> bool:
     return _KEPT[rule.key](rule.wanted, value, cores)
 
 
+def is_safer(check: Check, value: Plain | None, cores: int | None) -> bool:
+    """Tells whether a value that breaks the rule protects more than the guide's, by the check's `safer`."""
+    if value is None:
+        return False
+    number = _number(value)
+    least, most = _bounds(check.rule, cores)
+    # Zero and below often switch something off: such a value is safer only where it is named.
+    sides = {"above": number > most, "below": 0 < number < least, "other": True}
+    return any(sides.get(str(each), _is_equal(each, value)) for each in check.safer)
+
+
+def _bounds(rule: Rule, cores: int | None) -> tuple[float, float]:
+    """Returns the least and the largest number that the rule names; NaN where it names none."""
+    if rule.cores_times is not None:
+        wanted: list[Plain] = [] if cores is None else [threads_for(rule.cores_times, cores)]
+    else:
+        wanted = rule.wanted if isinstance(rule.wanted, list) else [rule.wanted]
+    numbers = [number for each in wanted if not math.isnan(number := _number(each))]
+    return (min(numbers), max(numbers)) if numbers else (math.nan, math.nan)
+
+
 def threads_for(share: float, cores: int) -> int:
     """Returns how many threads a share of the cores comes to, at least one."""
     return max(1, math.ceil(share * cores))
@@ -91,6 +125,8 @@ def _says_nothing(since: NotApplicable, circumstances: Circumstances) -> bool:
         return _is_from(circumstances.kafka_version, since.kafka_from)
     if since.linux_from is not None:
         return _is_from(circumstances.linux_version, since.linux_from)
+    if since.file_system_is_not is not None:
+        return bool(circumstances.file_systems) and since.file_system_is_not not in circumstances.file_systems
     return True
 
 

@@ -21,6 +21,7 @@ GROUPS: Mapping[Group, str] = {
 }
 VERDICT_WORDS: Mapping[Verdict, str] = {
     "met": "met",
+    "safer": "safer than the guide",
     "not_met": "not met",
     "not_applicable": "not applicable",
     "not_readable": "not readable",
@@ -60,6 +61,16 @@ def found_text(finding: Finding) -> str:
     if len(groups) == 1:
         return _value(next(iter(groups)))
     return ", ".join(f"{_value(value)} ({_together(whose)})" for value, whose in groups.items())
+
+
+def advice_text(finding: Finding) -> str:
+    """Says what to do about a finding, or why nothing is to be done; empty where it is met."""
+    check = finding.check
+    if finding.verdict == "safer":
+        return f"it protects {check.protects}"
+    if finding.verdict == "not_met":
+        return check.remedy or f"left to you: it affects {check.protects}"
+    return reason_text(finding)
 
 
 def reason_text(finding: Finding) -> str:

@@ -23,6 +23,7 @@ def check_of(rule: dict[str, Any], **changes: Any) -> Check:
         "section": "Chapter 1",
         "reads": {"source": "broker", "name": "num.io.threads"},
         "rule": rule,
+        "protects": "nothing",
         "remedy": "set it",
     }
     return Check.model_validate({**content, **changes})

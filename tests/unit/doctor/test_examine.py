@@ -12,7 +12,7 @@ from kafka_pareto.doctor.guide import Guide, load_guide
 from kafka_pareto.doctor.host import Host
 from kafka_pareto.doctor.local_brokers import LocalBroker, local_brokers
 from kafka_pareto.doctor.readings import Places, read
-from kafka_pareto.doctor.records import DoctorReport, Finding
+from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Broker
 from kafka_pareto.settings import load_settings
@@ -50,11 +50,10 @@ def test_without_a_cluster_this_machine_is_judged_and_the_brokers_are_not_readab
     assert {(finding.verdict, finding.reason) for finding in brokers} == {("not_readable", "no_cluster")}
 
 
-def test_every_check_gets_one_of_four_verdicts(alone: DoctorReport, guide: Guide) -> None:
-    assert [finding.check for finding in alone.findings] == guide.checks
-    assert sum(alone.count(verdict) for verdict in ("met", "not_met", "not_applicable", "not_readable")) == len(
-        guide.checks
-    )
+def test_every_check_gets_one_verdict_and_only_what_is_not_met_a_remedy(alone: DoctorReport, guide: Guide) -> None:
+    assert [finding.check.id for finding in alone.findings] == [check.id for check in guide.checks]
+    assert sum(alone.count(verdict) for verdict in VERDICTS) == len(guide.checks)
+    assert {finding.verdict for finding in alone.findings if finding.check.remedy} == {"not_met"}
 
 
 def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_not_told(

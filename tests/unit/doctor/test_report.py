@@ -22,6 +22,9 @@ def test_text_groups_the_checks_and_ends_with_the_counts() -> None:
     report = report_of(
         finding_of({"cores_times": 1.0}, 4, 4, 8, note="it depends"),
         finding_of({"equals": 8}, 8, 8, 8, title="num.network.threads"),
+        finding_of(
+            {"equals": 8}, 4, title="num.replica.fetchers", protects="memory", safer=["below"], note="it depends"
+        ),
         finding_of({"looked_at": True}, title="zookeeper.connect", not_applicable={"why": "it is gone"}),
         finding_of({"equals": "lz4"}, reason="no_topic", group="topic", title="compression.type", item=23),
     )
@@ -30,17 +33,19 @@ def test_text_groups_the_checks_and_ends_with_the_counts() -> None:
         "Guide: a book",
         "",
         "Brokers",
-        "  not met         num.io.threads                             4 (broker 1, 2), 8 (broker 3); the guide: 8 (the",
-        "                    cores)",
-        "                  → set it (it depends)",
-        "  met             num.network.threads                        8",
-        "  not applicable  zookeeper.connect                          it is gone",
+        "  not met               num.io.threads                             4 (broker 1, 2), 8 (broker 3); the guide: 8",  # noqa: E501
+        "                          (the cores)",
+        "                        → set it (it depends)",
+        "  met                   num.network.threads                        8",
+        "  safer than the guide  num.replica.fetchers                       4; the guide: 8",
+        "                        it protects memory (it depends)",
+        "  not applicable        zookeeper.connect                          it is gone",
         "",
         "Topic",
-        "  not readable    compression.type                           no topic was named: TOPIC=…",
+        "  not readable          compression.type                           no topic was named: TOPIC=…",
         "",
         "The guide's checklist of 28: 1 not readable",
-        "4 checks: 1 met, 1 not met, 1 not applicable, 1 not readable",
+        "5 checks: 1 met, 1 safer than the guide, 1 not met, 1 not applicable, 1 not readable",
     ]
 
 

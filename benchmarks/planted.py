@@ -12,7 +12,7 @@ from kafka_pareto.bottleneck.verdict import Code
 from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
-from kafka_pareto.doctor.symptoms import CauseCode
+from kafka_pareto.doctor.symptom_rules import CauseCode
 from kafka_pareto.kafka.producer_config import PropertyValue
 
 Spoil: TypeAlias = Callable[[Brokers], AbstractContextManager[None]]
@@ -37,7 +37,7 @@ class Cause:
     Attributes:
         how: How it is made, for the table.
         limit: The verdict that names it; None where a load shows only its symptom.
-        symptoms: The symptoms' causes that name it.
+        symptoms: The symptoms' causes that have to be among those found.
         producer: Properties beside those of every load.
         broker: Properties of the brokers.
         rate_records_s: What the load tool may not exceed.
@@ -207,7 +207,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         "one_partition",
         "the same with one partition",
-        symptoms=("polls_are_full", "processing_is_slow", "too_few_partitions"),
+        symptoms=("polls_are_full", "too_few_partitions"),
         follower=Follower({}, 4_000.0, poll_pause_ms=200.0, partitions=1),
     ),
 )

@@ -29,7 +29,7 @@ from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import expected_window
 from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.doctor.symptoms import Symptom, symptoms_found
+from kafka_pareto.doctor.symptoms import Diagnosis, diagnoses
 from kafka_pareto.drivers.consumer.attempt import quantities_of as consumers_quantities
 from kafka_pareto.drivers.producer.attempt import quantities_of as producers_quantities
 from kafka_pareto.errors import BadInputError, KafkaParetoError
@@ -85,12 +85,12 @@ class Planted:
         properties = {name: value for name, value in self.settings.items() if name in producer_config.DEFAULTS}
         return verdict_on(self.values, LoadSetting(_RECORD_BYTES, properties, self.rate_limit_records_s))
 
-    def symptoms(self) -> list[Symptom]:
-        """Returns the symptoms that today's rules find, of this load alone."""
+    def diagnoses(self) -> list[Diagnosis]:
+        """Returns what today's rules find to explain this load alone."""
         measured = {name: [value] for name, value in self.values.items()}
         if not self.is_of_consumers:
             measured["limited_by"] = [self.verdict().code]
-        return symptoms_found(measured, self.settings)
+        return diagnoses(measured, self.settings)
 
 
 def main(
@@ -110,10 +110,8 @@ def main(
                 for planted in planted_loads(causes, repetitions):
                     with records.open("a", encoding="utf-8") as file:
                         file.write(f"{json.dumps(asdict(planted))}\n")
-                    symptoms = {each.code: [one.code for one in each.causes] for each in planted.symptoms()}
-                    print(
-                        f"{time.strftime('%X')} {planted.cause}: {planted.verdict().code or 'none found'}, {symptoms}"
-                    )
+                    found = [[cause.code for cause in each.causes] for each in planted.diagnoses()]
+                    print(f"{time.strftime('%X')} {planted.cause}: {planted.verdict().code or 'none found'}, {found}")
             except (OSError, KafkaParetoError) as error:
                 print(f"{_names(causes)}: cannot be made here: {error}")
 

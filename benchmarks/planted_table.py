@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from benchmarks.planted import CAUSES
 from benchmarks.planted_causes import RECORDS, Planted, read_planted
 from kafka_pareto.bottleneck.words import LABELS
-from kafka_pareto.doctor.symptoms import RULES
+from kafka_pareto.doctor.symptom_rules import CauseCode
 
 _NONE = "none"
+_OR = " or "
 
 
 def main(records: Annotated[Path, typer.Option(help="what was counted")] = RECORDS) -> None:
@@ -34,7 +35,7 @@ def how_table(planted: Sequence[Planted]) -> str:
         if not loads:
             continue
         named = ", ".join([*([f"limit {cause.limit}"] if cause.limit else []), *cause.symptoms]) or "nothing"
-        symptoms = Counter(symptom for load in loads for symptom in dict.fromkeys(causes_in(load)))
+        symptoms = Counter(_OR.join(causes) for load in loads for causes in causes_of_each(load) if causes)
         limits = Counter(load.verdict().code or _NONE for load in loads if not load.is_of_consumers)
         rows.append((f"`{cause.name}`", cause.how, named, _counts(limits) or "-", _counts(symptoms) or _NONE))
     return _table(("cause", "how it was made", "to be found", "limit found (loads)", "symptoms' causes found"), rows)
@@ -56,23 +57,31 @@ def limits_table(planted: Sequence[Planted]) -> str:
 
 
 def symptoms_table(planted: Sequence[Planted]) -> str:
-    """Counts, for each cause of a symptom, the loads in which it was found: where it was made, and elsewhere."""
+    """Counts, for each cause of a symptom, the loads in which it was found: where it was made, and elsewhere.
+
+    Of those, some were found as one of two causes that fit.
+    """
     made_by = {cause.name: cause.symptoms for cause in CAUSES}
     rows = []
-    for code in (cause.code for rule in RULES for cause in rule.causes):
-        here = [each for each in planted if code in made_by[each.cause]]
-        elsewhere = [each for each in planted if code not in made_by[each.cause]]
-        others = Counter(each.cause for each in elsewhere if code in causes_in(each))
-        found = sum(code in causes_in(each) for each in here)
-        rows.append(
-            (f"`{code}`", f"{found} of {len(here)}", f"{others.total()} of {len(elsewhere)}", ", ".join(others))
-        )
-    return _table(("cause of a symptom", "found where made", "found elsewhere", "there"), rows)
+    for code in get_args(CauseCode):
+        cells = [f"`{code}`"]
+        for is_made in (True, False):
+            loads = [each for each in planted if (code in made_by[each.cause]) == is_made]
+            fitting = [(each.cause, causes) for each in loads for causes in causes_of_each(each) if code in causes]
+            cells += [f"{len(fitting)} of {len(loads)}", str(sum(len(causes) > 1 for _, causes in fitting))]
+        rows.append((*cells, ", ".join(dict.fromkeys(cause for cause, _ in fitting))))
+    head = ("cause of a symptom", "found where made", "as one of two", "found elsewhere", "as one of two", "there")
+    return _table(head, rows)
 
 
-def causes_in(load: Planted) -> list[str]:
+def causes_of_each(load: Planted) -> list[list[CauseCode]]:
+    """Lists, for each measurement of a load that shows a symptom, the causes that today's rules find."""
+    return [[cause.code for cause in diagnosis.causes] for diagnosis in load.diagnoses()]
+
+
+def causes_in(load: Planted) -> list[CauseCode]:
     """Lists the symptoms' causes that today's rules find in a load."""
-    return [cause.code for symptom in load.symptoms() for cause in symptom.causes]
+    return [code for causes in causes_of_each(load) for code in causes]
 
 
 def _counts(found: Counter[str]) -> str:

@@ -19,7 +19,7 @@ class CauseText:
 
 @dataclass(frozen=True)
 class SymptomText:
-    """Holds a symptom as a sentence, with its causes."""
+    """Holds the symptoms of one measurement in sentences, with the cause, or two that fit."""
 
     text: str
     causes: Sequence[CauseText] = ()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.remarks import CauseText, SymptomText
-from kafka_pareto.doctor.symptom_words import cause_text, symptom_text
-from kafka_pareto.doctor.symptoms import symptoms_found
+from kafka_pareto.doctor.symptom_words import cause_text, diagnosis_text
+from kafka_pareto.doctor.symptoms import diagnoses
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.parts import Variants
 from kafka_pareto.study.quantity import Value
@@ -17,7 +17,9 @@ _GIVEN_UP = "buffer_exhausted_records"
 
 
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
-    """Returns the symptoms at the study's reference; none where it loads no topic, since the guide speaks of one.
+    """Returns what shows at the study's reference, a text for each measurement; none where it loads no topic.
+
+    The guide speaks of a topic's load alone.
 
     A part that fixes a setting has another reference; its repetitions count only where no part has the study's own.
 
@@ -41,10 +43,10 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
     settings["partitions"] = study.workload.topic_partitions
     return [
         SymptomText(
-            symptom_text(symptom),
-            [CauseText(cause_text(cause), _part_of(study, cause.factor)) for cause in symptom.causes],
+            diagnosis_text(diagnosis),
+            [CauseText(cause_text(cause), _part_of(study, cause.factor)) for cause in diagnosis.causes],
         )
-        for symptom in symptoms_found(measured, settings)
+        for diagnosis in diagnoses(measured, settings)
     ]
 
 

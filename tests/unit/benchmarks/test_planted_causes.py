@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from benchmarks.planted import CAUSES, Cause
 from benchmarks.planted_causes import Planted, read_planted
-from benchmarks.planted_table import causes_in, how_table, limits_table, symptoms_table
+from benchmarks.planted_table import causes_in, causes_of_each, how_table, limits_table, symptoms_table
 from kafka_pareto.bottleneck.words import LABELS, verdict_text
-from kafka_pareto.doctor.symptoms import RULES
+from kafka_pareto.doctor.symptom_rules import CauseCode
 
 pytestmark = pytest.mark.fast
 
 PAGE = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
-SYMPTOMS_CAUSES = {cause.code for rule in RULES for cause in rule.causes}
+SYMPTOMS_CAUSES = set(get_args(CauseCode))
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,7 @@ def test_a_cause_that_was_made_is_found(cause: Cause, planted: list[Planted]) ->
             assert load.verdict().code == cause.limit
             assert "unknown" not in verdict_text(load.verdict().code, load.verdict().numbers)
         assert set(cause.symptoms) <= set(causes_in(load))
+        assert max(map(len, causes_of_each(load)), default=0) <= 2
 
 
 @pytest.mark.parametrize("name", sorted(MISSED))

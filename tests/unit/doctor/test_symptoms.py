@@ -1,13 +1,16 @@
-"""Finds the guide's symptoms in measurements, and the setting that acts on each cause."""
+"""Finds the guide's symptoms in measurements, and one cause for each measurement, or two that fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import get_args
 
 import pytest
 
-from kafka_pareto.doctor.symptom_words import cause_text, symptom_text
-from kafka_pareto.doctor.symptoms import RULES, symptoms_found
+from kafka_pareto.doctor.symptom_rules import MEASUREMENTS, CauseCode, SymptomCode
+from kafka_pareto.doctor.symptom_words import cause_text, diagnosis_text
+from kafka_pareto.doctor.symptoms import Cause, diagnoses
 from kafka_pareto.kafka.producer_config import DEFAULTS
 
 pytestmark = pytest.mark.fast
@@ -26,11 +29,17 @@ CALM: dict[str, Sequence[float | str | None]] = {
     "request_latency_avg_ms": [3, 3, 3],
 }
 AT_ONCE = {"queue_time_avg_ms": [1]}
+LZ4: Mapping[str, str | int] = {"compression.type": "lz4"}
+WAITED = "throughput_plateau, buffer_full"
+BEHIND = "growing_lag, high_latency"
 
 
 def found(settings: Mapping[str, str | int], **measured: Sequence[float | str | None]) -> dict[str, list[str]]:
-    symptoms = symptoms_found({**CALM, **measured}, {**DEFAULTS, **CONSUMER, **settings})
-    return {symptom.code: [cause.code for cause in symptom.causes] for symptom in symptoms}
+    """Returns the causes of each measurement by its symptoms."""
+    return {
+        ", ".join(symptom.code for symptom in each.symptoms): [cause.code for cause in each.causes]
+        for each in diagnoses({**CALM, **measured}, {**DEFAULTS, **CONSUMER, **settings})
+    }
 
 
 def test_a_calm_load_shows_no_symptom() -> None:
@@ -38,58 +47,83 @@ def test_a_calm_load_shows_no_symptom() -> None:
 
 
 def test_nothing_measured_shows_nothing() -> None:
-    assert symptoms_found({}, {}) == []
-    assert symptoms_found({"latency_p99_ms": [None, None]}, dict(DEFAULTS)) == []
+    assert diagnoses({}, {}) == []
+    assert diagnoses({"latency_p99_ms": [None, None]}, dict(DEFAULTS)) == []
 
 
 def test_full_batches_under_a_waiting_sender_want_larger_ones() -> None:
     plateau = {"buffer_wait_fraction": [0.6, 0.5, 0.7], "batch_size_avg_bytes": [16_000, 16_100, 15_900]}
-    causes = found({"compression.type": "lz4"}, **plateau)["throughput_plateau"]
-    assert causes == ["batches_are_full"]
+    assert found(LZ4, **plateau) == {WAITED: ["batches_are_full"]}
 
 
-@pytest.mark.parametrize("limit", ["network", "disk", "throttled"])
-def test_larger_batches_carry_no_more_where_each_byte_has_to_wait(limit: str) -> None:
+@pytest.mark.parametrize("limit", ["cpu", "request_handlers", "network_threads"])
+def test_full_batches_before_a_busy_cluster_are_too_small_or_too_many(limit: str) -> None:
     plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [16_000], "limited_by": [limit]}
-    assert found({"compression.type": "lz4"}, **plateau)["throughput_plateau"] == []
+    assert found(LZ4, **plateau) == {WAITED: ["batches_are_full", "sent_too_fast"]}
+
+
+@pytest.mark.parametrize(
+    ("limit", "link_wait"), [("network", 0.0), ("disk", 0.0), ("throttled", 0.0), ("cpu", 0.7), ("gc", 0.0)]
+)
+def test_larger_batches_carry_no_more_where_each_byte_has_to_wait(limit: str, link_wait: float) -> None:
+    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [16_000], "limited_by": [limit]}
+    assert found(LZ4, **plateau, link_wait_fraction=[link_wait]) == {WAITED: ["sent_too_fast"]}
+
+
+def test_records_without_a_codec_are_a_cause_only_where_each_byte_has_to_wait() -> None:
+    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [16_000]}
+    assert found({}, **plateau, limited_by=["network"]) == {WAITED: ["uncompressed", "sent_too_fast"]}
+    assert found({}, **plateau, limited_by=["gc"]) == {WAITED: ["sent_too_fast"]}
 
 
 def test_batches_as_large_as_the_guides_are_not_made_larger() -> None:
     plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [1_000_000]}
-    settings: Mapping[str, str | int] = {"compression.type": "lz4", "batch.size": 1 << 20}
-    assert found(settings, **plateau)["throughput_plateau"] == []
+    assert found({**LZ4, "batch.size": 1 << 20}, **plateau) == {WAITED: []}
 
 
 def test_half_empty_batches_without_linger_want_linger() -> None:
     plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [4_000]}
-    assert found({"linger.ms": 0}, **plateau)["throughput_plateau"] == ["no_linger", "uncompressed"]
+    assert found({"linger.ms": 0}, **plateau) == {WAITED: ["no_linger"]}
+
+
+def test_half_empty_batches_that_fill_a_small_buffer_may_want_either() -> None:
+    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [4_000], "throughput_mib_s": [200]}
+    assert found({"linger.ms": 0}, **plateau, limited_by=["buffer_memory"]) == {
+        WAITED: ["no_linger", "buffer_is_small"]
+    }
 
 
 def test_a_sender_that_does_not_wait_has_no_plateau() -> None:
-    assert "throughput_plateau" not in found({}, batch_size_avg_bytes=[16_384])
+    assert found({}, batch_size_avg_bytes=[16_384]) == {}
 
 
 def test_a_wait_that_only_kafkas_own_tool_told_of_counts() -> None:
     measured = {**CALM, "buffer_wait_s": [5.0], "records_sent": [100_000]}  # 10 s at 10,000 records/s
     del measured["buffer_wait_fraction"]
-    codes = [symptom.code for symptom in symptoms_found(measured, dict(DEFAULTS))]
-    assert codes == ["throughput_plateau", "buffer_full"]
+    (waited,) = diagnoses(measured, dict(DEFAULTS))
+    assert [symptom.code for symptom in waited.symptoms] == ["throughput_plateau", "buffer_full"]
 
 
 @pytest.mark.parametrize(
-    ("settings", "measured", "cause"),
+    ("settings", "measured", "causes"),
     [
-        ({"linger.ms": 100}, {"queue_time_avg_ms": [80]}, "linger_is_long"),
-        ({"linger.ms": 5}, {"queue_time_avg_ms": [900]}, "backlog"),
-        ({"linger.ms": 0}, {"queue_time_avg_ms": [900]}, "backlog"),
-        ({"fetch.min.bytes": 1 << 20}, {"live_fetch_latency_avg_ms": [60]}, "fetch_waits"),
-        ({}, {"gc_pause_longest_ms": [150, 20, 140]}, "gc_pauses"),
+        ({"linger.ms": 100}, {"queue_time_avg_ms": [80]}, ["linger_is_long"]),
+        ({"linger.ms": 100}, {"queue_time_avg_ms": [150]}, ["linger_is_long", "backlog"]),
+        ({"linger.ms": 5}, {"queue_time_avg_ms": [900]}, ["backlog"]),
+        ({"linger.ms": 0}, {"queue_time_avg_ms": [900]}, ["backlog"]),
+        ({"fetch.min.bytes": 1 << 20}, {"live_fetch_latency_avg_ms": [60]}, ["fetch_waits"]),
+        ({}, {"gc_pause_longest_ms": [150, 20, 140]}, ["gc_pauses"]),
+        ({}, {"gc_pause_longest_ms": [150], "queue_time_avg_ms": [900]}, ["gc_pauses"]),  # records queue in a pause
     ],
 )
 def test_a_high_latency_is_traced_to_what_the_record_waited_for(
-    settings: Mapping[str, str | int], measured: Mapping[str, Sequence[float]], cause: str
+    settings: Mapping[str, str | int], measured: Mapping[str, Sequence[float]], causes: list[str]
 ) -> None:
-    assert cause in found(settings, latency_p99_ms=[90, 100, 95], **measured)["high_latency"]
+    assert found(settings, latency_p99_ms=[90, 100, 95], **measured) == {"high_latency": causes}
+
+
+def test_a_pause_that_is_short_beside_the_latency_is_not_its_cause() -> None:
+    assert found({}, latency_p99_ms=[900], gc_pause_longest_ms=[120], **AT_ONCE) == {"high_latency": []}
 
 
 def test_what_a_group_waits_for_while_it_follows_explains_its_latency_and_its_lag_and_not_its_reading_of_a_full_topic():
@@ -98,11 +132,10 @@ def test_what_a_group_waits_for_while_it_follows_explains_its_latency_and_its_la
     reading = {"fetch_latency_avg_ms": [480], "poll_idle_fraction": [0.02], "records_per_fetch_avg": [900]}
     following = {f"live_{name}": values for name, values in reading.items()}
     seen = {"latency_p99_ms": [538], "lag_slope_records_s": [500], "live_rate_records_s": [10_000], **AT_ONCE}
-    assert found(settings, **seen, **reading) == {"high_latency": [], "growing_lag": ["too_few_partitions"]}
-    assert found(settings, **seen, **following) == {
-        "high_latency": ["fetch_waits"],
-        "growing_lag": ["polls_are_full", "processing_is_slow", "too_few_partitions"],
-    }
+    assert found(settings, **seen, **reading) == {BEHIND: []}
+    assert found(settings, **seen, **following) == {BEHIND: ["polls_are_full", "too_few_partitions"]}
+    no_lag = {**seen, "lag_slope_records_s": [0]}
+    assert found(settings, **no_lag, **following) == {"high_latency": ["fetch_waits"]}
 
 
 def test_full_polls_of_a_consumer_that_waits_for_records_are_what_a_lag_looks_like_and_not_its_cause() -> None:
@@ -132,14 +165,13 @@ def test_pauses_at_full_speed_do_not_explain_the_latency_at_the_fixed_rate() -> 
 
 def test_the_batches_of_the_part_that_is_sent_as_fast_as_it_goes_explain_a_plateau() -> None:
     plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [2_000]}
-    causes = found({"compression.type": "lz4"}, **plateau, unthrottled_batch_size_avg_bytes=[16_000])
-    assert causes["throughput_plateau"] == ["batches_are_full"]
+    assert found(LZ4, **plateau, unthrottled_batch_size_avg_bytes=[16_000]) == {WAITED: ["batches_are_full"]}
 
 
 def test_a_consumers_end_to_end_latency_counts_where_no_producers_is_there() -> None:
-    found_alone = symptoms_found({"end_to_end_latency_p99_ms": [90]}, CONSUMER)
-    assert [(symptom.code, symptom.numbers) for symptom in found_alone] == [("high_latency", {"p99_ms": 90})]
-    assert symptom_text(found_alone[0]) == "The latency is high: p99 90 ms; none of the guide's causes shows."
+    (alone,) = diagnoses({"end_to_end_latency_p99_ms": [90]}, CONSUMER)
+    assert [(symptom.code, symptom.numbers) for symptom in alone.symptoms] == [("high_latency", {"p99_ms": 90})]
+    assert diagnosis_text(alone) == "The latency is high: p99 90 ms. None of the guide's causes shows."
 
 
 def test_the_latency_of_a_load_as_fast_as_it_goes_is_its_queue_and_no_symptom() -> None:
@@ -150,79 +182,130 @@ def test_a_single_bad_repetition_is_no_symptom() -> None:
     assert found({}, latency_p99_ms=[12, 500, 11]) == {}
 
 
-def test_a_full_buffer_that_holds_little_wants_memory_and_given_up_records_want_patience() -> None:
-    full = {"buffer_wait_fraction": [0.1], "buffer_exhausted_records": [3], "throughput_mib_s": [200]}
-    assert found({}, **full)["buffer_full"] == ["buffer_is_small", "max_block_reached"]
+def test_a_full_buffer_that_holds_little_wants_memory_and_then_gives_up_no_records() -> None:
+    full = {"buffer_wait_fraction": [0.1], "buffer_exhausted_records": [3]}
+    assert found({}, **full, throughput_mib_s=[200]) == {"buffer_full": ["buffer_is_small"]}
+    assert found({}, **full, throughput_mib_s=[3]) == {"buffer_full": ["max_block_reached"]}
+
+
+def test_a_buffer_is_never_to_be_both_larger_and_smaller() -> None:
+    # One measurement advised both: a full buffer that holds little, and records that queue at the fixed rate.
+    full = {"buffer_wait_fraction": [0.5], "throughput_mib_s": [200]}
+    queued = {"latency_p99_ms": [95], "queue_time_avg_ms": [900]}
+    assert found(LZ4, **full, **queued) == {WAITED: [], "high_latency": ["backlog"]}
+    assert found(LZ4, **full, latency_p99_ms=[95], **AT_ONCE) == {WAITED: ["buffer_is_small"], "high_latency": []}
 
 
 @pytest.mark.parametrize("mib_s", [3, 200])
 def test_a_buffer_that_is_full_behind_something_else_shows_that_too_much_is_sent_whatever_it_holds(mib_s: int) -> None:
     full = {"buffer_wait_fraction": [0.5], "throughput_mib_s": [mib_s], "limited_by": ["disk"]}
-    assert found({}, **full)["buffer_full"] == ["sent_too_fast"]
+    assert found(LZ4, **full) == {WAITED: ["sent_too_fast"]}
 
 
 @pytest.mark.parametrize("limit", [None, "in_flight"])
 def test_a_full_buffer_that_waits_for_nothing_of_the_clusters_is_not_explained(limit: str | None) -> None:
     full = {"buffer_wait_fraction": [0.5], "throughput_mib_s": [200], "limited_by": [limit]}
-    assert found({}, **full)["buffer_full"] == []
+    assert found({}, **full) == {WAITED: []}
 
 
-def test_a_growing_lag_is_traced_to_polls_processing_or_partitions() -> None:
-    lag = {
-        "lag_slope_records_s": [500],
-        "live_poll_idle_fraction": [0.02],
-        "live_records_per_fetch_avg": [900],
-        "live_rate_records_s": [10_000],
-    }
-    assert found({"consumers": 6}, **lag)["growing_lag"] == [
-        "polls_are_full",
-        "processing_is_slow",
-        "too_few_partitions",
-    ]
-    assert "growing_lag" not in found({}, lag_slope_records_s=[-5], live_rate_records_s=[10_000])
+LAG: Mapping[str, Sequence[float]] = {
+    "lag_slope_records_s": [500],
+    "live_poll_idle_fraction": [0.02],
+    "live_records_per_fetch_avg": [900],
+    "live_rate_records_s": [10_000],
+}
+
+
+@pytest.mark.parametrize(
+    ("consumers", "records_per_fetch", "causes"),
+    [
+        (2, 900, ["polls_are_full", "processing_is_slow"]),
+        (6, 900, ["polls_are_full", "too_few_partitions"]),
+        (2, 100, ["processing_is_slow"]),
+        (6, 100, ["too_few_partitions"]),
+    ],
+)
+def test_a_growing_lag_has_one_cause_or_two_that_a_comparison_of_polls_tells_apart(
+    consumers: int, records_per_fetch: int, causes: list[str]
+) -> None:
+    seen = {**LAG, "live_records_per_fetch_avg": [records_per_fetch]}
+    assert found({"consumers": consumers}, **seen) == {"growing_lag": causes}
+    assert found({}, lag_slope_records_s=[-5], live_rate_records_s=[10_000]) == {}
 
 
 def test_a_lag_that_rises_and_falls_with_each_fetch_does_not_grow() -> None:
     # As planted_causes counted it of a group that kept up, with fetch.min.bytes 1 MiB.
     seen = {"lag_slope_records_s": [56.6], "live_rate_records_s": [498]}
-    assert "growing_lag" not in found({}, **seen, lag_slope_error_records_s=[33])
+    assert found({}, **seen, lag_slope_error_records_s=[33]) == {}
     assert "growing_lag" in found({}, **seen, lag_slope_error_records_s=[5])
 
 
+def test_two_causes_that_fit_are_said_with_the_comparison_that_tells_them_apart() -> None:
+    (behind,) = diagnoses({**CALM, **LAG}, {**DEFAULTS, **CONSUMER})
+    assert [diagnosis_text(behind), *map(cause_text, behind.causes)] == [
+        "The lag grows by 5% of what is sent. Two causes fit. A comparison of max.poll.records tells them apart: "
+        "if a larger value helps, it is the first, else the second.",
+        "A fetch brings 1.8 times what a poll may return: raise max.poll.records, if that many are processed within "
+        "max.poll.interval.ms.",
+        "Consumers wait for records in 2% of the time only: add consumers, or process faster.",
+    ]
+
+
 def test_the_guides_four_symptoms_are_rules_and_every_cause_says_what_acts_on_it() -> None:
-    assert [rule.code for rule in RULES] == ["throughput_plateau", "high_latency", "buffer_full", "growing_lag"]
-    assert all(cause.setting or cause.factor for rule in RULES for cause in rule.causes)
+    rules = [rule for rules in MEASUREMENTS for rule in rules]
+    assert [rule.code for rule in rules] == list(get_args(SymptomCode))
+    assert [cause.code for rule in rules for cause in rule.causes] == list(get_args(CauseCode))
+    assert all(cause.setting or cause.factor for rule in rules for cause in rule.causes)
 
 
-def test_every_cause_can_be_said() -> None:
-    measured = {
-        **CALM,
-        "latency_p99_ms": [90],
-        "buffer_wait_fraction": [0.5],
-        "buffer_exhausted_records": [3],
-        "gc_pause_longest_ms": [150],
-        "lag_slope_records_s": [500],
-        "live_poll_idle_fraction": [0.0],
-        "live_records_per_fetch_avg": [900],
-        "live_rate_records_s": [10_000],
-        "live_fetch_latency_avg_ms": [80],
-    }
-    said = []
-    for queue_ms, mib_s, fill in ((40.0, 1.0, 16_384.0), (900.0, 200.0, 1_000.0)):
-        values: dict[str, Sequence[float | str | None]] = {
-            **measured,
-            "queue_time_avg_ms": [queue_ms],
+def test_no_measurement_has_more_than_two_causes_or_a_setting_to_raise_and_to_lower() -> None:
+    said: dict[str, str] = {}
+    senders = product(
+        (None, "", "cpu", "gc", "network", "in_flight", "buffer_memory"),  # limited_by
+        (0.1, 0.6),  # buffer_wait_fraction
+        (0, 3),  # buffer_exhausted_records
+        (4_000, 16_000),  # batch_size_avg_bytes
+        (1, 200),  # throughput_mib_s
+        (0, 5, 100),  # linger.ms
+        (80, 900),  # queue_time_avg_ms
+        (20, 150),  # gc_pause_longest_ms
+        ("none", "lz4"),
+    )
+    for limit, waited, given_up, batch, mib_s, linger_ms, queue_ms, pause_ms, codec in senders:
+        measured: dict[str, Sequence[float | str | None]] = {
+            "limited_by": [limit],
+            "buffer_wait_fraction": [waited],
+            "buffer_exhausted_records": [given_up],
+            "batch_size_avg_bytes": [batch],
             "throughput_mib_s": [mib_s],
+            "latency_p99_ms": [90],
+            "queue_time_avg_ms": [queue_ms],
+            "gc_pause_longest_ms": [pause_ms],
         }
-        values["batch_size_avg_bytes"] = [fill]
-        for linger_ms, limit in ((0, ""), (50, ""), (5, "cpu")):
-            values["limited_by"] = [limit]
-            settings = {**DEFAULTS, **CONSUMER, "linger.ms": linger_ms, "fetch.min.bytes": 100, "consumers": 9}
-            for symptom in symptoms_found(values, settings):
-                said += [symptom_text(symptom), *(f"{cause.code} {cause_text(cause)}" for cause in symptom.causes)]
-    codes = {cause.code for rule in RULES for cause in rule.causes}
-    assert codes <= {line.partition(" ")[0] for line in said}
-    assert "The lag grows by 5% of what is sent." in said
-    assert "polls_are_full A fetch brings 1.8 times what a poll may return: raise max.poll.records." in said
-    too_fast = "More is sent than the cluster takes, and a larger buffer would only fill later"
-    assert f"sent_too_fast {too_fast}: send less, or add brokers." in said
+        said |= advised(measured, {"linger.ms": linger_ms, "compression.type": codec})
+    consumers = product((0.0, 0.6), (100, 900), (20, 80), (1, 100), (2, 9), (0, 500))
+    for idle, per_fetch, fetch_ms, fetch_min, members, slope in consumers:
+        measured = {
+            "latency_p99_ms": [90],
+            "lag_slope_records_s": [slope],
+            "live_rate_records_s": [10_000],
+            "live_poll_idle_fraction": [idle],
+            "live_records_per_fetch_avg": [per_fetch],
+            "live_fetch_latency_avg_ms": [fetch_ms],
+        }
+        said |= advised(measured, {"fetch.min.bytes": fetch_min, "consumers": members})
+    assert said.keys() == set(get_args(CauseCode))  # every cause is found somewhere, and can be said
+
+
+def advised(measured: Mapping[str, Sequence[float | str | None]], settings: Mapping[str, str | int]) -> dict[str, str]:
+    """Returns the sentences by cause, after checking that what is advised does not contradict itself."""
+    explained = diagnoses({**CALM, **measured}, {**DEFAULTS, **CONSUMER, **settings})
+    causes: list[Cause] = []
+    for each in explained:
+        assert diagnosis_text(each)
+        assert len(each.causes) <= 2, (measured, settings)
+        assert len(each.causes) < 2 or each.causes[0].factor, (measured, settings)
+        causes += each.causes
+    changes = {(cause.setting or cause.factor, cause.change) for cause in causes}
+    assert len({setting for setting, _ in changes}) == len(changes), (measured, settings, changes)
+    return {cause.code: cause_text(cause) for cause in causes}

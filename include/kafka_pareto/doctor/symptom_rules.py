@@ -1,0 +1,217 @@
+"""Defines the guide's four symptoms ("Problèmes Courants") and their causes, in the order in which they are asked.
+
+A condition compares a quantity's median over the repetitions with a number. A condition on a quantity that nobody
+measured does not hold.
+
+A repetition is two measurements, and each is explained by itself: a plateau and a full buffer by the part that is sent
+as fast as it goes, latency and lag by the part at the fixed rate. Of the causes that hold in one measurement, the first
+is the cause, since a cause stands before what follows from it. If the next one does not follow from it, both fit, and a
+comparison of the first one's factor tells which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+SymptomCode: TypeAlias = Literal["throughput_plateau", "buffer_full", "growing_lag", "high_latency"]
+CauseCode: TypeAlias = Literal[
+    "uncompressed", "batches_are_full", "no_linger", "sent_too_fast",
+    "buffer_is_small", "max_block_reached",
+    "polls_are_full", "too_few_partitions", "processing_is_slow",
+    "linger_is_long", "fetch_waits", "gc_pauses", "backlog",
+]  # fmt: skip
+Change: TypeAlias = Literal["raise", "lower", "choose"]
+
+# The slower of the guide's two published results: acks=all, p99. It calls no number high.
+_HIGH_P99_MS = 35.0
+_GUIDES_BATCH_BYTES = 1 << 20
+# The guide's "Pauses >100ms → Problème GC".
+_LONG_PAUSE_MS = 100.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Asks for a quantity, measured or derived, to be at least or at most a number."""
+
+    quantity: str
+    is_at: Literal["least", "most"]
+    bound: float
+
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """Tells whether it holds; not where the quantity is unknown."""
+        value = numbers.get(self.quantity)
+        if value is None:
+            return False
+        return value >= self.bound if self.is_at == "least" else value <= self.bound
+
+
+@dataclass(frozen=True)
+class CauseRule:
+    """Names a cause, which is found where all conditions hold, and what acts on it.
+
+    Attributes:
+        setting: What to change; empty where no setting of Kafka's acts on it.
+        factor: The factor whose impact table shows what the change does; empty where there is no such table.
+        leads_to: The later causes that follow from this one, and so are none beside it.
+    """
+
+    code: CauseCode
+    conditions: tuple[Condition, ...]
+    setting: str
+    change: Change
+    factor: str
+    leads_to: tuple[CauseCode, ...] = ()
+
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """Tells whether all conditions hold."""
+        return all(condition.holds(numbers) for condition in self.conditions)
+
+
+@dataclass(frozen=True)
+class SymptomRule:
+    """Names a symptom, which is found where one of the conditions holds."""
+
+    code: SymptomCode
+    any_of: tuple[Condition, ...]
+    causes: tuple[CauseRule, ...]
+
+
+def _least(quantity: str, bound: float) -> Condition:
+    return Condition(quantity, "least", bound)
+
+
+def _most(quantity: str, bound: float) -> Condition:
+    return Condition(quantity, "most", bound)
+
+
+_IS_SLOW = _least("p99_ms", _HIGH_P99_MS)
+
+BACKLOG = (_IS_SLOW, _least("queue_fraction", 0.5), _least("backlog_of_latency_fraction", 0.1))
+"""Shows that records wait for those before them: longer than for the answer, and beyond `linger.ms`."""
+
+_PLATEAU = SymptomRule(
+    "throughput_plateau",
+    # A sender that waits would send more.
+    (_least("buffer_wait_fraction", 0.2),),
+    (
+        CauseRule(
+            "uncompressed",
+            (_least("is_uncompressed", 1), _least("bytes_wait", 1)),
+            "compression.type",
+            "choose",
+            "compression.type",
+            ("max_block_reached",),
+        ),
+        # A producer closes a compressed batch at three quarters of batch.size, as it estimates.
+        CauseRule(
+            "batches_are_full",
+            (
+                _least("batch_fill_fraction", 0.7),
+                _most("batch_size_bytes", _GUIDES_BATCH_BYTES - 1),
+                _least("requests_wait", 1),
+            ),
+            "batch.size",
+            "raise",
+            "batch.size",
+            ("max_block_reached",),
+        ),
+        # A batch takes batch.size of the buffer, however little is in it: so this also stands before a small buffer.
+        CauseRule(
+            "no_linger",
+            (_most("linger_ms", 0), _most("batch_fill_fraction", 0.5), _most("bytes_wait", 0)),
+            "linger.ms",
+            "raise",
+            "linger.ms",
+            ("max_block_reached",),
+        ),
+        # More buffer would only fill later.
+        CauseRule(
+            "sent_too_fast", (_least("is_limited_elsewhere", 1),), "", "lower", "producers", ("max_block_reached",)
+        ),
+    ),
+)
+
+_FULL_BUFFER = SymptomRule(
+    "buffer_full",
+    (_least("buffer_exhausted_records", 1), _least("buffer_wait_fraction", 0.05)),
+    (
+        CauseRule(
+            "buffer_is_small",
+            # Where records queue even at the fixed rate, a larger buffer would hold a longer queue.
+            (_most("buffer_holds_s", 1.0), _most("is_limited_elsewhere", 0), _most("has_backlog", 0)),
+            "buffer.memory",
+            "raise",
+            "buffer.memory",
+            ("max_block_reached",),
+        ),
+        CauseRule(
+            "max_block_reached", (_least("buffer_exhausted_records", 1),), "max.block.ms", "raise", "max.block.ms"
+        ),
+    ),
+)
+
+# The latency of records that lag behind is that of their lag.
+_LATENCY_CAUSES: tuple[CauseCode, ...] = ("linger_is_long", "fetch_waits", "gc_pauses", "backlog")
+# A lag by itself fills fetches: only a consumer that hardly waits for records is held up by its polls or its work.
+_NEVER_IDLE = _most("live_poll_idle_fraction", 0.1)
+
+_LAG = SymptomRule(
+    "growing_lag",
+    (_least("lag_growth_fraction", 0.01),),
+    (
+        CauseRule(
+            "polls_are_full",
+            (_least("fetch_of_poll_ratio", 1), _NEVER_IDLE),
+            "max.poll.records",
+            "raise",
+            "max.poll.records",
+            _LATENCY_CAUSES,
+        ),
+        CauseRule(
+            "too_few_partitions",
+            (_least("consumers_per_partition", 1), _NEVER_IDLE),
+            "partitions",
+            "raise",
+            "partitions",
+            ("processing_is_slow", *_LATENCY_CAUSES),
+        ),
+        CauseRule("processing_is_slow", (_NEVER_IDLE,), "", "raise", "consumers", _LATENCY_CAUSES),
+    ),
+)
+
+_LATENCY = SymptomRule(
+    "high_latency",
+    (_IS_SLOW,),
+    (
+        CauseRule(
+            "linger_is_long",
+            # Batches that fill sooner do not wait for it, and 5 ms explain no p99 of 500.
+            (_least("linger_of_latency_fraction", 0.5), _least("queue_of_linger_ratio", 0.5)),
+            "linger.ms",
+            "lower",
+            "linger.ms",
+        ),
+        CauseRule(
+            "fetch_waits",
+            # A record that comes while a fetch waits for more bytes waits as long as what is left of it.
+            (_least("fetch_min_bytes", 2), _least("fetch_of_latency_fraction", 0.5)),
+            "fetch.min.bytes",
+            "lower",
+            "fetch.min.bytes",
+        ),
+        CauseRule(
+            "gc_pauses",
+            (_least("pause_ms", _LONG_PAUSE_MS), _least("pause_of_latency_fraction", 0.5)),
+            "-Xmx",
+            "raise",
+            "",
+            ("backlog",),
+        ),
+        CauseRule("backlog", BACKLOG, "", "lower", "producers"),
+    ),
+)
+
+MEASUREMENTS: tuple[tuple[SymptomRule, ...], ...] = ((_PLATEAU, _FULL_BUFFER), (_LAG, _LATENCY))
+"""Groups what shows in one measurement: the part as fast as it goes, then the one at the fixed rate."""

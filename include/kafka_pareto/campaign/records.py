@@ -54,7 +54,8 @@ class Repetition(Record):
 
     The head is the same for every driver; `quantities` holds what the study's driver declares, by name.
     `repetition_id` is `<phase>-r<round>-<case>-b<block>-<configuration id>`: the same repetition has the same id
-    however often its task is restarted. `broken_rules` names the rules of plausibility that a repetition failed for.
+    however often its task is restarted. `upsets` counts the attempts at it that left the system otherwise than it was
+    before: a leader had moved, or it was in trouble. `broken_rules` names the rules of plausibility that it failed for.
     `client_cpu_s` is of the process that ran it, the load and the fractions are of the machine.
     """
 
@@ -71,6 +72,7 @@ class Repetition(Record):
     reason: str = ""
     broken_rules: list[str] = Field(default_factory=list)
     attempts: int
+    upsets: int = 0
     started_at: str
     wall_s: float
     client_cpu_s: float

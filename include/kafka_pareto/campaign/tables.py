@@ -22,7 +22,7 @@ from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.study import Study
 
 _VERSION_KEY = b"kafka_pareto.schema_version"
-_OF_THE_RECORD_ALONE = {"schema_version", "configuration", "broken_rules", "quantities", "timeline"}
+_OF_THE_RECORD_ALONE = {"schema_version", "configuration", "broken_rules", "upsets", "quantities", "timeline"}
 _ARROW_TYPES: dict[Any, pa.DataType] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 

@@ -7,6 +7,7 @@ luck is not counted. Without enough evidence, or without a gain, what is in forc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def decide(
     gain_repetitions: Sequence[Repetition],
     final_repetitions: Sequence[Repetition] = (),
     found: FoundInForce = NOTHING_IN_FORCE,
+    set_aside: Sequence[Repetition] = (),
 ) -> Decision:
     """States what the chosen configuration gains over what is in force, and what follows.
 
@@ -53,6 +55,7 @@ def decide(
             if nothing else was chosen).
         final_repetitions: The same, later.
         found: What was in force when the confirmation began.
+        set_aside: What was measured again; here asked for what upset the cluster.
     """
     baseline, in_force = study.baseline_configuration(), found.settings
     baseline_id, chosen_id = study.baseline_id(), choice.configuration_id
@@ -70,6 +73,7 @@ def decide(
     reference_missed = missed_limits(study.limits, reference_values) if gains else None
     variables, nearest_id = study.variables(case), choice.nearest_configuration_id
     bound = {reference_id: _generator_bound(both[0]), chosen_id: _generator_bound(both[1])}
+    counts = partial(counts_of, set_aside=set_aside)
     undecided = Decision(
         case=case,
         recommended_configuration_id=reference_id,
@@ -98,9 +102,9 @@ def decide(
         in_force_limits_missed=choice.in_force_limits_missed
         if in_force is None or reference_missed is None
         else reference_missed,
-        pick_counts=counts_of(chosen_id, everything if chosen else [], bound[chosen_id]),
-        baseline_counts=counts_of(baseline_id, everything, bound.get(baseline_id, 0)),
-        in_force_counts=counts_of(reference_id, everything, bound[reference_id]) if in_force else None,
+        pick_counts=counts(chosen_id, everything if chosen else [], bound[chosen_id]),
+        baseline_counts=counts(baseline_id, everything, bound.get(baseline_id, 0)),
+        in_force_counts=counts(reference_id, everything, bound[reference_id]) if in_force else None,
         wanted_effect_fraction=confirmation.wanted_effect_fraction,
         harm_margin_fraction=confirmation.harm_margin(),
         gains=gains,

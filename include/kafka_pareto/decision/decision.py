@@ -246,8 +246,8 @@ class Decision(Record):
 
     @property
     def fails_more(self) -> bool:
-        """Returns whether more of the pick's repetitions failed than of the reference's."""
-        return self.pick_counts.failed > self.reference_counts.failed
+        """Returns whether more of the pick's tries failed, or upset the cluster, than of the reference's."""
+        return self.pick_counts.bad > self.reference_counts.bad
 
     @property
     def recommended_properties(self) -> dict[str, PropertyValue]:

@@ -190,14 +190,14 @@ class ClusterGuard:
         return "" if after.leaders == before.leaders else "a partition changed its leader during the repetition"
 
     def judged(self, attempt: Attempt, before: TopicHealth) -> Attempt:
-        """Returns the attempt as it counts once the cluster was looked at: trouble fails it, disturbance excuses it."""
+        """Returns the attempt once the cluster was looked at: trouble fails it, disturbance excuses it, both count."""
         try:
             disturbance = self.disturbance(before)
         except (ClusterError, SafetyStop) as error:
-            return replace(attempt, outcome="failed", reason=str(error), trouble=error)
+            return replace(attempt, outcome="failed", reason=str(error), trouble=error, upsets=True)
         if disturbance and attempt.outcome in ("valid", "failed"):
-            return replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
-        return attempt
+            attempt = replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
+        return replace(attempt, upsets=bool(disturbance))
 
     def check_throttling(self, result: LoadResult) -> None:
         """Refuses to go on where a quota held the load back: the quota would be measured, not the configuration.

@@ -99,11 +99,13 @@ class _PhaseMeasurement:
         self._amend(self._runner.end(self._unconfirmed))
 
     def _measure_one(self, planned: PlannedRepetition) -> None:
+        upsets = 0
         for attempts in range(1, self._protocol.max_attempts + 1):
             time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
             self._amend(self._runner.begin(self._unconfirmed, planned))
             attempt = self._runner.attempt(planned)
-            measured = repetition_of(planned, attempt, attempts)
+            upsets += attempt.upsets
+            measured = repetition_of(planned, attempt, attempts, upsets)
             if attempt.trouble:
                 self._phase.set_aside(measured)
                 raise attempt.trouble
@@ -111,7 +113,7 @@ class _PhaseMeasurement:
                 break
             log.warning("%s: attempt %d was disturbed: %s", planned.repetition_id, attempts, attempt.reason)
             self._runner.wait_until_undisturbed()
-        if attempt.is_excused:  # no fault of the configuration, against which it must not count
+        if attempt.is_excused:  # perhaps no fault of the configuration: what it upset is counted, not that it failed
             self._phase.set_aside(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
         measured = self._rules.with_implausible_failed(measured)

@@ -21,8 +21,10 @@ class Attempt:
     Attributes:
         outcome: As the driver judges it; the plausibility of its values is judged afterwards.
         reason: Why it is not valid, or what a reader of a valid one must know.
-        is_excused: It failed for a cause that its configuration cannot have. It may be repeated; it never counts.
+        is_excused: It failed for a cause that its configuration need not have. It may be repeated.
         trouble: The trouble of the system that is measured; it spoils the whole block.
+        upsets: It left the system otherwise than it was: a leader had moved, or there was trouble. That may be the
+            configuration's doing, so it is counted even where it is repeated.
         started_at: In UTC, as ISO 8601.
         quantities: The driver's quantities by name.
         wall_s: How long the load's processes lived.
@@ -42,6 +44,7 @@ class Attempt:
     client_cpu_s: float
     cpu_steal_fraction: float
     other_cpu_fraction: float
+    upsets: bool = False
     timeline: Timeline | None = None
 
 
@@ -101,8 +104,8 @@ class RepetitionRunner(Protocol):
         """Takes away what the case's repetitions needed, after the last phase of a campaign."""
 
 
-def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int) -> Repetition:
-    """Returns the record of a repetition whose last attempt, of so many, is given."""
+def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:
+    """Returns the record of a repetition whose last attempt, of so many, is given, with how many upset the system."""
     return Repetition(
         repetition_id=planned.repetition_id,
         phase=planned.phase,
@@ -116,6 +119,7 @@ def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int) -
         outcome=attempt.outcome,
         reason=attempt.reason,
         attempts=attempts,
+        upsets=upsets,
         started_at=attempt.started_at,
         wall_s=attempt.wall_s,
         client_cpu_s=attempt.client_cpu_s,

@@ -14,7 +14,7 @@ from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, DurabilityN
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
-from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of, reference_words, rules_broken
+from kafka_pareto.report.reasons import UPSET, given_up, missed_limits_text, reason_of, reference_words, rules_broken
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import is_maximised, label_of, objective_named
@@ -94,6 +94,9 @@ def warnings_of(decision: Decision) -> list[str]:
             warnings.append(f"{whose} lost or duplicated records in {counted(counts.lost_records, 'repetition')}.")
         if counts.failed:
             warnings.append(f"{whose} failed in {counted(counts.failed, 'repetition')}{_share(counts)}.")
+        if counts.upsets:
+            upset = f"{whose} upset the cluster {counted(counts.upsets, 'time')}: {UPSET}"
+            warnings.append(f"{upset}; that was measured again.")
         if counts.repeated:
             cause = "" if decision.newest_version is None else ", for a cause that no configuration has"
             warnings.append(
@@ -137,7 +140,7 @@ def _sides(decision: Decision) -> list[tuple[str, Counts]]:
 
 def _share(counts: Counts) -> str:
     most = counts.largest_failure_fraction
-    return "" if most is None else f" of {counts.repetitions}; it may fail in up to {most:.0%}"
+    return "" if most is None else f" of {counts.tries}; it may fail in up to {most:.0%}"
 
 
 def price_label(decision: Decision) -> str:

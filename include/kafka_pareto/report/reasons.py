@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text
 from kafka_pareto.decision.choice import MissedLimit
+from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
+
+UPSET = "a leader moved meanwhile, or the cluster was in trouble afterwards"
 
 _KEPT_BECAUSE: dict[Verdict, str] = {
     "keep_no_gain": "no gain shown",
@@ -169,14 +172,21 @@ def harm_sentences(decision: Decision) -> str:
 def _failures(decision: Decision) -> str:
     pick, reference = decision.pick_counts, decision.reference_counts
     whose = "what is in force" if decision.in_force else "the baseline"
-    if not pick.repetitions or not reference.repetitions:
-        return f"The pick failed in {counted(pick.failed, 'repetition')}, {whose} in {reference.failed}"
+    if pick.tries is None or reference.tries is None:
+        return f"The pick failed in {counted(pick.bad, 'repetition')}, {whose} in {reference.bad}"
     p_value = pick.failing_more_p_value(reference)
     return (
-        f"The pick failed in {pick.failed} of {counted(pick.repetitions, 'repetition')}, {whose} in "
-        f"{reference.failed} of {reference.repetitions} (exact test: p {_p(p_value)}); it may fail in up to "
+        f"The pick failed in {pick.bad} of {counted(pick.tries, 'repetition')}{_upsets(pick)}, {whose} in "
+        f"{reference.bad} of {reference.tries}{_upsets(reference)} (exact test: p {_p(p_value)}); it may fail in up to "
         f"{pick.largest_failure_fraction:.0%}"
     )
+
+
+def _upsets(counts: Counts) -> str:
+    """Says how often of the failures a leader moved, or the cluster was in trouble after; empty for never."""
+    if not counts.upsets:
+        return ""
+    return f" ({counted(counts.upsets, 'time')} {UPSET})"
 
 
 def _p(p_value: float | None) -> str:

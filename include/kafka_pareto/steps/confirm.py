@@ -59,7 +59,7 @@ class _Confirming:
     """One case's confirmation, phase by phase; a repetition that an earlier try has stored is not measured again."""
 
     def __init__(self, campaign: Campaign, case: str, runner: RepetitionRunner) -> None:
-        self._study, self._case = campaign.tune, case
+        self._campaign, self._study, self._case = campaign, campaign.tune, case
         self._confirmation = campaign.tune.confirmation
         self._found = _found_in_force(campaign, case)
         self._in_force_id = self._found.settings.configuration_id if self._found.settings else None
@@ -145,6 +145,7 @@ class _Confirming:
             gain_repetitions=gain,
             final_repetitions=final,
             found=self._found,
+            set_aside=self._campaign.read_repetitions(self._campaign.keys.confirmation(self._case, "set_aside/")),
         )
 
     def _beside_advice(

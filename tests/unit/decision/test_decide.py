@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -24,7 +25,11 @@ pytestmark = pytest.mark.fast
 
 
 def decided(
-    study: Study, gain: list[Repetition], chosen_from: list[Repetition] | None = None, choice: Choice | None = None
+    study: Study,
+    gain: list[Repetition],
+    chosen_from: list[Repetition] | None = None,
+    choice: Choice | None = None,
+    set_aside: Sequence[Repetition] = (),
 ) -> Decision:
     return decide(
         study,
@@ -33,6 +38,7 @@ def decided(
         candidates(FAST),
         choice_repetitions=chosen_from or [],
         gain_repetitions=gain,
+        set_aside=set_aside,
     )
 
 
@@ -47,6 +53,22 @@ def test_a_pick_that_failed_more_often_than_the_baseline_is_not_recommended():
     assert (decision.pick_counts.failed, decision.baseline_counts.failed) == (1, 0)
     gain[0] = gain[0].model_copy(update={"outcome": "failed"})
     assert decided(study_of(), gain).verdict == "recommended"
+
+
+def test_a_pick_that_upset_the_cluster_more_often_than_the_baseline_is_not_recommended():
+    gain = [*baseline(blocks=20), *repetitions(FAST, around(50, blocks=20), around(30, blocks=20))]
+    assert decided(study_of(), gain).verdict == "recommended"
+    gain[-1] = gain[-1].model_copy(update={"attempts": 3, "upsets": 2})
+    decision = decided(study_of(), gain)
+    assert (decision.verdict, decision.pick_counts.repeated) == ("ask_a_person", 0)
+    told = reason_of(decision)
+    assert "failed in 2 of 22 repetitions (2 times a leader moved meanwhile, or the cluster was in" in told
+    assert "afterwards), the baseline in 0 of 20 (exact test: p = 0.268)" in told
+    spoiled = [each.model_copy(update={"outcome": "failed", "upsets": 1}) for each in gain[-6:]]
+    decision = decided(study_of(), gain, set_aside=spoiled)
+    assert (decision.verdict, decision.pick_counts.upsets) == ("keep_failed_more", 8)
+    of_both = [*spoiled, *(each.model_copy(update={"upsets": 2}) for each in gain[:6])]
+    assert decided(study_of(), gain, set_aside=of_both).verdict == "recommended"
 
 
 def test_a_clear_gain_over_enough_blocks_is_recommended_with_its_size():

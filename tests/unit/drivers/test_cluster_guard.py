@@ -48,7 +48,7 @@ def test_trouble_during_a_block_sets_it_aside_and_measures_it_again(tmp_path: Pa
     assert [r.outcome for r in m.stored()] == ["valid"] * PLANNED
     aside = m.aside()
     assert [r.repetition_id for r in aside] == [p.repetition_id for p in m.planned()[IN_A_BLOCK:spoiled]]
-    assert [r.outcome for r in aside] == ["valid", "valid", "failed"]
+    assert [(r.outcome, r.upsets) for r in aside] == [("valid", 0), ("valid", 0), ("failed", 1)]
     assert "3 with a replica out of sync" in aside[-1].reason
     again = {r.repetition_id: r.started_at for r in m.stored()}
     assert all(again[r.repetition_id] > r.started_at for r in aside)

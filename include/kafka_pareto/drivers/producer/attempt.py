@@ -55,7 +55,7 @@ def attempt_repetition(
     """
     started_at = datetime.now(UTC).isoformat()
     cpu_before = psutil.cpu_times()
-    result, growth, reason, disturbance, trouble = None, None, "", "", None
+    result, growth, reason, disturbance, moved, trouble = None, None, "", "", "", None
     expected = expected_window(request, jvm_is_warm=testbed.jvm_is_warm)
     leading = len({leader for leader in healthy.leaders if leader is not None})
     watched = HostCounters(expected, testbed.brokers, testbed.addresses)
@@ -79,7 +79,8 @@ def attempt_repetition(
             if faults:
                 guard.wait_until_healthy()
             else:
-                disturbance = guard.disturbance(healthy) or disturbance
+                moved = guard.disturbance(healthy)
+                disturbance = moved or disturbance
             reason = reason or disturbance
     except (ClusterError, SafetyStop) as error:
         trouble, reason = error, str(error)
@@ -100,6 +101,7 @@ def attempt_repetition(
         reason=reason,
         is_excused=bool(outlier or (disturbance and outcome == "failed")),
         trouble=trouble,
+        upsets=bool(moved or trouble) and not faults,  # faults are made on purpose
         started_at=started_at,
         quantities=quantities_of(request, result, growth, cores, watched, leading).values(),
         wall_s=result.wall_s if result else 0.0,

@@ -14,7 +14,8 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.rollout.versions import versions
+from kafka_pareto.rollout.client_files import client_files
+from kafka_pareto.rollout.versions import file_of, in_force_with_files, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
@@ -44,24 +45,29 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
     return found
 
 
+def is_file(key: str) -> bool:
+    """Whether it is one that clients read."""
+    return key.startswith("_in_force/") and "/versions/" not in key
+
+
 class KilledBeforeTheFiles(FolderStore):
     """The kernel kills whoever begins to write a producer's file."""
 
-    def put(self, key: str, content: bytes) -> None:
-        if key.startswith("_in_force/"):
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().put(key, content)
-
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        return FolderStore(self._folder).put_if(key, content, tag)
+        if is_file(key):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().put_if(key, content, tag)
 
 
-def killed_between_version_and_files(campaign: Campaign, wanted: Wanted) -> None:
-    dying = in_store(campaign, KilledBeforeTheFiles(campaign.store._folder))
+def killed(dying: Campaign, wanted: Wanted) -> None:
     child = multiprocessing.get_context("fork").Process(target=accept.run, args=(dying, wanted))
     child.start()
     child.join(30)
     assert child.exitcode == -signal.SIGKILL
+
+
+def killed_between_version_and_files(campaign: Campaign, wanted: Wanted) -> None:
+    killed(in_store(campaign, KilledBeforeTheFiles(campaign.store._folder)), wanted)
 
 
 def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(campaign: Campaign) -> None:
@@ -113,7 +119,8 @@ class WritingTogether(FolderStore):
     both = Barrier(2)
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        self.both.wait(30)
+        if not is_file(key):
+            self.both.wait(30)
         return super().put_if(key, content, tag)
 
 
@@ -140,11 +147,11 @@ def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: C
 class Overtaken(FolderStore):
     """Somebody goes back between a version and its files, and is done with both first."""
 
-    def put(self, key: str, content: bytes) -> None:
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
         other = FolderStore(self._folder)
-        if key.startswith("_in_force/") and len(versions(other, STUDY, CASE)) == 1:
+        if is_file(key) and len(versions(other, STUDY, CASE)) == 1:
             roll_back.run(other, STUDY, CASE)
-        super().put(key, content)
+        return super().put_if(key, content, tag)
 
 
 def test_files_that_were_overtaken_while_they_were_written_end_as_the_newest_version(campaign: Campaign) -> None:
@@ -152,3 +159,39 @@ def test_files_that_were_overtaken_while_they_were_written_end_as_the_newest_ver
     assert newest(campaign).is_baseline
     assert told(campaign)["linger.ms"] == str(newest(campaign).properties["linger.ms"])
     assert told(campaign)["linger.ms"] != str(decision_of(campaign).recommended_properties["linger.ms"])
+
+
+class OvertakenAndKilled(Overtaken):
+    """The kernel kills the one that was overtaken once it has tried to write its file."""
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        written = super().put_if(key, content, tag)
+        if is_file(key):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return written
+
+
+def test_a_writer_that_paused_puts_no_older_file_beside_a_newer_version_whatever_becomes_of_it(
+    campaign: Campaign,
+) -> None:
+    killed(in_store(campaign, OvertakenAndKilled(campaign.store._folder)), Wanted())
+    assert newest(campaign).version == 2
+    for name in client_files(newest(campaign).driver):
+        assert campaign.store.get(f"_in_force/{STUDY}/{CASE}/{name}").decode() == file_of(newest(campaign), name)
+
+
+def test_a_file_that_a_killed_writer_left_behind_is_written_at_the_next_reading(campaign: Campaign) -> None:
+    accept.run(campaign, Wanted())
+    stale = {name: campaign.store.get(f"_in_force/{STUDY}/{CASE}/{name}") for name in client_files("producer")}
+    roll_back.run(campaign.store, STUDY, CASE)
+    for name, content in stale.items():
+        campaign.store.put(f"_in_force/{STUDY}/{CASE}/{name}", content)
+    assert told(campaign)["linger.ms"] == str(decision_of(campaign).recommended_properties["linger.ms"])
+
+    settings = in_force_with_files(campaign.store, STUDY, CASE)
+
+    assert settings == newest(campaign)
+    for name in stale:
+        text = campaign.store.get(f"_in_force/{STUDY}/{CASE}/{name}").decode()
+        assert "# Version 2 since " in text.splitlines()[1]
+        assert text == file_of(newest(campaign), name)

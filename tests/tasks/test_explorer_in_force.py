@@ -9,10 +9,10 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
+from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to, text_in_force
 from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.rollout.versions import in_force, versions
+from kafka_pareto.rollout.versions import add_version, in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import CASE, STUDY, change_trial, durable_id, other_id, pick, told, trials_of
@@ -110,3 +110,16 @@ def test_before_the_report_nothing_has_a_button(campaign: Campaign) -> None:
 def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match="c0000000000 was not measured at 65,636 B"):
         moving(campaign, "c0000000000")
+
+
+def test_a_download_is_of_the_newest_version_though_its_files_were_never_written(campaign: Campaign) -> None:
+    with pytest.raises(BadInputError, match="nothing is in force for 65,636 B of study paper"):
+        text_in_force(campaign.store, STUDY, CASE, "producer.properties")
+    accept.run(campaign, pick(durable_id(campaign)))
+    first = versions(campaign.store, STUDY, CASE)[0]
+    add_version(campaign.store, first.model_copy(update={"version": 2, "properties": {"linger.ms": 77}}))
+    text = text_in_force(campaign.store, STUDY, CASE, "producer.properties")
+    assert "# Version 2 since " in text
+    assert parse_properties(text) == {"linger.ms": "77"}
+    with pytest.raises(BadInputError, match=r"spark.properties: is no file of the driver producer"):
+        text_in_force(campaign.store, STUDY, CASE, "spark.properties")

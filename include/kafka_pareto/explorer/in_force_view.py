@@ -11,7 +11,8 @@ from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import Change, Promised, changes, unmeasured_text, weakening
-from kafka_pareto.rollout.versions import SettingsInForce, unmeasured_beside, way_back
+from kafka_pareto.rollout.versions import SettingsInForce, file_of, in_force, unmeasured_beside, way_back
+from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.tune import Tune
@@ -73,6 +74,21 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
         files=list(client_files(newest.driver)),
         way_back=back,
     )
+
+
+def text_in_force(store: Store, study: str, case: str, name: str) -> str:
+    """Returns the newest version as a file that clients read.
+
+    The file in the store is an older version's where somebody was killed before they wrote it, and the explorer may not
+    write.
+
+    Raises:
+        BadInputError: If nothing is in force, or clients read no such file.
+    """
+    newest = in_force(store, study, case)
+    if newest is None:
+        raise BadInputError(f"nothing is in force for {case_label(case)} of study {study}")
+    return file_of(newest, name)
 
 
 def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> Move:

@@ -8,7 +8,7 @@ from kafka_pareto.decision.in_force import FoundInForce, InForce
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.kafka.producer_config import Durability
-from kafka_pareto.rollout.versions import SettingsInForce, in_force
+from kafka_pareto.rollout.versions import SettingsInForce, in_force_with_files
 
 
 def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
@@ -17,7 +17,7 @@ def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
     It counts where its campaign measured the same system by the same workload and protocol, with the same factors. What
     another cluster or workload confirmed tells nothing about this one, so the baseline is the reference then.
     """
-    settings = in_force(campaign.store, campaign.keys.study, case)
+    settings = in_force_with_files(campaign.store, campaign.keys.study, case)
     if settings is None:
         return FoundInForce()
     if settings.properties == campaign.tune.properties(campaign.tune.baseline_configuration()):

@@ -121,18 +121,43 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
     return key
 
 
-def write_files(store: Store, study: str, case: str) -> None:
-    """Writes the newest version as the files that clients read.
+def in_force_with_files(store: Store, study: str, case: str) -> SettingsInForce | None:
+    """Returns the newest version, after its files were written: whoever added it may have been killed before that."""
+    write_files(store, study, case)
+    return in_force(store, study, case)
 
-    Two writers at once are safe: the last one has looked again for a newer version.
+
+def write_files(store: Store, study: str, case: str) -> None:
+    """Writes the newest version as the files that clients read, where they are not that yet.
+
+    No file goes back to an older version, however long a writer pauses: it is written only if it is still the file that
+    was there before the version was looked up.
     """
-    keys = InForceKeys(study, case)
-    written: SettingsInForce | None = None
-    while (newest := in_force(store, study, case)) != written and newest is not None:
-        for name in client_files(newest.driver):
-            text = settings_file(newest.properties, name, _header(newest), newest.driver)
-            store.put(keys.file(name), text.encode())
-        written = newest
+    newest = in_force(store, study, case)
+    for name in client_files(newest.driver) if newest else ():
+        while not _is_written(store, study, case, name):
+            logger.info("%s: was written meanwhile; looking again", InForceKeys(study, case).file(name))
+
+
+def file_of(settings: SettingsInForce, name: str) -> str:
+    """Returns the text of a file that clients read; its first lines name the version.
+
+    Raises:
+        BadInputError: If clients of the driver read no such file.
+    """
+    return settings_file(settings.properties, name, _header(settings), settings.driver)
+
+
+def _is_written(store: Store, study: str, case: str, name: str) -> bool:
+    """Writes the file if it is not that of the newest version; returns False if somebody else has written meanwhile."""
+    key = InForceKeys(study, case).file(name)
+    # The tag first: whoever adds a version after the look at versions writes its file, too, which changes the tag.
+    tag = store.tag(key)
+    newest = in_force(store, study, case)
+    if newest is None:
+        return True
+    content = file_of(newest, name).encode()
+    return (tag is not None and store.get(key) == content) or store.put_if(key, content, tag) is not None
 
 
 def mend_files(store: Store, study: str, cases: Collection[str]) -> None:

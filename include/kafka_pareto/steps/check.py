@@ -23,7 +23,7 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
 from kafka_pareto.measurement.driver_runtime import System
-from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
+from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force_with_files
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.overriding import with_overrides
@@ -92,7 +92,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
 
 
 def _planned(check: Campaign, case: str, system: System, past: Sequence[PastCheck]) -> PlannedCase:
-    settings = in_force(check.store, check.keys.study, case)
+    settings = in_force_with_files(check.store, check.keys.study, case)
     if settings is None:  # its folder holds files alone
         raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
     now = system.fingerprint(check, case)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+
+PARTIAL_FILES = ".*.partial"
+"""Matches what a killed writer leaves in the folder of its file."""
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner may read, whole or not at all, whenever the power fails."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    """Writes a file that only its owner may read, whole or not at all, whenever the power fails.
+
+    Several writers may write one file at the same time. Each fills a file of its own, and the last one to rename stays.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")  # mode 600
+    partial = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 

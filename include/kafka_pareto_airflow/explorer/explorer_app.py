@@ -17,13 +17,12 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns_of
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.drift.check_records import PastCheck, read_checks
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
-from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
+from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to, text_in_force
 from kafka_pareto.explorer.intervals import Intervals, intervals
 from kafka_pareto.explorer.requirements import Preference, Remaining, Requirements, best_remaining
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
@@ -224,8 +223,7 @@ def settings_in_force(study: StudyName, case: Case) -> InForceView:
 @data.get("/api/in-force/{study}/{case}/{file}")
 def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
     """Returns the settings in force as a file that clients read."""
-    content = _store().get(InForceKeys(study, case).file(file))
-    return PlainTextResponse(content, headers=_download(f"{study}-{case}-{file}"))
+    return PlainTextResponse(text_in_force(_store(), study, case, file), headers=_download(f"{study}-{case}-{file}"))
 
 
 @data.get("/api/checks/{study}/{case}")

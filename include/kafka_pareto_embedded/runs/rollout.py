@@ -8,10 +8,16 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
-from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
-from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
+from kafka_pareto.rollout.client_files import client_files
+from kafka_pareto.rollout.versions import (
+    SettingsInForce,
+    cases_in_force,
+    file_of,
+    in_force,
+    in_force_with_files,
+)
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import CASE, case_label
 from kafka_pareto.study.cluster_names import cluster_of
@@ -99,9 +105,10 @@ def show_in_force(request: InForceRequest, stack: Stack) -> None:
     if not cases:
         raise _nothing_in_force(store, request.study, None)
     for case in cases:
-        _print(in_force(store, request.study, case))
-        if request.folder is not None:
-            print(f"  copied to {_copy_files(store, InForceKeys(request.study, case), request.folder)}")
+        settings = in_force_with_files(store, request.study, case)
+        _print(settings)
+        if settings and request.folder is not None:
+            print(f"  copied to {_copy_files(settings, request.folder)}")
 
 
 def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any]) -> int:
@@ -130,13 +137,12 @@ def _print(settings: SettingsInForce | None) -> None:
         print(f"  {name}={property_text(settings.properties[name])}")
 
 
-def _copy_files(store: Store, keys: InForceKeys, folder: Path) -> Path:
-    target = folder / keys.study / keys.case
+def _copy_files(settings: SettingsInForce, folder: Path) -> Path:
+    target = folder / settings.study / settings.case
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for key in store.keys(f"{keys.prefix}/"):
-            if not key.startswith(keys.versions()):
-                (target / Path(key).name).write_bytes(store.get(key))
+        for name in client_files(settings.driver):
+            (target / name).write_text(file_of(settings, name), encoding="utf-8")
     except OSError as error:
         raise BadInputError(f"FOLDER={folder}: cannot be written to: {error.strerror}") from error
     return target

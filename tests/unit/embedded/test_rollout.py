@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
@@ -102,6 +103,17 @@ def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
         "librdkafka.properties",
     }
     assert parse_properties((copies / "producer.properties").read_text())["linger.ms"] == "20"
+
+
+def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_shown(
+    store: FolderStore, stack: FolderStack, tmp_path: Path
+) -> None:
+    key = InForceKeys("steady", "8192").file("producer.properties")
+    newest = store.get(key)
+    store.put(key, b"linger.ms=5\n")
+    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack)
+    assert store.get(key) == newest
+    assert (tmp_path / "files" / "steady" / "8192" / "producer.properties").read_bytes() == newest
 
 
 @pytest.mark.usefixtures("store")

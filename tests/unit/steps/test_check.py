@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.drift.check_records import read_checks
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.kafka.cluster import ClusterDescription
 from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.rollout.versions import file_of
 from kafka_pareto.steps import check_compare, check_measure
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
@@ -56,6 +57,13 @@ def test_an_unchanged_cluster_is_compared_with_the_campaign_that_confirmed_it_an
     assert (found.outcome, found.tune, found.compared_with, found.version) == ("unchanged", False, "campaign c1", 1)
     assert [change.objective for change in found.changes] == ["p95_latency_ms", "throughput_mib_s"]
     assert all(change.found and change.found.blocks == 6 for change in found.changes)
+
+
+def test_a_check_writes_the_files_of_what_it_checks_where_a_killed_writer_did_not(tmp_path: Path):
+    settings = put_in_force(confirmed(tmp_path))
+    begin(tmp_path, "k1")
+    stored = FolderStore(tmp_path).get(InForceKeys("quick", CASE).file("producer.properties")).decode()
+    assert stored == file_of(settings, "producer.properties")
 
 
 def test_a_slower_machine_is_no_drift(tmp_path: Path):

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.load.tool import LoadResult
+from kafka_pareto.rollout.versions import file_of
 from kafka_pareto.steps import confirm
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.tune import Tune
@@ -40,7 +42,7 @@ def confirm_on_fake(campaign: Campaign) -> Decision:
 
 
 def test_better_than_the_defaults_but_worse_than_what_is_in_force_leaves_that_in_force(tmp_path: Path) -> None:
-    put_in_force(confirmed(tmp_path))
+    settings = put_in_force(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     decision = confirm_on_fake(campaign)
 
@@ -49,6 +51,8 @@ def test_better_than_the_defaults_but_worse_than_what_is_in_force_leaves_that_in
     assert (decision.verdict, decision.pick_configuration_id) == ("keep_no_gain", None)
     assert decision.recommended_configuration_id == WINNER_ID
     assert measured(campaign, "gain") == {}
+    stored = campaign.store.get(InForceKeys("quick", CASE).file("producer.properties")).decode()
+    assert stored == file_of(settings, "producer.properties"), "whoever added the version was killed before its files"
 
 
 def test_better_than_what_is_in_force_is_recommended_by_blocks_that_all_three_are_in(tmp_path: Path) -> None:

@@ -115,8 +115,10 @@ def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_d
         ingestion.begin(replace(wanted, file=bench.books(500)))
     with pytest.raises(BadInputError, match="has 12 partitions, and PARTITIONS=5"):
         ingestion.begin(replace(wanted, partitions=5))
+    compared: list[tuple[int, int]] = []
     with ingestion.alone(topic):
-        assert ingestion.begin(wanted) == begun
+        assert ingestion.begin(wanted, lambda read, of: compared.append((read, of))) == begun
+        assert compared[-1] == (begun.bytes, begun.bytes), "a file of hours is read before its first row is sent"
         before = bench.cluster.end_offset(topic)
         assert 0 < before < ROWS
         arrived = ingestion.send(begun, wanted, said.append, None)
@@ -173,10 +175,35 @@ def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Benc
     bench.cluster.delete_topic(begun.malformed_topic)
     bench.cluster.create_topic(begun.malformed_topic, 1, 1)
     bench.ingestion.send(begun, wanted, lambda _: None, None)
-    bench.brokers.send(begun.malformed_topic, 1, 100)
-    bench.cluster.delete_records(begun.malformed_topic)
+    longer = bench.folder / "longer.csv"
+    longer.write_bytes(file.read_bytes() + NO_ROW)
+    bench.send(longer, wanted.topic, is_resumable=True)
     with pytest.raises(BadInputError, match=rf"got \d+ records, and {count} rows of .* are malformed"):
         bench.ingestion.send(begun, wanted, lambda _: None, None)
+
+
+@PATHS
+def test_rows_that_retention_has_removed_are_not_sent_again(bench: Bench, path: str) -> None:
+    file, topic = bench.books(), bench.topic()
+    bench.send(file, topic, path=path, is_resumable=True)
+    bench.cluster.delete_records(topic)
+
+    removed = r": the first \d+ records of partition \d were removed, .*; take another topic"
+    with pytest.raises(BadInputError, match=f"topic {topic}{removed}"):
+        bench.send(file, topic, path=path, is_resumable=True)
+
+    assert bench.cluster.end_offset(topic) == ROWS
+
+
+def test_malformed_rows_that_retention_has_removed_are_not_sent_again(bench: Bench) -> None:
+    (file, count), topic = bench.books_with(NO_ROW, each=4_000), bench.topic()
+    bench.send(file, topic, is_resumable=True)
+    bench.cluster.delete_records(f"{topic}.malformed")
+
+    with pytest.raises(BadInputError, match=rf"topic {topic}.malformed: the first {count} records of partition 0 were"):
+        bench.send(file, topic, is_resumable=True)
+
+    assert bench.malformed(topic) == count
 
 
 def test_a_delimiter_that_does_not_fit_leaves_nothing_behind(bench: Bench) -> None:

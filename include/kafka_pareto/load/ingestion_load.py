@@ -205,7 +205,7 @@ class IngestionLoad:
         """
         return self._process.run(
             MAIN_CLASS,
-            [*request.options, *(["--progress"] if follow else [])],
+            request.options,
             request,
             watch,
             lambda ended: IngestionResult(

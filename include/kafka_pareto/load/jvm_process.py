@@ -1,4 +1,4 @@
-"""Runs a load's Java program as a process that dies with its step. Its properties are handed over in a file."""
+"""Runs a load's Java program as a process that dies with its step. Its properties, maybe secret, are on no disk."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Protocol, TypeVar
@@ -19,13 +20,13 @@ from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError, LoadStartError, L
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
+from kafka_pareto.load.memory_file import MemoryFile
 from kafka_pareto.load.tool import Execution
 from kafka_pareto.settings import Settings
 
 _WATCH_EVERY_S = 1.0
 _NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
 _GRACE_S = 15.0
-_LAST_BYTES = 4096
 _MOST_CHARACTERS = 1000
 
 
@@ -90,7 +91,7 @@ class LoadProcess:
         """Runs the class with the options and the files of its clients' properties, and parses its output.
 
         Neither result nor error holds a secret of the client configuration, whatever the tool printed. `follow` gets
-        the last line that the tool has printed so far, every second.
+        the line that the tool keeps in the file of its option `--progress`, every second.
 
         Raises:
             BadInputError: If the client configuration cannot be read, or the tool refuses what it was given.
@@ -100,14 +101,16 @@ class LoadProcess:
         client = read_client_config(self._client_config) if self._client_config else ""
         secrets = secrets_in(client)
         try:
-            with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as name:
+            with ExitStack() as opened:
                 all_options = list(options)
                 for option, properties in request.client_properties.items():
-                    properties_file = Path(name) / f"{option.strip('-')}.properties"
-                    properties_file.touch(mode=0o600)
-                    properties_file.write_text(self._properties_text(properties, client), encoding="ascii")
-                    all_options += [option, str(properties_file)]
-                result = read(self._execute(main_class, all_options, request, watch, secrets, follow))
+                    content = self._properties_text(properties, client).encode("ascii")
+                    all_options += [option, opened.enter_context(MemoryFile(content)).path]
+                if follow:
+                    progress = opened.enter_context(MemoryFile())
+                    all_options += ["--progress", progress.path]
+                    watch = _looking(watch, follow, progress)
+                result = read(self._execute(main_class, all_options, request, watch, secrets))
         except LoadToolError as error:
             raise type(error)(hidden(str(error), secrets)) from None  # its cause would show the secrets
         return replace(result, errors=hidden(result.errors, secrets))
@@ -119,13 +122,12 @@ class LoadProcess:
         request: JvmRequest,
         watch: Callable[[], None] | None,
         secrets: list[str],
-        follow: Callable[[str], None] | None,
     ) -> Execution:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             argv = tied([*java_argv(self._settings, request, main_class), *options])
             cpu_before, started = _children_cpu_s(), time.monotonic()
             process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
-            _wait(process, request.timeout_s, _looking(watch, follow, output) if follow else watch)
+            _wait(process, request.timeout_s, watch)
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             complaint = complaint_in(errors, 0, secrets)
             require_success(process.returncode, complaint)
@@ -212,17 +214,17 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[]
         process.wait()
 
 
-def _looking(watch: Callable[[], None] | None, follow: Callable[[str], None], output: BinaryIO) -> Callable[[], None]:
-    """Returns a watch that also hands over the last whole line of the output so far, if there is one."""
+def _looking(
+    watch: Callable[[], None] | None, follow: Callable[[str], None], progress: MemoryFile
+) -> Callable[[], None]:
+    """Returns a watch that also hands over the line in the file."""
 
     def look() -> None:
         if watch:
             watch()
-        size = os.fstat(output.fileno()).st_size
-        said = os.pread(output.fileno(), _LAST_BYTES, max(size - _LAST_BYTES, 0)).decode(errors="replace")
-        whole = said.rpartition("\n")[0]
-        if whole:
-            follow(whole.rpartition("\n")[2])
+        line = progress.read().decode(errors="replace")
+        if line.endswith("\n"):  # else it is being written
+            follow(line.removesuffix("\n"))
 
     return look
 

@@ -74,7 +74,6 @@ class WarmLoadProcess(LoadProcess):
         request: JvmRequest,
         watch: Callable[[], None] | None,
         secrets: list[str],
-        follow: Callable[[str], None] | None,  # noqa: ARG002 (a load that is served says nothing before its end)
     ) -> Execution:
         started = time.monotonic()
         if self._jvm is None or not self._jvm.can_take(request):

@@ -80,12 +80,12 @@ def ingest(request: IngestRequest, settings: Settings) -> None:
     with Cluster(servers, request.kafka_config, settings) as cluster:
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
-        with ingestion.alone(request.topic), _leased(cluster, stack, request.topic) as watch:
-            begun = ingestion.begin(wanted)
-            with _progress() as shown:
-                task = shown.add_task(request.file.name, total=begun.bytes, said="")
-                arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
-                shown.update(task, completed=begun.bytes)
+        with ingestion.alone(request.topic), _leased(cluster, stack, request.topic) as watch, _progress() as shown:
+            task = shown.add_task(f"Reading {request.file.name}", said="")
+            begun = ingestion.begin(wanted, lambda read, of: shown.update(task, completed=read, total=of))
+            shown.reset(task, description=request.file.name, total=begun.bytes)
+            arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
+            shown.update(task, completed=begun.bytes)
     print(said_of(arrived, request))
 
 

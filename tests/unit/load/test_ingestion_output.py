@@ -169,6 +169,21 @@ def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> No
     assert output.failure == "SaslAuthenticationException: [hidden] is wrong"
 
 
+def test_a_long_ingestions_progress_is_one_line_that_is_written_anew(tmp_path: Path) -> None:
+    java, config = tmp_path / "java", tmp_path / "client.properties"
+    lines = 'for line in 1 2 3 4 5; do echo "line $line" > "$progress"; sleep 0.5; done'
+    java.write_text(f"#!/bin/sh\nfor progress; do :; done\n{lines}\necho '{json.dumps(PRINTED)}'\n")
+    java.chmod(0o700)
+    config.touch()
+    tool, said = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path)), list[str]()
+
+    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=30.0), said.append).output
+
+    assert output.rows_acknowledged == PRINTED["rows_acknowledged"]
+    assert said
+    assert set(said) <= {f"line {number}" for number in range(1, 6)}
+
+
 def test_tool_and_check_have_one_limit_for_a_row() -> None:
     small = {"max.request.size": 5000, "buffer.memory": 1 << 20}
     tool = IngestionRequest(Path("rows.csv"), "t", small, timeout_s=1.0).options

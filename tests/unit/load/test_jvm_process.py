@@ -47,6 +47,21 @@ def test_no_secret_of_the_client_configuration_is_repeated_whatever_the_tool_pri
     assert caught.value.__cause__ is None
 
 
+def test_a_secret_is_on_no_disk_while_the_tool_runs_so_that_no_kill_leaves_it_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    found = tmp_path / "found"
+    script = f'grep -c s3cret "$last" > {found}; ls -A {folder} >> {found}; stat -L -c %h "$last" >> {found}; exit 1'
+
+    with pytest.raises(LoadToolError):
+        run_with(tmp_path, script, "ssl.key.password=s3cret")
+
+    assert found.read_text() == "1\n0\n", "the tool reads it, and it has no name in any folder"
+
+
 def test_every_producer_of_a_load_has_a_buffer_of_its_own_in_the_heap():
     properties = {"buffer.memory": 64 << 20}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -94,7 +95,9 @@ def test_the_properties_go_by_a_file_that_nobody_else_may_read_and_that_goes_wit
     seen = bench.folder / "seen"
     assert {"ssl.key.password=s3cret", "linger.ms=7"} <= set(seen.read_text().splitlines())
     assert stat.S_IMODE(seen.stat().st_mode) == 0o600
-    assert not Path(bench.requests()[0]["--command-config"]).exists()
+    assert bench.requests()[0]["--command-config"].startswith(f"/proc/{os.getpid()}/fd/")
+    still_open = [str(each.resolve()) for each in Path("/proc/self/fd").iterdir()]
+    assert not [each for each in still_open if "memfd" in each]
     assert "s3cret" not in (bench.folder / "argv").read_text() + (bench.folder / "requests").read_text()
 
 

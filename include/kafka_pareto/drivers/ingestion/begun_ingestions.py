@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from pydantic import ValidationError
 from kafka_pareto.errors import BadInputError, LeaseHeldError
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.record import Record
+
+_CHUNK_BYTES = 1 << 22
 
 
 class BegunIngestion(Record):
@@ -91,8 +93,12 @@ class BegunIngestions:
             yield
 
 
-def file_digest(file: Path) -> tuple[int, str]:
+def file_digest(file: Path, follow: Callable[[int, int], None]) -> tuple[int, str]:
     """Returns a file's size in bytes and its SHA-256.
+
+    Args:
+        file: The file.
+        follow: Gets how many bytes were read, and of how many, again and again: a large file takes minutes.
 
     Raises:
         BadInputError: If it is no file, or cannot be read.
@@ -101,6 +107,11 @@ def file_digest(file: Path) -> tuple[int, str]:
         raise BadInputError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
     try:
         with file.open("rb") as content:
-            return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
+            digest, size, read = hashlib.sha256(), os.fstat(content.fileno()).st_size, 0
+            while chunk := content.read(_CHUNK_BYTES):
+                digest.update(chunk)
+                read += len(chunk)
+                follow(read, size)
+            return read, digest.hexdigest()
     except OSError as error:
         raise BadInputError(f"{file}: cannot be read: {error.strerror}") from error

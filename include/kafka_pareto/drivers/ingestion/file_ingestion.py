@@ -79,8 +79,12 @@ class FileIngestion:
         """
         return self._begun.alone(self._cluster.describe().cluster_id, topic)
 
-    def begin(self, wanted: FileToSend) -> BegunIngestion:
+    def begin(self, wanted: FileToSend, follow: Callable[[int, int], None] = lambda _read, _of: None) -> BegunIngestion:
         """Makes the topics, or finds them as an earlier run has left them, and returns what is to be sent.
+
+        Args:
+            wanted: The file and its topic.
+            follow: Gets how many bytes of the file were compared with the one first sent, and of how many.
 
         Raises:
             BadInputError: If the file is unreadable, no CSV in its encoding, or differs from the one first sent; or if
@@ -88,7 +92,7 @@ class FileIngestion:
             ClusterError: If the cluster does not answer.
         """
         description = self._cluster.describe()
-        size, digest = file_digest(wanted.file)
+        size, digest = file_digest(wanted.file, follow)
         known = self._begun.known(description.cluster_id, wanted.topic)
         if known is None:
             begun = BegunIngestion(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions
+from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
 from kafka_pareto.drivers.ingestion.file_ingestion import PROPERTIES, properties_of
 from kafka_pareto.errors import BadInputError, LeaseHeldError
 
@@ -50,6 +51,16 @@ def test_one_run_at_a_time_has_a_topic(tmp_path: Path) -> None:
             BegunIngestions(tmp_path).alone("cluster", "books").__enter__()
     with BegunIngestions(tmp_path).alone("cluster", "books"):
         pass
+
+
+def test_how_far_a_files_hash_is_is_said_while_it_is_read(tmp_path: Path) -> None:
+    file, said, size = tmp_path / "rows.csv", list[tuple[int, int]](), 9 << 20
+    file.write_bytes(b"x" * size)
+
+    found = file_digest(file, lambda read, of: said.append((read, of)))
+
+    assert found == (size, hashlib.sha256(b"x" * size).hexdigest())
+    assert said == [(4 << 20, size), (8 << 20, size), (size, size)]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ final class BatchSender implements AutoCloseable {
     private static final String METRICS = "batch-sender";
     private static final long METADATA_MS = 300_000;
 
-    private final Time time = Time.SYSTEM;
+    private final Time time;
     private final Metrics metrics = new Metrics();
     private final String topic;
     private final short acks;
@@ -74,7 +74,8 @@ final class BatchSender implements AutoCloseable {
     private volatile String lostRows = "";
 
     /** Connects to the cluster, and asks for a producer id where the properties say that it is idempotent. */
-    BatchSender(Properties properties, String topic, BufferPool buffers) throws IOException {
+    BatchSender(Properties properties, String topic, BufferPool buffers, Time source) throws IOException {
+        time = new MonotonicTime(source);
         ProducerConfig config = new ProducerConfig(properties);
         LogContext logContext = new LogContext("[batch-sender] ");
         this.topic = topic;
@@ -128,8 +129,10 @@ final class BatchSender implements AutoCloseable {
         return identity;
     }
 
-    /** Hands over a batch, which is sent behind all that were handed over before for its partition. */
-    void send(SentBatch batch) {
+    /** Hands over what a builder has written: it is sent behind all that was handed over before for its partition. */
+    void send(long number, int partition, ByteBuffer written, int rows, long rowBytes) {
+        SentBatch batch = new SentBatch(
+                number, partition, MemoryRecords.readableRecords(written), written, rows, rowBytes, time.milliseconds());
         synchronized (this) {
             outstanding++;
         }
@@ -370,12 +373,5 @@ final class BatchSender implements AutoCloseable {
         client.close();
         metadata.close();
         metrics.close();
-    }
-
-    /** Makes a batch of what a builder has written. */
-    static SentBatch batch(long number, int partition, ByteBuffer written, int rows, long rowBytes) {
-        return new SentBatch(
-                number, partition, MemoryRecords.readableRecords(written), written, rows, rowBytes,
-                System.currentTimeMillis());
     }
 }

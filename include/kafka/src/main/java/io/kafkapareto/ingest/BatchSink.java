@@ -10,6 +10,7 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.DefaultRecordBatch;
 import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.utils.Time;
 
 /**
  * Sends rows as record batches that it builds itself, one partition's after another's. For one thread.
@@ -31,11 +32,15 @@ final class BatchSink implements RowSink {
     private long uncompressedBytes;
 
     BatchSink(Properties properties, String topic) throws IOException {
+        this(properties, topic, Time.SYSTEM);
+    }
+
+    BatchSink(Properties properties, String topic, Time time) throws IOException {
         ProducerConfig config = new ProducerConfig(properties);
         int batchBytes = config.getInt(ProducerConfig.BATCH_SIZE_CONFIG);
         buffers = new BufferPool(batchBytes + CODEC_BYTES, config.getLong(ProducerConfig.BUFFER_MEMORY_CONFIG));
         builder = new RecordBatchBuilder(compressionOf(config), batchBytes);
-        sender = new BatchSender(properties, topic, buffers);
+        sender = new BatchSender(properties, topic, buffers, time);
         sequences = new int[sender.partitions()];
     }
 
@@ -79,7 +84,7 @@ final class BatchSink implements RowSink {
                     buffer, System.currentTimeMillis(), identity.id(), identity.epoch(),
                     identity.isIdempotent() ? sequences[partition] : RecordBatch.NO_SEQUENCE);
             sequences[partition] = DefaultRecordBatch.incrementSequence(sequences[partition], rows);
-            sender.send(BatchSender.batch(number++, partition, written, rows, rowBytes));
+            sender.send(number++, partition, written, rows, rowBytes);
             rowBytes = 0;
         } catch (InterruptedException error) {
             givenUp = "the reader was interrupted";

@@ -21,6 +21,7 @@ record CsvFile(
     private static final String LATIN_1 = "latin_1";
     private static final String OTHER_DELIMITERS = ",;\t|";
     private static final Pattern SEPARATOR_LINE = Pattern.compile("\"?(?i:sep)=(\t|[\\x20-\\x7e&&[^\"]])\"?");
+    private static final Pattern OTHER_SEPARATOR_LINE = Pattern.compile("\"?(?i:sep)=[\\x80-\\xff]+\"?");
     private static final int PROBED_ROWS = 100;
     private static final int SHOWN_BYTES = 80;
 
@@ -44,7 +45,12 @@ record CsvFile(
             if (!nextRow(lines)) {
                 throw new Refused(file + ": is empty");
             }
-            Matcher separator = SEPARATOR_LINE.matcher(new String(lines.copy(), StandardCharsets.ISO_8859_1));
+            String first = new String(lines.copy(), StandardCharsets.ISO_8859_1);
+            if (OTHER_SEPARATOR_LINE.matcher(first).matches()) {
+                throw new Refused(file + ": " + shown(lines.array(), lines.from(), lines.to())
+                        + ": the delimiter must be one ASCII character; write the file with another one");
+            }
+            Matcher separator = SEPARATOR_LINE.matcher(first);
             if (!separator.matches()) {
                 return open(text, delimiter, encoding, mostRowBytes);
             }

@@ -30,7 +30,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *
  * <p>Rows that are none go to a topic of their own. A {@code --resumable} ingestion goes on where an earlier one of the
  * same file stopped: its records' keys hold where their rows begin in the file. The last line on stdout is one JSON
- * object; with {@code --progress} a line each second says how far it is.
+ * object; with {@code --progress} a file has one line, written anew each second, that says how far it is.
  *
  * <p>With {@code --warmup-file} the rows of another file are sent first, in the same way to a topic of their own, so that
  * the code is compiled when the time of {@code --file} begins. Its result stands in {@code warmup}.
@@ -38,6 +38,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class Ingestion {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PROGRESS_MS = 1_000;
+    private static final int MOST_SLICES = 14_400;  // of an hour: a file may take days, and a result is one line
     private static final int ENDING_S = 10;
     private static final double NS_PER_S = 1e9;
     private static final int MEETING_POLL_MS = 1;
@@ -91,9 +92,8 @@ public final class Ingestion {
     }
 
     private CsvFile opened(String option) throws IOException, Refused {
-        byte delimiter = (byte) options.getString("delimiter").charAt(0);
         return CsvFile.open(
-                Path.of(options.getString(option)), delimiter, options.getString("encoding"),
+                Path.of(options.getString(option)), IngestionOptions.delimiter(options), options.getString("encoding"),
                 options.getInt("most_row_bytes"));
     }
 
@@ -137,7 +137,7 @@ public final class Ingestion {
     private ObjectNode run(Job job, String topic, List<FileRange> ranges, boolean isWarmup) throws Exception {
         List<Instance> instances = new ArrayList<>();
         ByteLimit limit = new ByteLimit(options.getDouble("max_mib_s"));
-        PaceBySlice pace = new PaceBySlice(() -> acknowledgedRows(instances));
+        PaceBySlice pace = new PaceBySlice(() -> acknowledgedRows(instances), MOST_SLICES);
         ExecutorService threads = Executors.newFixedThreadPool(ranges.size() + 2);
         try {
             for (FileRange each : ranges) {
@@ -148,8 +148,9 @@ public final class Ingestion {
             }
             JvmUse before = JvmUse.now();
             threads.execute(pace);
-            if (options.getBoolean("progress") && !isWarmup) {
-                threads.execute(() -> showProgress(job.counts(), instances, ranges, before));
+            if (options.getString("progress") != null && !isWarmup) {
+                Path shown = Path.of(options.getString("progress"));
+                threads.execute(() -> showProgress(shown, job.counts(), instances, ranges, before));
             }
             List<Future<?>> running = new ArrayList<>();
             for (Instance each : instances) {
@@ -170,7 +171,7 @@ public final class Ingestion {
             throw error.getCause() instanceof Exception cause ? cause : error;
         } finally {
             threads.shutdownNow();
-            threads.awaitTermination(ENDING_S, TimeUnit.SECONDS);  // a line of progress may not come behind the result
+            threads.awaitTermination(ENDING_S, TimeUnit.SECONDS);
             instances.forEach(each -> each.sink().close());
         }
     }
@@ -203,7 +204,7 @@ public final class Ingestion {
     }
 
     private static void showProgress(
-            ReadCounts counts, List<Instance> instances, List<FileRange> ranges, JvmUse began) {
+            Path shown, ReadCounts counts, List<Instance> instances, List<FileRange> ranges, JvmUse began) {
         long bytes = ranges.stream().mapToLong(FileRange::bytes).sum();
         try {
             while (true) {
@@ -214,10 +215,12 @@ public final class Ingestion {
                         .put("bytes_read", counts.bytes().sum())
                         .put("bytes", bytes)
                         .put("elapsed_s", (System.nanoTime() - began.atNs()) / NS_PER_S);
-                System.out.println(progress);
+                Files.writeString(shown, progress + "\n");
             }
         } catch (InterruptedException ended) {
             Thread.currentThread().interrupt();
+        } catch (IOException unseen) {
+            // The rows go on without it.
         }
     }
 

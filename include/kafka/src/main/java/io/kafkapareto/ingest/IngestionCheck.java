@@ -46,7 +46,7 @@ public final class IngestionCheck {
             ObjectNode found = JSON.createObjectNode();
             if (options.getString("file") != null) {
                 CsvFile file = CsvFile.open(
-                        Path.of(options.getString("file")), (byte) options.getString("delimiter").charAt(0),
+                        Path.of(options.getString("file")), IngestionOptions.delimiter(options),
                         options.getString("encoding"), options.getInt("most_row_bytes"));
                 if (!options.getBoolean("open_only")) {
                     ofFile(file, found.putObject("file"));

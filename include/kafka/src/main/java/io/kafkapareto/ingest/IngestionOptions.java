@@ -19,7 +19,7 @@ final class IngestionOptions {
         parser.addArgument("--file").required(true).help("a CSV file with a header");
         parser.addArgument("--topic").required(true);
         parser.addArgument("--command-config").required(true).help("a file of producer properties");
-        parser.addArgument("--delimiter").setDefault(",").help("one character between fields");
+        parser.addArgument("--delimiter").setDefault(",").help("one ASCII character between fields");
         parser.addArgument("--reader").choices("substring", "line", "slices", "mapped").setDefault("mapped");
         addEncoding(parser);
         parser.addArgument("--senders").setDefault("sequential")
@@ -42,7 +42,7 @@ final class IngestionOptions {
         parser.addArgument("--tolerated-fraction").type(Double.class).setDefault(0.001)
                 .help("share of malformed rows above which it stops");
         parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("0 for no limit");
-        parser.addArgument("--progress").action(Arguments.storeTrue());
+        parser.addArgument("--progress").help("a file that gets a line each second, in place of the one before");
         return parser;
     }
 
@@ -50,6 +50,20 @@ final class IngestionOptions {
     static void addEncoding(ArgumentParser parser) {
         parser.addArgument("--encoding").choices("bytes", "latin_1", "avro").setDefault("bytes")
                 .help("rows as they stand, rows in ISO 8859-1 as UTF-8, or as Avro");
+    }
+
+    /**
+     * Returns what is between two fields.
+     *
+     * @throws Refused if it is not one byte in every encoding that a file may have, or stands for something else
+     */
+    static byte delimiter(Namespace options) throws Refused {
+        String asked = options.getString("delimiter");
+        if (!asked.matches("[\\x01-\\x7f&&[^\"\r\n]]")) {
+            throw new Refused(
+                    "--delimiter " + asked + ": must be one ASCII character other than a quote or a line break");
+        }
+        return (byte) asked.charAt(0);
     }
 
     /**

@@ -10,20 +10,26 @@ final class PaceBySlice implements Runnable {
     static final long SLICE_NS = 250_000_000L;
 
     private final LongSupplier acknowledgedRows;
+    private final int mostSlices;
     private final List<Double> rowsPerSecond = new ArrayList<>();
 
-    PaceBySlice(LongSupplier acknowledgedRows) {
+    /** Measures no more than so many slices, the first ones. */
+    PaceBySlice(LongSupplier acknowledgedRows, int mostSlices) {
         this.acknowledgedRows = acknowledgedRows;
+        this.mostSlices = mostSlices;
     }
 
-    /** Measures until the thread is interrupted. A pace is of the time that really passed: a busy machine wakes late. */
+    /**
+     * Measures until the thread is interrupted, or all slices are over. A pace is of the time that really passed: a busy
+     * machine wakes late.
+     */
     @Override
     public void run() {
         long lastNs = System.nanoTime();
         long lastRows = acknowledgedRows.getAsLong();
         long dueNs = lastNs + SLICE_NS;
         try {
-            while (true) {
+            while (soFar().size() < mostSlices) {
                 TimeUnit.NANOSECONDS.sleep(dueNs - System.nanoTime());
                 long nowNs = System.nanoTime();
                 if (nowNs < dueNs) {

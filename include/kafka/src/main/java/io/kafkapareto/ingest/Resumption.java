@@ -21,9 +21,10 @@ final class Resumption {
     }
 
     /**
-     * Returns the key of each partition's last record as a number; -1 for an empty partition.
+     * Returns the key of each partition's last record as a number; -1 for a partition that never had one.
      *
-     * @throws Refused if there is no such topic, or a partition's last record has no such key
+     * @throws Refused if there is no such topic, if records were removed from it, whose rows would be sent again, or if a
+     *     partition's last record has no such key
      * @throws IOException if a record cannot be read in time
      */
     static long[] lastKeys(Properties client, String topic) throws IOException {
@@ -42,11 +43,20 @@ final class Resumption {
             Arrays.fill(found, -1);
             Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
             for (Map.Entry<TopicPartition, Long> end : consumer.endOffsets(partitions).entrySet()) {
-                if (end.getValue() > begins.get(end.getKey())) {
+                requireWhole(end.getKey(), begins.get(end.getKey()));
+                if (end.getValue() > 0) {
                     found[end.getKey().partition()] = keyOf(lastRecord(consumer, end.getKey(), end.getValue() - 1));
                 }
             }
             return found;
+        }
+    }
+
+    private static void requireWhole(TopicPartition partition, long begin) throws Refused {
+        if (begin > 0) {
+            throw new Refused("topic " + partition.topic() + ": the first " + begin + " records of partition "
+                    + partition.partition() + " were removed, by retention or by hand, so the topic can no longer hold "
+                    + "the whole file; take another topic, whose retention is longer than the ingestion");
         }
     }
 

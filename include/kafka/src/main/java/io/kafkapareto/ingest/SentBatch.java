@@ -8,7 +8,7 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
  *
  * @param number its place in the order in which batches were handed over
  * @param buffer what holds the records, to be given back once they are acknowledged
- * @param handedOverMs when it was handed over, by the wall clock
+ * @param handedOverMs when it was handed over, by the sender's time
  */
 record SentBatch(
         long number, int partition, MemoryRecords records, ByteBuffer buffer, int rows, long rowBytes,

@@ -98,6 +98,13 @@ class CsvFilesTest {
     }
 
     @Test
+    void aFilesOwnDelimiterIsOneByteAsWell() throws IOException {
+        byte[] text = "sep=ł\na,b\n1,2\n".getBytes(StandardCharsets.UTF_8);
+
+        assertRefused(write(text), "'sep=ł': the delimiter must be one ASCII character; write the file with another one");
+    }
+
+    @Test
     void aNulFarBehindTheBeginningMakesItsRowMalformed() throws IOException {
         String rows = "a,b\n" + "1,2\n".repeat(30_000);
 

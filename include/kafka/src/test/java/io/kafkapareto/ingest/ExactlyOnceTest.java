@@ -12,8 +12,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.utils.Time;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -212,27 +216,71 @@ class ExactlyOnceTest {
         }
     }
 
+    /** A batch that is to be sent again has waited for a day by the wall clock. */
+    @ParameterizedTest
+    @ValueSource(longs = {24, -24})
+    void aClockThatIsSetEndsNoDelivery(long hours) throws Exception {
+        AtomicLong setByMs = new AtomicLong();
+        try (ModelCluster cluster = new ModelCluster(1, 1, (node, partition, batch) -> {
+            boolean isFirst = batch.baseSequence() == 2 && setByMs.getAndSet(TimeUnit.HOURS.toMillis(hours)) == 0;
+            return isFirst ? Errors.REQUEST_TIMED_OUT : node.take(partition, batch);
+        }); BatchSink sink = new BatchSink(propertiesOf(cluster, 1), cluster.topic(), new SetTime(setByMs::get))) {
+            requireAllStored(cluster, sink);
+        }
+    }
+
+    /** The time of a machine whose wall clock is set while it runs. */
+    private record SetTime(LongSupplier setByMs) implements Time {
+        @Override
+        public long milliseconds() {
+            return SYSTEM.milliseconds() + setByMs.getAsLong();
+        }
+
+        @Override
+        public long nanoseconds() {
+            return SYSTEM.nanoseconds();
+        }
+
+        @Override
+        public void sleep(long ms) {
+            SYSTEM.sleep(ms);
+        }
+
+        @Override
+        public void waitObject(Object lock, Supplier<Boolean> condition, long deadlineMs) throws InterruptedException {
+            SYSTEM.waitObject(lock, condition, deadlineMs - setByMs.getAsLong());
+        }
+    }
+
     private static void requireAllStored(ModelCluster cluster) throws Exception {
         try (BatchSink sink = sinkOf(cluster)) {
-            send(sink, 0, 0, ROWS);
-            sink.flush();
-
-            assertEquals("", sink.failure());
-            assertEquals(rows(0, ROWS), cluster.partition(0).rows());
-            assertEquals(ROWS, sink.acknowledgedRows());
+            requireAllStored(cluster, sink);
         }
+    }
+
+    private static void requireAllStored(ModelCluster cluster, BatchSink sink) {
+        send(sink, 0, 0, ROWS);
+        sink.flush();
+
+        assertEquals("", sink.failure());
+        assertEquals(rows(0, ROWS), cluster.partition(0).rows());
+        assertEquals(ROWS, sink.acknowledgedRows());
     }
 
     private static BatchSink sinkOf(ModelCluster cluster) throws IOException {
         return sinkOf(cluster, 5);
     }
 
-    /** Makes a sink whose batches hold one row each. */
     private static BatchSink sinkOf(ModelCluster cluster, int maxInFlight) throws IOException {
+        return new BatchSink(propertiesOf(cluster, maxInFlight), cluster.topic());
+    }
+
+    /** Returns properties of a sink whose batches hold one row each. */
+    private static Properties propertiesOf(ModelCluster cluster, int maxInFlight) {
         Properties properties = cluster.properties();
         properties.setProperty("batch.size", "80");
         properties.setProperty("max.in.flight.requests.per.connection", Integer.toString(maxInFlight));
-        return new BatchSink(properties, cluster.topic());
+        return properties;
     }
 
     private static void send(BatchSink sink, int partition, int from, int to) {

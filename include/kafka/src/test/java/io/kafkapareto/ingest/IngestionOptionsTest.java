@@ -1,11 +1,14 @@
 package io.kafkapareto.ingest;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -41,6 +44,26 @@ class IngestionOptionsTest {
         var refused = assertThrows(Refused.class, () -> IngestionOptions.requireFitting(parsed(options), config(acks)));
 
         assertTrue(refused.getMessage().contains(rule), refused.getMessage());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {",", ";", "\t", "|", "B", " "})
+    void aDelimiterIsOneByte(String delimiter) throws Exception {
+        assertEquals(delimiter.getBytes(StandardCharsets.UTF_8)[0], IngestionOptions.delimiter(delimiting(delimiter)));
+    }
+
+    /** The low byte of ł is a B. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ł", "§", "::", "", "\"", "\n", "\r", "\0", "\ud83d\udc26"})
+    void noOtherDelimiterIsTaken(String delimiter) {
+        var refused = assertThrows(Refused.class, () -> IngestionOptions.delimiter(delimiting(delimiter)));
+
+        String rule = "--delimiter " + delimiter + ": must be one ASCII character other than a quote or a line break";
+        assertEquals(rule, refused.getMessage());
+    }
+
+    private static Namespace delimiting(String delimiter) {
+        return new Namespace(Map.of("delimiter", delimiter));
     }
 
     private static Namespace parsed(String options) throws Exception {

@@ -32,7 +32,7 @@ class PaceBySliceTest {
 
     @Test
     void everySliceHasThePaceOfItsOwnRows() {
-        PaceBySlice pace = new PaceBySlice(this::rowsAtThisLook);
+        PaceBySlice pace = new PaceBySlice(this::rowsAtThisLook, Integer.MAX_VALUE);
         long beganNs = System.nanoTime();
 
         pace.run();
@@ -45,5 +45,15 @@ class PaceBySliceTest {
         double first = found.get(0);
         assertTrue(first <= ROWS_BETWEEN_LOOKS / sliceS, first + ": the first look comes after a whole slice");
         assertTrue(first >= ROWS_BETWEEN_LOOKS / tookS, first + ": and not after all of the time");
+    }
+
+    /** The paces of a run of days would fill the heap. */
+    @Test
+    void onlyTheFirstSlicesAreMeasured() {
+        PaceBySlice pace = new PaceBySlice(() -> 0, 1);
+
+        pace.run();
+
+        assertEquals(1, pace.soFar().size());
     }
 }

@@ -5,6 +5,8 @@ written again for more and more record sizes, and each step and page is asked of
 time of this process and the objects read from the store. The exponent is that of the last step from one number of
 record sizes to the next: at 1 a row grows as the campaign does.
 
+A row that would take too long at the next number is left out there, and its exponent is that of the step before.
+
 Of mapped steps (measure, optimize, confirm) the rows are of one task, so their exponent should be near 0. All that a
 task would measure lies in the store, as after a restart.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -77,27 +80,31 @@ def cost_of(campaign: Campaign, ask: Callable[[], object]) -> Cost:
 
 
 def exponent(costs: list[float], sizes: list[int]) -> str:
-    """Returns the exponent between the last two sizes; a dash where there was next to nothing."""
+    """Returns the exponent between the last two sizes with a cost; a dash where there was next to nothing."""
     before, after = costs[-2:]
-    return f"{math.log(after / before) / math.log(sizes[-1] / sizes[-2]):.2f}" if before > 0 and after > 0 else "-"
+    step = sizes[len(costs) - 1] / sizes[len(costs) - 2]
+    return f"{math.log(after / before) / math.log(step):.2f}" if before > 0 and after > 0 else "-"
 
 
 def main(
     sizes: Annotated[list[int] | None, typer.Option(min=1, help="numbers of record sizes; may be given again")] = None,
-    skip: Annotated[list[str] | None, typer.Option(help="a row to leave out; may be given again")] = None,
+    at_most_s: Annotated[float, typer.Option(help="a row that would take more CPU seconds is left out")] = 600.0,
 ) -> None:
     """Measures and prints one table for record sizes and one for campaigns."""
     os.environ.pop("KAFKA_PARETO_MLFLOW_TRACKING_URI", None)
-    numbers, left_out = sizes or [10, 100, 1000], set(skip or [])
+    numbers = sizes or [10, 100, 1000]
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-growth-") as name:
         folder = Path(name)
         template = made_up_template(folder / "template")  # it loads all libraries, too
         costs: dict[str, list[Cost]] = {}
-        for number in numbers:
+        for at, number in enumerate(numbers):
             campaign = grown(template, folder / str(number), number)
             for row, ask in asked_of(campaign):
-                if row not in left_out:
-                    costs.setdefault(row, []).append(cost_of(campaign, ask))
+                found = costs.setdefault(row, [])
+                # A row that is left out once has no cost at the number before, either.
+                if len(found) == at and (not found or found[-1][0] * number / numbers[at - 1] <= at_most_s):
+                    found.append(cost_of(campaign, ask))
+                    print(f"{number:,}: {row}: {found[-1][0]:.2f} CPU s", file=sys.stderr)
         _print("record sizes", numbers, costs)
         _print("campaigns", list(CAMPAIGNS), {"page: list of campaigns": _listed(template, folder / "many")})
 
@@ -121,8 +128,9 @@ def _print(what: str, numbers: list[int], costs: dict[str, list[Cost]]) -> None:
     print("|---" * (2 * len(numbers) + 3) + "|")
     for row, found in costs.items():
         seconds, reads = [each[0] for each in found], [float(each[1]) for each in found]
-        cells = [*(f"{each:.2f}" for each in seconds), exponent(seconds, numbers)]
-        cells += [*(f"{each:,.0f}" for each in reads), exponent(reads, numbers)]
+        left_out = ["-"] * (len(numbers) - len(found))
+        cells = [*(f"{each:.2f}" for each in seconds), *left_out, exponent(seconds, numbers)]
+        cells += [*(f"{each:,.0f}" for each in reads), *left_out, exponent(reads, numbers)]
         print(f"| {row} | {' | '.join(cells)} |")
 
 

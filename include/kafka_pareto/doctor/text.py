@@ -35,13 +35,13 @@ def report_text(report: DoctorReport) -> str:
 def _lines(finding: Finding, cores: int | None) -> list[str]:
     check = finding.check
     head = f"  {VERDICT_WORDS[finding.verdict]:<{_VERDICT_WIDTH}}{check.title:<{_TITLE_WIDTH}}"
-    if finding.verdict == "met":
-        return _wrapped(f"{head} {found_text(finding)}")
+    note = f" ({check.note})" if check.note else ""
+    if finding.verdict == "met":  # the guide's own value may be the one that risks something
+        return _wrapped(f"{head} {found_text(finding)}{note if check.protects != 'nothing' else ''}")
     advice = advice_text(finding)
     if finding.verdict not in ("not_met", "safer"):
         return _wrapped(f"{head} {advice}")
     lines = _wrapped(f"{head} {found_text(finding)}; the guide: {expected_text(check.rule, cores)}")
-    note = f" ({check.note})" if check.note else ""
     return lines + _wrapped(f"{' ' * (_VERDICT_WIDTH + 2)}{'→ ' if check.remedy else ''}{advice}{note}")
 
 

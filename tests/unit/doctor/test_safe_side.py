@@ -209,3 +209,9 @@ def test_an_option_of_xfs_is_no_advice_for_another_file_system(guide: Guide) -> 
     assert judge(allocsize, reading_of("rw"), LARGE).verdict == "not_met"
     other = judge(allocsize, reading_of("rw"), replace(LARGE, file_systems=frozenset({"ext4"})))
     assert (other.verdict, other.check.remedy) == ("not_applicable", "")
+
+
+def test_the_guides_own_value_is_met_and_said_with_what_it_risks(guide: Guide) -> None:
+    finding = judge(check_named(guide, "acks"), reading_of("1"), LARGE)
+    assert finding.verdict == "met"
+    assert " 1 (acks=1 may lose acknowledged records" in " ".join(report_text(report_of(finding)).split())

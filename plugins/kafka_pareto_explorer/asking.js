@@ -35,7 +35,6 @@ async function send(path, options) {
 export async function ask(path) {
   const answer = await send(path, { headers: { Accept: "application/json" } });
   if (answer.ok) return answer.json();
-  if (answer.status === 403) throw new Refused("Only those who may read the DAG tune_producer see its campaigns.");
   throw new (answer.status >= 500 ? Unanswered : Refused)(await said(answer));
 }
 

@@ -18,7 +18,7 @@ from tests.dags.conftest import PROJECT
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
 
-PASSWORDS = {"reader": "of the dag", "stranger": "without a role"}
+PASSWORDS = {name: f"of {name}" for name in ("reader", "stranger", "berliner", "owner")}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 EXAMPLES = {
     "study": "quick", "campaign": "c1", "case": "1024", "name": "explorer.js", "name:path": "07_report/report.html",
@@ -31,18 +31,25 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("explorer")
     (folder / "passwords.json").write_text(json.dumps(PASSWORDS))
     environment = {
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "reader:viewer,stranger:",
+        "AIRFLOW__CORE__AUTH_MANAGER": "tests.dags.by_cluster.ByCluster",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "reader:viewer,stranger:,berliner:viewer,owner:viewer",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(folder / "passwords.json"),
         "AIRFLOW__API_AUTH__JWT_SECRET": "j" * 64,
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
         "KAFKA_PARETO_STORE_FOLDER": str(folder / "store"),
+        "KAFKA_PARETO_STUDIES": str(folder / "studies"),
     }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
         from airflow.api_fastapi.app import create_app, purge_cached_app
 
-        FolderStore(folder / "store").put("quick/c1/study.yaml", b"no study at all")
+        store = FolderStore(folder / "store")
+        store.put("quick/c1/study.yaml", b"no study at all")
+        for kind, study in (("tune", "there"), ("compare", "compared")):
+            store.put(f"{study}/b1/study.yaml", f"kind: {kind}\ncluster:\n  name: berlin\n".encode())
+        (folder / "studies").mkdir()
+        (folder / "studies" / "there.yaml").write_text("cluster: {name: berlin}")
         purge_cached_app()
         yield TestClient(create_app(), base_url="http://127.0.0.1", follow_redirects=False)
 
@@ -79,17 +86,44 @@ def test_who_may_not_read_the_dag_is_refused_everywhere(airflow: TestClient, add
     assert {path: status for path, status in answers.items() if status != 403} == {}
 
 
+def test_who_may_read_one_clusters_dag_sees_that_cluster_alone(airflow: TestClient, addresses: list[str]) -> None:
+    named = [path for path in addresses if "/quick" in path]
+    assert len(named) > 12
+    theirs = [path.replace("/quick", "/there").replace("/c1", "/b1") for path in named if "/comparisons/" not in path]
+    theirs += [path.replace("/quick", "/compared").replace("/c1", "/b1") for path in named if "/comparisons/" in path]
+    of_both = {"berliner": (named, theirs), "owner": (theirs, named)}
+    for user, (hidden, seen) in of_both.items():
+        headers = headers_of(airflow, user)
+        answers = {path: airflow.get(path, headers=headers).status_code for path in hidden}
+        assert {path: status for path, status in answers.items() if status != 403} == {}
+        assert 403 not in {airflow.get(path, headers=headers).status_code for path in seen}
+
+
+@pytest.mark.parametrize(("user", "campaigns", "comparisons"), [("berliner", ["b1"], ["b1"]), ("owner", ["c1"], [])])
+def test_what_is_listed_is_of_the_clusters_whose_dags_one_may_read(
+    airflow: TestClient, user: str, campaigns: list[str], comparisons: list[str]
+) -> None:
+    headers = headers_of(airflow, user)
+    assert "Pareto explorer" in airflow.get("/kafka-pareto/", headers=headers).text
+    for name, expected in (("campaigns", campaigns), ("comparisons", comparisons)):
+        listed = airflow.get(f"/kafka-pareto/api/{name}", headers=headers).json()
+        assert [each["campaign"] for each in listed] == expected
+    assert (airflow.get("/kafka-pareto/doctor", headers=headers).status_code == 403) == (user == "berliner")
+
+
 def test_who_may_read_the_dag_sees_the_page_and_its_campaigns(airflow: TestClient) -> None:
     headers = headers_of(airflow, "reader")
     assert "Pareto explorer" in airflow.get("/kafka-pareto/", headers=headers).text
-    assert [each["campaign"] for each in airflow.get("/kafka-pareto/api/campaigns", headers=headers).json()] == ["c1"]
+    listed = airflow.get("/kafka-pareto/api/campaigns", headers=headers).json()
+    assert {each["campaign"] for each in listed} == {"c1", "b1"}
 
 
 def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto_views(airflow: TestClient) -> None:
     headers = headers_of(airflow, "reader")
     assert "<h1>Comparisons</h1>" in airflow.get("/kafka-pareto/comparisons", headers=headers).text
     assert "then open this page again" in airflow.get("/kafka-pareto/comparisons").text
-    assert airflow.get("/kafka-pareto/api/comparisons", headers=headers).json() == []
+    listed = airflow.get("/kafka-pareto/api/comparisons", headers=headers).json()
+    assert [each["study"] for each in listed] == ["compared"]
 
 
 def test_the_doctors_page_says_what_is_wrong_where_it_cannot_look(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
+from kafka_pareto_airflow.explorer.access import reads_of
 from kafka_pareto_airflow.explorer.explorer_app import create_app
 from tests.golden.normal import as_text
 
@@ -30,6 +31,7 @@ def main(folder: Path) -> None:
     app = create_app()
     for each in app.router.dependencies:
         app.dependency_overrides[each.dependency] = lambda: None
+    app.dependency_overrides[reads_of] = lambda: lambda _: True
     with TestClient(app) as client:
 
         def asked(address: str, name: str = "") -> str:

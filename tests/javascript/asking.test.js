@@ -68,13 +68,13 @@ test("a refusal says why, in the server's words where it has any", async () => {
   says("GET /kafka-pareto/b", [422, { detail: [{ msg: "too long" }, { msg: "no number" }] }]);
   says("GET /kafka-pareto/c", [400, "<html>"]);
   says("GET /kafka-pareto/d", [401, {}]);
-  says("GET /kafka-pareto/e", [403, {}]);
+  says("GET /kafka-pareto/e", [403, { detail: "Only those who may read the DAG tune_producer_berlin see this." }]);
 
   await assert.rejects(ask("a"), refusal(Refused, /^There is no such campaign\.$/u));
   await assert.rejects(ask("b"), refusal(Refused, /^too long; no number$/u));
   await assert.rejects(ask("c"), refusal(Refused, /^Airflow answered 400\.$/u));
   await assert.rejects(ask("d"), refusal(Refused, /logged out/u));
-  await assert.rejects(ask("e"), refusal(Refused, /may read the DAG tune_producer/u));
+  await assert.rejects(ask("e"), refusal(Refused, /may read the DAG tune_producer_berlin/u));
 });
 
 test("a server that fails or hangs up has decided nothing", async () => {

@@ -21,6 +21,7 @@ from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
 _PARALLEL_LISTINGS = 8
 
 _KIND = re.compile(rb"^kind: (?P<kind>[a-z]+)$", re.MULTILINE)
+_CLUSTER = re.compile(rb"^cluster:\n(?:  .*\n)*?  name: ['\"]?(?P<name>[a-z0-9_-]+)['\"]?$", re.MULTILINE)
 
 State = Literal["designed", "measuring", "confirming", "reported"]
 
@@ -32,6 +33,7 @@ class CampaignEntry(BaseModel):
         state: The last phase that has left something in the store.
         designed_at: When its study was frozen.
         cases: Those whose measuring has begun.
+        cluster: The name of the cluster that it loads; empty for the installation's own.
     """
 
     study: str
@@ -39,6 +41,7 @@ class CampaignEntry(BaseModel):
     state: State
     designed_at: datetime
     cases: list[str]
+    cluster: str = ""
 
 
 def list_campaigns(store: Store) -> list[CampaignEntry]:
@@ -64,14 +67,21 @@ def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
     """
     entries = list_campaigns(store)
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
-        kinds = pool.map(lambda entry: _kind(store, CampaignKeys(entry.study, entry.campaign)), entries)
-    return [entry for entry, found in zip(entries, kinds, strict=True) if found == kind]
+        heads = pool.map(lambda entry: frozen_head(store, CampaignKeys(entry.study, entry.campaign)), entries)
+    found = zip(entries, heads, strict=True)
+    return [entry.model_copy(update={"cluster": cluster}) for entry, (named, cluster) in found if named == kind]
 
 
-def _kind(store: Store, keys: CampaignKeys) -> str:
-    # A frozen study has each key at the beginning of a line: reading it as YAML would take a hundred times as long.
-    found = _KIND.search(store.get(keys.frozen_study()))
-    return found["kind"].decode() if found else "tune"
+def frozen_head(store: Store, keys: CampaignKeys) -> tuple[str, str]:
+    """Returns the kind of a campaign's frozen study, and the name of its cluster; `tune` and empty where it names none.
+
+    Raises:
+        MissingArtifactError: If there is no such campaign.
+    """
+    # A frozen study has each key on a line of its own: reading it as YAML would take a hundred times as long.
+    text = store.get(keys.frozen_study())
+    kind, cluster = _KIND.search(text), _CLUSTER.search(text)
+    return kind["kind"].decode() if kind else "tune", cluster["name"].decode() if cluster else ""
 
 
 def _campaigns(store: Store, study: str) -> list[str]:

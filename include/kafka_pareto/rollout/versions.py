@@ -46,6 +46,7 @@ class SettingsInForce(Record):
         previous_durability: The durability that those promise; None in versions of earlier releases, of producers.
         driver: What is set.
         campaign: The campaign that confirmed it; its artifacts are the evidence.
+        cluster: The name of the cluster that it is for; empty for the installation's own.
         compared_with_version: The version that this campaign measured it beside, and states its gains over; None: the
             baseline.
         gains: These gains, from fresh blocks; empty for the baseline, and for what somebody picked that the campaign
@@ -72,6 +73,7 @@ class SettingsInForce(Record):
     previous_durability: DurabilityName | None = None
     driver: str = PRODUCER.name
     campaign: str
+    cluster: str = ""
     compared_with_version: int | None = None
     gains: list[Gain]
     gains_over_baseline: list[Gain] = Field(default_factory=list)

@@ -181,6 +181,7 @@ def _next_version(
         previous_durability=previous_durability,
         driver=study.driver,
         campaign=keys.campaign,
+        cluster=study.cluster_name,
         compared_with_version=decision.in_force.version if decision.in_force else None,
         gains=decision.gains if is_the_pick else [],
         gains_over_baseline=decision.gains_over_baseline if is_the_pick else [],

@@ -44,6 +44,11 @@ class Study(Section):
         return self.declaration.objective_names
 
     @property
+    def cluster_name(self) -> str:
+        """Returns the name of the cluster that it loads; empty for the installation's own, and without a name."""
+        return (self.cluster and self.cluster.name) or ""
+
+    @property
     def means(self) -> tuple[str, ...]:
         """Lists the objectives that are means."""
         return self.declaration.means

@@ -19,6 +19,8 @@ from kafka_pareto.explorer.comparison_view import (
     read_part,
 )
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.identifiers import compare_dag_of
+from kafka_pareto_airflow.explorer.access import MayRead
 from kafka_pareto_airflow.explorer.own_threads import DataRouter, OwnThreads
 from kafka_pareto_airflow.explorer.parameters import CampaignId, Case, StudyName
 
@@ -28,9 +30,9 @@ def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRou
     router = DataRouter(threads, "/api/comparisons")
 
     @router.get("")
-    def comparisons() -> list[CampaignEntry]:
-        """Lists all comparisons."""
-        return list_campaigns_of(store(), "compare")
+    def comparisons(reads: MayRead) -> list[CampaignEntry]:
+        """Lists the comparisons."""
+        return [each for each in list_campaigns_of(store(), "compare") if reads(compare_dag_of(each.cluster))]
 
     @router.get("/{study}/{campaign}")
     def overview(study: StudyName, campaign: CampaignId) -> ComparisonOverview:

@@ -1,7 +1,6 @@
-"""Serves the explorer's page and data behind Airflow's login: read-only, for users who may read the DAG.
+"""Serves the explorer's page and data behind Airflow's login: read-only, for users who may read the cluster's DAG.
 
-A plugin's app does not inherit the checks of Airflow's core API. So a dependency of the whole app does what the core
-API does for each of its routes. A last route catches every other path, so that none answers without the check.
+`access.py` says who that is. A last route catches every other path, so that none answers without the check.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, tune_dag_of
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto_airflow.explorer.access import MayRead, Readers
 from kafka_pareto_airflow.explorer.answers import STORED_PAGE_POLICY, guard_answers
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
 from kafka_pareto_airflow.explorer.doctor_routes import doctor_router
@@ -71,16 +71,17 @@ rest = APIRouter()
 
 
 def create_app() -> FastAPI:
-    """Returns the app. Every route of it is only for users who may read the DAG."""
+    """Returns the app. Every route of it is only for users who may read a DAG of the cluster in question."""
     app = FastAPI(
         title="kafka-pareto explorer",
-        dependencies=[Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))],
+        dependencies=[Depends(Readers(_store, _THREADS))],
         # These routes would answer without the dependency.
         openapi_url=None,
         redirect_slashes=False,
     )
     app.include_router(comparison_router(_store, _THREADS))
-    app.include_router(doctor_router(STORED_PAGE_POLICY))
+    of_our_own = Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))  # the cluster that it looks at
+    app.include_router(doctor_router(STORED_PAGE_POLICY), dependencies=[of_our_own])
     app.include_router(pages)
     app.include_router(data)
     app.include_router(rest)  # the last: it takes what is left
@@ -111,9 +112,9 @@ def static(name: str) -> FileResponse:
 
 
 @data.get("/api/campaigns")
-def campaigns() -> list[CampaignEntry]:
-    """Lists all campaigns that tune."""
-    return list_campaigns_of(_store(), "tune")
+def campaigns(reads: MayRead) -> list[CampaignEntry]:
+    """Lists the campaigns that tune."""
+    return [each for each in list_campaigns_of(_store(), "tune") if reads(tune_dag_of(each.cluster))]
 
 
 @data.get("/api/campaigns/{study}/{campaign}")
@@ -132,7 +133,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
         "report": report.removeprefix(prefix) if report in artifacts else None,
         "data_docs": [key.removeprefix(prefix) for key in docs],
         "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
-        "tune_dag": tune_dag_of((found.study.cluster and found.study.cluster.name) or ""),
+        "tune_dag": tune_dag_of(found.study.cluster_name),
         "tracked": bool(load_settings().mlflow_tracking_uri),
     }
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, wraps
 from threading import RLock
-from typing import Any, TypeAlias, get_type_hints
+from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Response
 from pydantic import TypeAdapter
@@ -24,7 +24,9 @@ LONGEST_S = 45.0
 _THREADS = 2
 _MOST_OPEN = 64
 
-_Computation: TypeAlias = Future[tuple[Response, float]]
+_Answer = TypeVar("_Answer")
+
+_Computation: TypeAlias = Future[tuple[Any, float]]
 """An answer, and until when it is fresh."""
 
 
@@ -49,7 +51,7 @@ class OwnThreads:
         self._open = 0
         self._shared: dict[Hashable, _Computation] = {}
 
-    async def answer(self, compute: Callable[[], Response]) -> Response:
+    async def answer(self, compute: Callable[[], _Answer]) -> _Answer:
         """Returns the answer once it is computed.
 
         Raises:
@@ -57,7 +59,8 @@ class OwnThreads:
         """
         with self._lock:
             begun = self._begin(partial(_timed, compute))
-        return await self._result(begun)
+        found: _Answer = await self._result(begun)
+        return found
 
     async def shared_answer(
         self, question: Hashable, compute: Callable[[], Response], cache_cost_multiple: float = 0.0
@@ -77,11 +80,11 @@ class OwnThreads:
             self._shared = {asked: begun for asked, begun in self._shared.items() if _is_fresh(begun)}
             begun = self._shared.get(question) or self._begin(partial(_timed, compute, cache_cost_multiple))
             self._shared[question] = begun
-        answer = await self._result(begun)
+        answer: Response = await self._result(begun)
         # Headers of its own: Airflow's GZipMiddleware edits the list that a response hands it.
         return Response(answer.body, answer.status_code, answer.headers)
 
-    def _begin(self, compute: Callable[[], tuple[Response, float]]) -> _Computation:
+    def _begin(self, compute: Callable[[], tuple[Any, float]]) -> _Computation:
         if self._open >= self._most_open:
             raise BusyError("the explorer is busy; try again in a minute")
         self._open += 1
@@ -93,7 +96,7 @@ class OwnThreads:
         with self._lock:
             self._open -= 1
 
-    async def _result(self, begun: _Computation) -> Response:
+    async def _result(self, begun: _Computation) -> Any:
         try:
             answer, _ = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(begun)), self._longest_s)
         except TimeoutError as error:
@@ -101,7 +104,7 @@ class OwnThreads:
         return answer
 
 
-def _timed(compute: Callable[[], Response], cache_cost_multiple: float = 0.0) -> tuple[Response, float]:
+def _timed(compute: Callable[[], Any], cache_cost_multiple: float = 0.0) -> tuple[Any, float]:
     """Returns an answer, and until when it is fresh."""
     begun_s = time.monotonic()
     answer = compute()

@@ -15,6 +15,7 @@ from kafka_pareto.comparison.tables import part_csv
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.comparison_view import comparison_overview, part_view, read_part
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto_airflow.explorer.access import reads_of
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
 from kafka_pareto_airflow.explorer.own_threads import OwnThreads
 from tests.unit.comparison.made_parts import (
@@ -50,6 +51,7 @@ def store(tmp_path: Path) -> FolderStore:
 def client(store: FolderStore) -> TestClient:
     app = FastAPI()
     app.include_router(comparison_router(lambda: store, OwnThreads()))
+    app.dependency_overrides[reads_of] = lambda: lambda _: True
     return TestClient(app)
 
 

@@ -1,0 +1,94 @@
+"""Says who may see what in the explorer: whoever may read the DAG of the cluster that it is about.
+
+A plugin's app does not inherit the checks of Airflow's core API. So a dependency of the whole app does what the core
+API does for each of its routes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
+from typing import Annotated, Any, TypeAlias
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import DagDetails
+from airflow.api_fastapi.core_api.security import GetUserDep
+from airflow.models.dag import DagModel
+from fastapi import Depends, HTTPException, Request
+from starlette.concurrency import run_in_threadpool
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.listing import frozen_head
+from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.rollout.versions import in_force
+from kafka_pareto.settings import load_settings
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.cluster_names import cluster_names, cluster_of
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME, TUNE_DAG_ID, compare_dag_of, tune_dag_of
+from kafka_pareto_airflow.explorer.own_threads import OwnThreads
+from kafka_pareto_airflow.forms.common import study_files
+
+_PATTERNS = {"study": STUDY_NAME, "campaign": CAMPAIGN_ID, "case": CASE}
+
+
+def may_read(user: GetUserDep, dag_id: str) -> bool:
+    """Tells whether this user may read the DAG."""
+    details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
+    return bool(get_auth_manager().is_authorized_dag(method="GET", details=details, user=user))
+
+
+def reads_of(user: GetUserDep) -> Callable[[str], bool]:
+    """Returns what tells which DAGs this user may read."""
+    return lru_cache(partial(may_read, user))  # each asks the database, and many campaigns are of one cluster
+
+
+MayRead: TypeAlias = Annotated[Callable[[str], bool], Depends(reads_of)]
+"""Tells which DAGs the user of a request may read."""
+
+
+class Readers:
+    """Lets in those who may read a DAG of a cluster; to what is named, those who may read its own cluster's."""
+
+    def __init__(self, store: Callable[[], Store], threads: OwnThreads) -> None:
+        self._store = store
+        self._threads = threads
+
+    async def __call__(self, request: Request, reads: MayRead) -> None:
+        """Refuses everybody else.
+
+        Raises:
+            HTTPException: 401 without a session, 403 without the right to read.
+        """
+        named = request.path_params
+        if "study" not in named:
+            if not await run_in_threadpool(_reads_any, reads):
+                raise HTTPException(403, f"Only those who may read a cluster's DAG, as {TUNE_DAG_ID}, see this.")
+            return
+        if not all(re.fullmatch(_PATTERNS[key], named[key]) for key in _PATTERNS.keys() & named):
+            raise HTTPException(404, "there is no such page")
+        for dag_id in await self._threads.answer(partial(_dags_of, self._store(), named)):
+            if not await run_in_threadpool(reads, dag_id):
+                raise HTTPException(403, f"Only those who may read the DAG {dag_id} see this.")
+
+
+def _reads_any(reads: Callable[[str], bool]) -> bool:
+    def of(clusters: Iterable[str]) -> bool:
+        return any(reads(dag_of(cluster)) for cluster in clusters for dag_of in (tune_dag_of, compare_dag_of))
+
+    return of([""]) or of(set(cluster_names(study_files()).values()))  # reading the studies takes its time
+
+
+def _dags_of(store: Store, named: Mapping[str, Any]) -> list[str]:
+    """Lists the DAGs of the clusters that a campaign, or what is in force of a study, is about."""
+    study, clusters = named["study"], {cluster_of(load_settings().studies, named["study"])}
+    if "campaign" in named:
+        try:
+            kind, cluster = frozen_head(store, CampaignKeys(study, named["campaign"]))
+        except MissingArtifactError:
+            kind, cluster = "tune", clusters.pop()  # whoever may look is told that there is none
+        return [compare_dag_of(cluster) if kind == "compare" else tune_dag_of(cluster)]
+    if now := in_force(store, study, named["case"]):
+        clusters.add(now.cluster)  # the study may have named another cluster then
+    return [tune_dag_of(cluster) for cluster in sorted(clusters)]

@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.campaign.client_config import client_config_name, keep_client_config
+from kafka_pareto.campaign.client_config import client_config_name, handed_over, keep_client_config
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto_embedded.lifecycle.lifecycle import sweep_credentials
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back
@@ -43,9 +44,9 @@ def runs(stack: Stack) -> Iterator[AirflowRuns]:
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:
-    keep_client_config(stack.client_configs, campaign, "sasl.jaas.config=hidden")
+    credentials = handed_over(stack.client_configs, campaign, "sasl.jaas.config=hidden")
     parameters = {"study": "paper", "campaign": campaign, "client_config": client_config_name(campaign)}
-    return run_campaign(stack, runs, FolderStore(store_folder), parameters)
+    return run_campaign(stack, runs, FolderStore(store_folder), parameters, credentials)
 
 
 def has_client_config(stack: Stack, campaign: str) -> bool:
@@ -112,30 +113,36 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
     assert runs.active() == []
 
 
-def test_a_campaign_that_is_stopped_in_airflow_leaves_no_client_configuration(
+def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflow_and_a_killed_one_does_not(
     stack: Stack, runs: AirflowRuns, store_folder: Path
 ) -> None:
     keep_client_config(stack.client_configs, "hanging", "sasl.jaas.config=hidden")
-    keep_client_config(stack.client_configs, "other", "sasl.jaas.config=hidden")
+    keep_client_config(stack.client_configs, "killed", "sasl.jaas.config=hidden")
     for path in (store_folder / "paper" / "hanging").glob("*.pid"):
         path.unlink()
     runs.trigger("stopped", {"study": "paper", "campaign": "hanging", "client_config": client_config_name("hanging")})
     pid_files = store_folder / "paper" / "hanging"
     wait_until("a step is at work", lambda: any(pid_files.glob("*.pid")), 60, "see its log")
+    said: list[str] = []
+    sweep_credentials(stack, said.append)
+    assert said == ["Removed the copy of a client.properties: its campaign killed has no run."]
     assert has_client_config(stack, "hanging"), "it is there for as long as the campaign runs"
+    keep_client_config(stack.client_configs, "other", "sasl.jaas.config=hidden")
     runs.stop("stopped")
     wait_until("it is gone", lambda: not has_client_config(stack, "hanging"), 30, "see the API server's log")
     assert has_client_config(stack, "other")
+    sweep_credentials(stack, said.append)
+    assert not has_client_config(stack, "other")
     assert runs.state("stopped") == "failed"
 
 
 def test_a_run_that_airflow_refuses_leaves_no_client_configuration(
     stack: Stack, runs: AirflowRuns, store_folder: Path
 ) -> None:
-    keep_client_config(stack.client_configs, "refused", "sasl.jaas.config=hidden")
+    credentials = handed_over(stack.client_configs, "refused", "sasl.jaas.config=hidden")
     parameters = {"study": "paper", "campaign": "refused", "client_config": "refused.properties", "seed": "no number"}
     with pytest.raises(BadInputError, match="no number"):
-        run_campaign(stack, runs, FolderStore(store_folder), parameters)
+        run_campaign(stack, runs, FolderStore(store_folder), parameters, credentials)
     assert not has_client_config(stack, "refused")
 
 

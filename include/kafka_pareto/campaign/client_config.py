@@ -1,18 +1,38 @@
-"""Keeps the client configuration that a user hands over for one campaign, and removes it when that has ended."""
+"""Keeps a copy of the client configuration that a user gives for one campaign, for as long as a run needs it."""
 
 from __future__ import annotations
 
+import fcntl
 import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
-from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.storage.private_file import PARTIAL_FILES, write_private
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
+
+_LOCK = ".lock"
 
 
 def client_config_name(campaign: str) -> str:
     """Returns the name of the campaign's file; a file of this name without the campaign's first line is somebody's."""
     return f"{campaign}.properties"
+
+
+@contextmanager
+def handed_over(folder: Path, campaign: str, text: str, bootstrap_servers: str | None = None) -> Iterator[None]:
+    """Writes the campaign's file for a run that the block starts, which removes the file when it ends.
+
+    If the block raises, the file is removed here. If the process is killed, the next sweep removes it.
+    """
+    with _alone(folder):
+        try:
+            keep_client_config(folder, campaign, text, bootstrap_servers)
+            yield
+        except BaseException:
+            forget_client_config(folder, campaign)
+            raise
 
 
 def keep_client_config(folder: Path, campaign: str, text: str, bootstrap_servers: str | None = None) -> None:
@@ -28,17 +48,49 @@ def keep_client_config(folder: Path, campaign: str, text: str, bootstrap_servers
 
 def forget_client_config(folder: Path, campaign: str) -> bool:
     """Removes the campaign's file, if there is one, and returns whether there was; users' own files stay."""
+    path = folder / client_config_name(campaign)
+    if not _is_campaigns(path, campaign):
+        return False
+    path.unlink(missing_ok=True)
+    return True
+
+
+def sweep_client_configs(folder: Path, active_campaigns: Callable[[], Collection[str]]) -> list[str]:
+    """Removes the files of campaigns that have no run, and what a killed writer left.
+
+    Args:
+        folder: Where the files are.
+        active_campaigns: Returns the campaigns that have a run which has not ended. Called only if there is a file.
+
+    Returns:
+        The campaigns whose files were removed.
+    """
+    if not folder.is_dir():
+        return []
+    with _alone(folder):  # so that no file is looked at between its writing and the start of its run
+        for partial in folder.glob(PARTIAL_FILES):
+            partial.unlink()
+        kept = [path.stem for path in sorted(folder.glob(client_config_name("*"))) if _is_campaigns(path, path.stem)]
+        active = active_campaigns() if kept else ()
+        return [campaign for campaign in kept if campaign not in active and forget_client_config(folder, campaign)]
+
+
+def _is_campaigns(path: Path, campaign: str) -> bool:
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         return False
-    path = folder / client_config_name(campaign)
     try:
         with path.open("rb") as file:
-            is_campaigns = file.readline().rstrip(b"\n") == _first_line(campaign).encode()
+            return file.readline().rstrip(b"\n") == _first_line(campaign).encode()
     except FileNotFoundError:
         return False
-    if is_campaigns:
-        path.unlink(missing_ok=True)
-    return is_campaigns
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released by the kernel if this process is killed
+        yield
 
 
 def _first_line(campaign: str) -> str:

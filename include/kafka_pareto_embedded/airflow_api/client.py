@@ -27,6 +27,7 @@ from kafka_pareto_embedded.airflow_api.refusals import in_words
 from kafka_pareto_embedded.errors import AirflowRefusedError
 
 PAGE = 100  # Airflow's own limit for one answer
+EVERY_DAG = "~"
 _API = "/api/v2"
 
 
@@ -129,12 +130,14 @@ class AirflowClient:
         return DagRun.model_validate(self.ask("GET", _run_path(dag_id, run_id)))
 
     def active_runs(self, dag_id: str) -> list[DagRun]:
-        """Returns the runs that are queued or running, oldest first."""
-        return self._runs(dag_id, {"state": ["queued", "running"], "order_by": "run_after"})
+        """Returns the runs of the DAG, or of `EVERY_DAG`, that are queued or running, oldest first."""
+        query = {"state": ["queued", "running"], "order_by": "run_after"}
+        return [DagRun.model_validate(each) for each in self._all(f"dags/{dag_id}/dagRuns", "dag_runs", query)]
 
     def latest_runs(self, dag_id: str) -> list[DagRun]:
         """Returns the latest runs, newest first."""
-        return self._runs(dag_id, {"order_by": "-run_after", "limit": PAGE})
+        found = self.ask("GET", f"dags/{dag_id}/dagRuns", query={"order_by": "-run_after", "limit": PAGE})["dag_runs"]
+        return [DagRun.model_validate(each) for each in found]
 
     def stop(self, dag_id: str, run_id: str) -> None:
         """Marks the run as failed, whereupon Airflow ends its tasks; does nothing if there is no such run."""
@@ -143,14 +146,8 @@ class AirflowClient:
 
     def tasks(self, dag_id: str, run_id: str) -> list[TaskRun]:
         """Returns all tasks of the run; a task that is not mapped yet has one entry, with index -1."""
-        found: list[dict[str, Any]] = []
-        total = 1
-        while len(found) < total:
-            query = {"limit": PAGE, "offset": len(found), "order_by": "id"}
-            page = self.ask("GET", f"{_run_path(dag_id, run_id)}/taskInstances", query=query)
-            found += page["task_instances"]
-            total = page["total_entries"] if page["task_instances"] else 0
-        return [TaskRun.of(task) for task in found]
+        path = f"{_run_path(dag_id, run_id)}/taskInstances"
+        return [TaskRun.of(task) for task in self._all(path, "task_instances", {"order_by": "id"})]
 
     def log(self, dag_id: str, run_id: str, task: TaskRun) -> list[str]:
         """Returns the lines that the task's last try has logged."""
@@ -168,9 +165,15 @@ class AirflowClient:
         """Returns the address where a person sees the run."""
         return f"{self.url}/dags/{dag_id}/runs/{quote(run_id, safe='')}"
 
-    def _runs(self, dag_id: str, query: Mapping[str, Any]) -> list[DagRun]:
-        found = self.ask("GET", f"dags/{dag_id}/dagRuns", query=query)["dag_runs"]
-        return [DagRun.model_validate(each) for each in found]
+    def _all(self, path: str, key: str, query: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Returns every entry of a list, however many answers it takes."""
+        found: list[dict[str, Any]] = []
+        total = 1
+        while len(found) < total:
+            page = self.ask("GET", path, query={**query, "limit": PAGE, "offset": len(found)})
+            found += page[key]
+            total = page["total_entries"] if page[key] else 0
+        return found
 
     def _ask_for_run(
         self, dag_id: str, body: Mapping[str, Any], accepted: tuple[HTTPStatus, ...] = ()

@@ -10,8 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kafka_pareto.campaign.client_config import sweep_client_configs
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.tracking.provision import ADMIN
+from kafka_pareto_embedded.airflow_api.administrator import administrator
+from kafka_pareto_embedded.airflow_api.client import EVERY_DAG
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES, read_ports
 from kafka_pareto_embedded.bootstrap.preflight import start_problems, state_folder
 from kafka_pareto_embedded.errors import StackError
@@ -67,6 +70,7 @@ def up(say: Say) -> Stack:
             supervisor.end_leftovers()
             stack = _new_stack(state, say)
             _start(stack, supervisor, say)
+        sweep_credentials(stack, say)
     return stack
 
 
@@ -90,11 +94,27 @@ def down(say: Say) -> None:
     with _alone(state):
         supervisor = Supervisor(state)
         if supervisor.is_up():
+            if stack := Stack.load():
+                sweep_credentials(stack, say)
             say("Stopping the stack …")
             supervisor.shut_down()
             say("Stopped.")
         elif supervisor.end_leftovers():
             say("Stopped what a killed process manager had left.")
+
+
+def sweep_credentials(stack: Stack, say: Say) -> None:
+    """Removes the copies of users' `client.properties` whose campaigns have no run, as after a killed `make run`."""
+
+    def active_campaigns() -> set[str]:
+        with administrator(stack) as airflow:
+            return {str(run.parameters.get("campaign")) for run in airflow.active_runs(EVERY_DAG)}
+
+    try:
+        for campaign in sweep_client_configs(stack.client_configs, active_campaigns):
+            say(f"Removed the copy of a client.properties: its campaign {campaign} has no run.")
+    except StackError as error:
+        say(f"Copies of client.properties stay in {stack.client_configs} until the next `make up`: {error}")
 
 
 def status() -> tuple[Stack | None, list[ProcessState]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from kafka_pareto.campaign.campaign import campaign_ids
-from kafka_pareto.campaign.client_config import client_config_name, keep_client_config
+from kafka_pareto.campaign.client_config import client_config_name, handed_over
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.properties_file import properties_lines
@@ -124,7 +125,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "warm_start": request.warm_start,
         "approval": request.approval or None,
         "bootstrap_servers": request.kafka,
-        "client_config": _keep_client_config(settings.client_configs, request, campaign),
+        "client_config": None if request.kafka_config is None else config,
         "ceiling_mib_s": request.ceiling_mib_s,
         "ceiling_gib": request.ceiling_gib,
         "consent": request.consent or None,
@@ -132,6 +133,21 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
     said = {name: value for name, value in given.items() if value is not None}
     _require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
     return {"study": study, "campaign": campaign, **started_with, **said}
+
+
+def handing_over(
+    request: RunRequest, parameters: Mapping[str, Any], settings: Settings
+) -> AbstractContextManager[None] | None:
+    """Reads the user's `client.properties` and returns what keeps a copy of it for the steps: its secrets never travel.
+
+    Raises:
+        BadInputError: If it cannot be read.
+    """
+    if request.kafka_config is None:
+        return None
+    text = _text_of("KAFKA_CONFIG", request.kafka_config)
+    servers = parameters.get("bootstrap_servers")
+    return handed_over(settings.client_configs, parameters["campaign"], text, servers)
 
 
 def _require_of_kind(said: Mapping[str, Any], kind: str, study: str) -> None:
@@ -216,11 +232,3 @@ def _text_of(option: str, path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is no text"
         raise BadInputError(f"{option}: {path}: cannot be read: {reason}") from error
-
-
-def _keep_client_config(folder: Path, request: RunRequest, campaign: str) -> str | None:
-    """Copies the file to where the steps find it, and returns its name there: its secrets never travel."""
-    if request.kafka_config is None:
-        return None
-    keep_client_config(folder, campaign, _text_of("KAFKA_CONFIG", request.kafka_config), request.kafka)
-    return client_config_name(campaign)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.campaign.client_config import client_config_name, forget_client_config
+from kafka_pareto.campaign.client_config import client_config_name
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.errors import EXIT_NO_CONSENT, KafkaParetoError
+from kafka_pareto.errors import EXIT_NO_CONSENT
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of, kind_of
@@ -20,7 +21,7 @@ from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
 from kafka_pareto_embedded.runs.hand_over import hand_over
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, Row
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, study_name, timestamp
+from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over, study_name, timestamp
 from kafka_pareto_embedded.stack.stack import Stack
 
 _INTERRUPTED = 130
@@ -43,22 +44,39 @@ def run(stack: Stack, request: RunRequest) -> int:
     study = study_name(request, store, settings)
     of_kind = compare_dag_of if kind_of(settings.studies / f"{study}.yaml") == "compare" else tune_dag_of
     with stack_runs(stack, of_kind(cluster_of(settings.studies, study))) as runs:
-        return run_campaign(stack, runs, store, dag_parameters(request, store, settings))
+        parameters = dag_parameters(request, store, settings)
+        return run_campaign(stack, runs, store, parameters, handing_over(request, parameters, settings))
 
 
-def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict[str, Any]) -> int:
-    """Triggers the campaign's run, or joins the one that works on it, and follows it; returns as `run` does."""
+def run_campaign(
+    stack: Stack,
+    runs: AirflowRuns,
+    store: Store,
+    parameters: dict[str, Any],
+    credentials: AbstractContextManager[None] | None = None,
+) -> int:
+    """Triggers the campaign's run, or joins the one that works on it, and follows it; returns as `run` does.
+
+    Args:
+        stack: The stack.
+        runs: The runs of the campaign's DAG.
+        store: The store.
+        parameters: Those of the run.
+        credentials: Keeps a copy of the user's `client.properties`, once it is entered; None where there is none.
+    """
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     at_work = _run_of(runs, keys)
     run_id = at_work or f"{keys.campaign}__{timestamp()}"
     is_new = not _is_designed(store, keys)
     try:
         if at_work is None:
-            _begin(stack, runs, run_id, parameters)
+            trigger(runs, run_id, parameters, credentials)
+        elif credentials is not None:
+            _say("KAFKA_CONFIG is ignored: this campaign is running, with the configuration that it was started with.")
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
-        _say_interrupted(stack, runs, run_id, store, parameters)
+        _say_interrupted(runs, run_id, store, parameters)
         if isinstance(interruption, SystemExit):
             raise
         return _INTERRUPTED
@@ -70,16 +88,7 @@ def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict
     return 0
 
 
-def _begin(stack: Stack, runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
-    try:
-        trigger(runs, run_id, parameters)
-    except KafkaParetoError:
-        # There is no run that would remove it when it ends.
-        forget_client_config(stack.client_configs, parameters["campaign"])
-        raise
-
-
-def _say_interrupted(stack: Stack, runs: AirflowRuns, run_id: str, store: Store, parameters: Mapping[str, Any]) -> None:
+def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, parameters: Mapping[str, Any]) -> None:
     """Stops the campaign, so that no load is left; a run that only waits for a person goes on waiting."""
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     waiting = [task for task in runs.tasks(run_id) if task.waits_for_a_person]
@@ -89,7 +98,6 @@ def _say_interrupted(stack: Stack, runs: AirflowRuns, run_id: str, store: Store,
         return
     _say("\nStopping the campaign …")
     ended = stop(runs, run_id, keys)
-    forget_client_config(stack.client_configs, keys.campaign)  # the run may not have been triggered yet
     _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
     if _is_designed(store, keys):
         _say(f"Nothing measured is lost; to go on: {_go_on(parameters)}")
@@ -105,8 +113,15 @@ def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
     return None
 
 
-def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
+def trigger(
+    runs: AirflowRuns,
+    run_id: str,
+    parameters: dict[str, Any],
+    credentials: AbstractContextManager[None] | None = None,
+) -> None:
     """Starts the run. Waits first if the study is so new that Airflow has not seen its file.
+
+    The copy of the user's credentials is written last, so that nothing can fail between it and the run that removes it.
 
     Raises:
         BadInputError: If Airflow refuses a parameter.
@@ -122,7 +137,8 @@ def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
             retry_error_callback=lambda _: False,  # Airflow's refusal then names its choices
         )
         wait(lambda: study in runs.studies())
-    runs.trigger(run_id, parameters)
+    with credentials or nullcontext():
+        runs.trigger(run_id, parameters)
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.overriding import baseline_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import dump_study, load_study
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, study_name
+from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over, study_name
 from tests.compared import comparison
 from tests.recorded import STUDIES, paper_study
 
@@ -142,15 +143,19 @@ def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
 ) -> None:
     given = tmp_path / "my client.properties"
     given.write_text("sasl.jaas.config=… password=hidden;")
-    parameters = dag_parameters(RunRequest(kafka_config=given, **CLUSTER), store, settings)
+    request = RunRequest(kafka_config=given, **CLUSTER)
+    parameters = dag_parameters(request, store, settings)
     kept = settings.client_configs / f"{parameters['campaign']}.properties"
     assert parameters["client_config"] == kept.name
     assert "hidden" not in str(parameters)
-    # Bound to the brokers that it was handed over for.
-    bound = {"bootstrap.servers": CLUSTER["kafka"]}
-    assert parse_properties(kept.read_text()) == {**parse_properties(given.read_text()), **bound}
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert settings.client_configs.stat().st_mode & 0o777 == 0o700
+    credentials = handing_over(request, parameters, settings)
+    assert credentials is not None
+    with credentials:
+        # Bound to the brokers that it was handed over for.
+        bound = {"bootstrap.servers": CLUSTER["kafka"]}
+        assert parse_properties(kept.read_text()) == {**parse_properties(given.read_text()), **bound}
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert settings.client_configs.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_campaign_that_has_ended_wants_its_client_configuration_again(
@@ -162,8 +167,11 @@ def test_a_campaign_that_has_ended_wants_its_client_configuration_again(
         dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)
     given = tmp_path / "given.properties"
     given.touch()
-    again = dag_parameters(RunRequest(study="paper", campaign="c", kafka_config=given), store, settings)
+    request = RunRequest(study="paper", campaign="c", kafka_config=given)
+    again = dag_parameters(request, store, settings)
     assert again["client_config"] == "c.properties"
+    with handing_over(request, again, settings) or nullcontext():
+        pass
     joined = dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)  # it has not ended yet
     assert joined == again
 
@@ -193,7 +201,6 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
         (RunRequest(record_sizes="0"), "RECORD_SIZES: '0': must be 1 to 1000000 bytes, each size once"),
         (RunRequest(record_sizes="1024,1000001"), "RECORD_SIZES: '1024,1000001': must be 1 to 1000000 bytes"),
         (RunRequest(record_sizes="1024,1024"), "RECORD_SIZES: '1024,1024': .* each size once"),
-        (RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), "KAFKA_CONFIG: /nowhere: cannot be read: No such file"),
         (RunRequest(baseline=Path("/nowhere")), "BASELINE: /nowhere: cannot be read: No such file"),
     ],
 )
@@ -203,6 +210,11 @@ def test_what_cannot_be_used_is_one_clear_line(
     with pytest.raises(BadInputError, match=message) as raised:
         dag_parameters(request_, store, settings)
     assert "\n" not in str(raised.value)
+
+
+def test_a_client_configuration_that_cannot_be_read_is_one_clear_line(settings: Settings) -> None:
+    with pytest.raises(BadInputError, match="KAFKA_CONFIG: /nowhere: cannot be read: No such file"):
+        handing_over(RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), {"campaign": "c"}, settings)
 
 
 @pytest.fixture

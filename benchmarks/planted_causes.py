@@ -66,14 +66,12 @@ class Planted:
         settings: What client and topic were told.
         rate_limit_records_s: What the load tool was told not to exceed.
         values: The repetition's quantities; those without a value are left out.
-        has_other_work: True where other processes kept the machine's cores busy meanwhile; noted by hand.
     """
 
     cause: str
     settings: Mapping[str, PropertyValue]
     rate_limit_records_s: float | None
     values: Mapping[str, Value]
-    has_other_work: bool = False
 
     @property
     def is_of_consumers(self) -> bool:

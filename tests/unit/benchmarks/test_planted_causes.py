@@ -28,14 +28,11 @@ def loads_of(cause: Cause, planted: list[Planted]) -> list[Planted]:
     return [each for each in planted if each.cause == cause.name]
 
 
-# What the page says was made and not found, and what no record was kept of.
-MISSED = {"flushes", "no_patience"}
-UNMEASURED = {"small_batches", "no_linger"}
+# What the page says was made and not found in all loads.
+MISSED = {"flushes", "small_batches"}
 
 
-@pytest.mark.parametrize(
-    "cause", [cause for cause in CAUSES if cause.name not in MISSED | UNMEASURED], ids=lambda cause: cause.name
-)
+@pytest.mark.parametrize("cause", [cause for cause in CAUSES if cause.name not in MISSED], ids=lambda cause: cause.name)
 def test_a_cause_that_was_made_is_found(cause: Cause, planted: list[Planted]) -> None:
     loads = loads_of(cause, planted)
     assert loads
@@ -49,21 +46,23 @@ def test_a_cause_that_was_made_is_found(cause: Cause, planted: list[Planted]) ->
 
 @pytest.mark.parametrize("name", sorted(MISSED))
 def test_what_the_page_says_is_missed_is_missed(name: str, planted: list[Planted]) -> None:
-    (load,) = [each for each in planted if each.cause == name]
     (cause,) = [each for each in CAUSES if each.name == name]
-    assert load.verdict().code != cause.limit or not set(cause.symptoms) <= set(causes_in(load))
+    assert any(
+        load.verdict().code != (cause.limit or load.verdict().code) or not set(cause.symptoms) <= set(causes_in(load))
+        for load in loads_of(cause, planted)
+    )
 
 
 def test_every_limit_and_every_cause_of_a_symptom_was_made_but_for_those_that_the_page_names() -> None:
-    measured = [cause for cause in CAUSES if cause.name not in UNMEASURED]
-    made = {cause.limit for cause in measured} | {symptom for cause in measured for symptom in cause.symptoms}
+    made = {cause.limit for cause in CAUSES} | {symptom for cause in CAUSES for symptom in cause.symptoms}
     missing = ({code for code in LABELS if code} | SYMPTOMS_CAUSES) - made
     assert all(f"`{code}` was not made" in PAGE for code in missing), missing
 
 
 def test_a_consumer_at_ease_shows_no_cause(planted: list[Planted]) -> None:
     at_ease = [each for each in planted if each.cause == "at_ease"]
-    assert [causes_in(each) for each in at_ease] == [[]]
+    assert at_ease
+    assert not any(causes_in(each) for each in at_ease)
 
 
 def test_the_tables_of_the_page_are_those_of_the_records(planted: list[Planted]) -> None:

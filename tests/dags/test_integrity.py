@@ -279,16 +279,14 @@ def _python(code: str) -> str:
 
 
 PARSE = """
-import sys, time
+import sys
 import airflow.sdk
 from airflow.dag_processing.dagbag import DagBag
-began = time.process_time()
 bag = DagBag(dag_folder={folder!r})
-seconds = time.process_time() - began
 """
 
 
-def test_parsing_is_quick_and_imports_nothing_heavy() -> None:
+def test_parsing_imports_nothing_heavy() -> None:
     heavy = (
         "pandas",
         "numpy",
@@ -304,13 +302,9 @@ def test_parsing_is_quick_and_imports_nothing_heavy() -> None:
         "kubernetes",
     )
     code = PARSE.format(folder=str(PROJECT / "dags"))
-    seconds, *imported = (
-        _python(f"{code}\nassert bag.dags\nprint(seconds, *[name for name in {heavy!r} if name in sys.modules])")
-        .splitlines()[-1]
-        .split()
-    )
-    assert imported == [], "import these inside the step, not in a DAG file or what it imports"
-    assert float(seconds) < 5, "parsing takes too long: look at what the DAG file does at its top level"
+    found = _python(f"{code}\nassert bag.dags\nprint([name for name in {heavy!r} if name in sys.modules])")
+    imported = found.splitlines()[-1]
+    assert imported == "[]", "import these inside the step, not in a DAG file or what it imports"
 
 
 @pytest.mark.parametrize(("runner", "operator"), [("docker", "DockerStep"), ("kubernetes", "KubernetesStep")])

@@ -164,8 +164,8 @@ class Hospital(Handler):
         if run is not None and not run.is_placed and (not run.open_at or now > run.open_at[-1][0] + _OPEN_EVERY_S):
             run.open_at.append((now, len(run.sent_at) - len(run.confirmed)))
         if run is not None and run.is_over(now):
+            self._run, self._ended = None, run  # before whoever reads the result asks what came after
             say(self._result(run))
-            self._run, self._ended = None, run
         if self._run is None:
             try:
                 asked = self._asked.get_nowait()

@@ -101,7 +101,8 @@ class AirflowClient:
     def read_again(self, dag_id: str) -> None:
         """Asks Airflow to read the DAG's file now, not when its turn comes."""
         token = self.ask("GET", f"dags/{dag_id}")["file_token"]
-        self.ask("PUT", f"parseDagFile/{token}")
+        # Asked twice where the first answer was lost, which Airflow refuses.
+        self._connection.ask("PUT", f"{_API}/parseDagFile/{token}", accepted=(HTTPStatus.CONFLICT,))
 
     def trigger(self, dag_id: str, parameters: Mapping[str, Any], run_id: str | None = None) -> DagRun:
         """Starts a run and returns it; Airflow makes an id if none is given.

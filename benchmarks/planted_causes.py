@@ -101,7 +101,8 @@ def main(
         chosen = [cause for cause in CAUSES if not names or cause.name in names]
         if unknown := set(names or ()) - {cause.name for cause in chosen}:
             raise BadInputError(f"{', '.join(sorted(unknown))}: is no cause; there are {_names(CAUSES)}")
-        kept = [each for each in read_planted(records) if each.cause not in {cause.name for cause in chosen}]
+        made = {cause.name for cause in chosen}
+        kept = [each for each in read_planted(records) if each.cause not in made]
         records.write_text("".join(f"{json.dumps(asdict(each))}\n" for each in kept))
         for causes in together(chosen):
             try:

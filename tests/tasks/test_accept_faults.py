@@ -46,7 +46,7 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
 
 
 def is_file(key: str) -> bool:
-    """Whether it is one that clients read."""
+    """Tells whether it is a file that clients read."""
     return key.startswith("_in_force/") and "/versions/" not in key
 
 

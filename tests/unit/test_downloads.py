@@ -1,4 +1,4 @@
-"""What is fetched is checked: docs/third-party.md says how."""
+"""Looks for builds that fetch without the check that docs/third-party.md names."""
 
 from __future__ import annotations
 

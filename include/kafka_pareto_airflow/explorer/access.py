@@ -68,7 +68,8 @@ class Readers:
             return
         if not all(re.fullmatch(_PATTERNS[key], named[key]) for key in _PATTERNS.keys() & named):
             raise HTTPException(404, "there is no such page")
-        for dag_id in await self._threads.answer(partial(_dags_of, self._store(), named)):
+        # The store is opened there as well: it may have to be asked over the network.
+        for dag_id in await self._threads.answer(lambda: _dags_of(self._store(), named)):
             if not await run_in_threadpool(reads, dag_id):
                 raise HTTPException(403, f"Only those who may read the DAG {dag_id} see this.")
 

@@ -180,7 +180,7 @@ class AirflowClient:
         self, dag_id: str, body: Mapping[str, Any], accepted: tuple[HTTPStatus, ...] = ()
     ) -> httpx.Response:
         try:
-            return self._connection.ask_once("POST", f"{_API}/dags/{dag_id}/dagRuns", body, accepted=accepted)
+            return self._connection.post_once(f"{_API}/dags/{dag_id}/dagRuns", body, accepted)
         except AirflowRefusedError as refusal:
             if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
                 raise BadInputError(in_words(refusal.detail, body["conf"])) from refusal

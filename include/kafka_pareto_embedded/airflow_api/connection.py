@@ -83,18 +83,11 @@ class AirflowConnection:
             AirflowUnreachableError: If Airflow does not answer.
             AirflowRefusedError: If it answers with another status.
         """
-        return self.attempts()(self.ask_once, method, path, body, query, accepted)
+        return self.attempts()(lambda: self._checked(self.send(method, path, body, query), accepted))
 
-    def ask_once(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        query: Mapping[str, Any] | None = None,
-        accepted: tuple[HTTPStatus, ...] = (),
-    ) -> httpx.Response:
-        """Sends a request as `ask` does, but never a second time."""
-        return self._checked(self.send(method, path, body, query), accepted)
+    def post_once(self, path: str, body: object, accepted: tuple[HTTPStatus, ...] = ()) -> httpx.Response:
+        """Posts as `ask` does, but never a second time."""
+        return self._checked(self.send("POST", path, body), accepted)
 
     def attempts(self) -> Retrying:
         """Returns the attempts at one request: another as long as the trouble may pass and time is left."""

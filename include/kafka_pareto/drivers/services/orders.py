@@ -46,7 +46,7 @@ class HandedOn:
 
     @property
     def lost(self) -> int:
-        """Returns how many of the orders that were placed did not come to their end, nor too late."""
+        """Returns how many of the orders that were placed did not come to their end, neither in time nor late."""
         return int(self.placed["sent"]) - min(int(self.placed["confirmed"]) + self.late, int(self.seen["complete"]))
 
 

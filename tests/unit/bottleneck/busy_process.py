@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kafka_pareto.brokers.jmx import JmxAgent
@@ -29,7 +29,7 @@ class BusyProcess:
         return sorted(self.nodes[name].folder.glob("gc-*.log"))
 
     def log_pause(self, ms: float) -> None:
-        at = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime()) + f"{int(time.time() * 1000) % 1000:03d}+0000"
+        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "+0000"  # one look: a second may end between two
         with (self.nodes["kafka-1"].folder / "gc-0001.log").open("a") as log:
             log.write(_PAUSE.format(at=at, ms=ms))
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
-from kafka_pareto.storage.private_file import PARTIAL_FILES, write_private
+from kafka_pareto.storage.private_file import remove_leftovers, write_private
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 
 _LOCK = ".lock"
@@ -68,8 +68,7 @@ def sweep_client_configs(folder: Path, active_campaigns: Callable[[], Collection
     if not folder.is_dir():
         return []
     with _alone(folder):  # so that no file is looked at between its writing and the start of its run
-        for partial in folder.glob(PARTIAL_FILES):
-            partial.unlink()
+        remove_leftovers(folder)
         kept = [path.stem for path in sorted(folder.glob(client_config_name("*"))) if _is_campaigns(path, path.stem)]
         active = active_campaigns() if kept else ()
         return [campaign for campaign in kept if campaign not in active and forget_client_config(folder, campaign)]

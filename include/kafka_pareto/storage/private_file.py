@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-
-PARTIAL_FILES = ".*.partial"
-"""Matches what a killed writer leaves in the folder of its file."""
 
 
 def write_private(path: Path, text: str) -> None:
     """Writes a file that only its owner may read, whole or not at all, whenever the power fails.
 
     Several writers may write one file at the same time. Each fills a file of its own, and the last one to rename stays.
+    What a killed writer of this file has left is removed.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")  # mode 600
-    partial = Path(name)
+    remove_leftovers(path.parent, path.name)
+    handle, partial = _locked_partial(path)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
+            partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def remove_leftovers(folder: Path, name: str | None = None) -> None:
+    """Removes the unfinished files of killed writers in a folder: those of the named file, or of all."""
+    of_file = "" if name is None else f"{glob.escape(name)}."
+    for partial in folder.glob(f".{of_file}*.partial"):
+        # A lock means that the writer is alive. A leftover that cannot be removed must not prevent a write.
+        with suppress(OSError), partial.open("rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()
 
 
 def sync_folder(folder: Path) -> None:
@@ -36,3 +47,13 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _locked_partial(path: Path) -> tuple[int, Path]:
+    """Makes an empty file of mode 600 beside the path, which is locked until its writer closes it or is killed."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if Path(name).exists():
+            return handle, Path(name)
+        os.close(handle)  # before it was locked, another writer took it for a leftover

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.storage.private_file import remove_leftovers, write_private
 
 pytestmark = pytest.mark.fast
 
@@ -53,6 +56,39 @@ def test_readers_beside_several_writers_read_whole_files_alone(tmp_path: Path) -
     assert set(read) <= set(texts)
     assert [each.name for each in tmp_path.iterdir()] == ["secrets.env"]
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+KILLED_WRITER = """
+import os, signal, sys
+from pathlib import Path
+from kafka_pareto.storage.private_file import write_private
+os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+write_private(Path(sys.argv[1]), "password=hidden")
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_one_and_that_of_a_living_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "secrets.env"
+    argv = [sys.executable, "-c", KILLED_WRITER, str(path)]
+    killed = subprocess.run(argv, env={"PYTHONPATH": os.pathsep.join(sys.path)}, check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    left = [each.name for each in tmp_path.iterdir()]
+    assert len(left) == 1
+    seen: list[set[str]] = []
+
+    def look(_: int) -> None:
+        remove_leftovers(tmp_path)
+        seen.append({each.name for each in tmp_path.iterdir()})
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_private(path, "whole")
+
+    assert len(seen[0]) == 1, "the writer's own file alone"
+    assert not seen[0] & set(left)
+    assert [each.name for each in tmp_path.iterdir()] == ["secrets.env"]
+    assert path.read_text() == "whole"
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was_and_nothing_beside_it(

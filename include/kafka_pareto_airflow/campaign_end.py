@@ -1,4 +1,4 @@
-"""Removes the client configuration of a campaign when its run has ended.
+"""Removes the client configuration of a campaign when the run that it was written for has ended.
 
 Airflow calls a listener however a run ends: in the scheduler by itself, in the API server when somebody stops it. A
 task would not do: it is skipped with the others when a run is stopped, and a teardown would turn such a run green.
@@ -33,4 +33,4 @@ def _forget(dag_run: Any) -> None:
     from kafka_pareto.campaign.client_config import forget_client_config  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
 
-    forget_client_config(load_settings().client_configs, campaign)
+    forget_client_config(load_settings().client_configs, campaign, dag_run.run_id)

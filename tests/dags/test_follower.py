@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -44,7 +45,7 @@ def runs(stack: Stack) -> Iterator[AirflowRuns]:
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:
-    credentials = handed_over(stack.client_configs, campaign, "sasl.jaas.config=hidden")
+    credentials = partial(handed_over, stack.client_configs, campaign, text="sasl.jaas.config=hidden")
     parameters = {"study": "paper", "campaign": campaign, "client_config": client_config_name(campaign)}
     return run_campaign(stack, runs, FolderStore(store_folder), parameters, credentials)
 
@@ -116,8 +117,8 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
 def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflow_and_a_killed_one_does_not(
     stack: Stack, runs: AirflowRuns, store_folder: Path
 ) -> None:
-    keep_client_config(stack.client_configs, "hanging", "sasl.jaas.config=hidden")
-    keep_client_config(stack.client_configs, "killed", "sasl.jaas.config=hidden")
+    keep_client_config(stack.client_configs, "hanging", "stopped", "sasl.jaas.config=hidden")
+    keep_client_config(stack.client_configs, "killed", "killed", "sasl.jaas.config=hidden")
     for path in (store_folder / "paper" / "hanging").glob("*.pid"):
         path.unlink()
     runs.trigger("stopped", {"study": "paper", "campaign": "hanging", "client_config": client_config_name("hanging")})
@@ -125,9 +126,9 @@ def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflo
     wait_until("a step is at work", lambda: any(pid_files.glob("*.pid")), 60, "see its log")
     said: list[str] = []
     sweep_credentials(stack, said.append)
-    assert said == ["Removed the copy of a client.properties: its campaign killed has no run."]
+    assert said == ["Removed the copy of a client.properties that no run needs: campaign killed."]
     assert has_client_config(stack, "hanging"), "it is there for as long as the campaign runs"
-    keep_client_config(stack.client_configs, "other", "sasl.jaas.config=hidden")
+    keep_client_config(stack.client_configs, "other", "other", "sasl.jaas.config=hidden")
     runs.stop("stopped")
     wait_until("it is gone", lambda: not has_client_config(stack, "hanging"), 30, "see the API server's log")
     assert has_client_config(stack, "other")
@@ -139,7 +140,7 @@ def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflo
 def test_a_run_that_airflow_refuses_leaves_no_client_configuration(
     stack: Stack, runs: AirflowRuns, store_folder: Path
 ) -> None:
-    credentials = handed_over(stack.client_configs, "refused", "sasl.jaas.config=hidden")
+    credentials = partial(handed_over, stack.client_configs, "refused", text="sasl.jaas.config=hidden")
     parameters = {"study": "paper", "campaign": "refused", "client_config": "refused.properties", "seed": "no number"}
     with pytest.raises(BadInputError, match="no number"):
         run_campaign(stack, runs, FolderStore(store_folder), parameters, credentials)

@@ -130,6 +130,11 @@ class AirflowClient:
         """Returns the run."""
         return DagRun.model_validate(self.ask("GET", _run_path(dag_id, run_id)))
 
+    def has_run(self, dag_id: str, run_id: str) -> bool:
+        """Returns whether there is such a run."""
+        path = f"{_API}/{_run_path(dag_id, run_id)}"
+        return self._connection.ask("GET", path, accepted=(HTTPStatus.NOT_FOUND,)).is_success
+
     def active_runs(self, dag_id: str) -> list[DagRun]:
         """Returns the runs of the DAG, or of `EVERY_DAG`, that are queued or running, oldest first."""
         query = {"state": ["queued", "running"], "order_by": "run_after"}

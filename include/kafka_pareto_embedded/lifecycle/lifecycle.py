@@ -104,15 +104,15 @@ def down(say: Say) -> None:
 
 
 def sweep_credentials(stack: Stack, say: Say) -> None:
-    """Removes the copies of users' `client.properties` whose campaigns have no run, as after a killed `make run`."""
+    """Removes the copies of users' `client.properties` that no active run needs, as after a killed `make run`."""
 
-    def active_campaigns() -> set[str]:
+    def active_runs() -> set[str]:
         with administrator(stack) as airflow:
-            return {str(run.parameters.get("campaign")) for run in airflow.active_runs(EVERY_DAG)}
+            return {run.dag_run_id for run in airflow.active_runs(EVERY_DAG)}
 
     try:
-        for campaign in sweep_client_configs(stack.client_configs, active_campaigns):
-            say(f"Removed the copy of a client.properties: its campaign {campaign} has no run.")
+        for campaign in sweep_client_configs(stack.client_configs, active_runs):
+            say(f"Removed the copy of a client.properties that no run needs: campaign {campaign}.")
     except StackError as error:
         say(f"Copies of client.properties stay in {stack.client_configs} until the next `make up`: {error}")
 

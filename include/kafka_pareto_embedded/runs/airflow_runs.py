@@ -41,6 +41,10 @@ class AirflowRuns:
         """Returns the ids and parameters of the runs that are queued or running, oldest first."""
         return [(run.dag_run_id, run.parameters) for run in self._client.active_runs(self._dag_id)]
 
+    def has(self, run_id: str) -> bool:
+        """Returns whether there is a run of this id."""
+        return self._client.has_run(self._dag_id, run_id)
+
     def newest_of(self, study: str, campaign: str) -> str:
         """Returns the id of the campaign's latest run.
 

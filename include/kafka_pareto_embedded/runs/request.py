@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,9 @@ _OF_KIND = {
     "compare": ("parts", "factor", "levels"),
 }
 """The parameters that the DAG of one kind alone has."""
+
+HandOver = Callable[[str], AbstractContextManager[None]]
+"""Keeps a copy of the user's credentials for the run of this id, once the context is entered."""
 
 
 class RunRequest(BaseModel):
@@ -135,10 +138,8 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
     return {"study": study, "campaign": campaign, **started_with, **said}
 
 
-def handing_over(
-    request: RunRequest, parameters: Mapping[str, Any], settings: Settings
-) -> AbstractContextManager[None] | None:
-    """Reads the user's `client.properties` and returns what keeps a copy of it for the steps: its secrets never travel.
+def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: Settings) -> HandOver | None:
+    """Reads the user's `client.properties` and returns what keeps a copy of it for a run: its secrets never travel.
 
     Raises:
         BadInputError: If it cannot be read.
@@ -147,7 +148,7 @@ def handing_over(
         return None
     text = _text_of("KAFKA_CONFIG", request.kafka_config)
     servers = parameters.get("bootstrap_servers")
-    return handed_over(settings.client_configs, parameters["campaign"], text, servers)
+    return lambda run_id: handed_over(settings.client_configs, parameters["campaign"], run_id, text, servers)
 
 
 def _require_of_kind(said: Mapping[str, Any], kind: str, study: str) -> None:

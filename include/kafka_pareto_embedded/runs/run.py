@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.campaign.client_config import client_config_name
+from kafka_pareto.campaign.client_config import client_config_name, run_start_lock
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import EXIT_NO_CONSENT
 from kafka_pareto.settings import load_settings
@@ -21,11 +22,20 @@ from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
 from kafka_pareto_embedded.runs.hand_over import hand_over
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, Row
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over, study_name, timestamp
+from kafka_pareto_embedded.runs.request import (
+    HandOver,
+    RunRequest,
+    dag_parameters,
+    handing_over,
+    study_name,
+    timestamp,
+)
 from kafka_pareto_embedded.stack.stack import Stack
 
 _INTERRUPTED = 130
 _STUDY_POLL_S = 2.0
+_START_POLL_S = 0.5
+_STARTED_WITHIN_S = 3.0
 _STUDY_SEEN_WITHIN_S = 45.0  # Airflow itself reads the DAG's file every 30 s
 
 
@@ -53,7 +63,7 @@ def run_campaign(
     runs: AirflowRuns,
     store: Store,
     parameters: dict[str, Any],
-    credentials: AbstractContextManager[None] | None = None,
+    credentials: HandOver | None = None,
 ) -> int:
     """Triggers the campaign's run, or joins the one that works on it, and follows it; returns as `run` does.
 
@@ -62,21 +72,22 @@ def run_campaign(
         runs: The runs of the campaign's DAG.
         store: The store.
         parameters: Those of the run.
-        credentials: Keeps a copy of the user's `client.properties`, once it is entered; None where there is none.
+        credentials: Keeps a copy of the user's `client.properties`; None where there is none.
     """
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
-    at_work = _run_of(runs, keys)
-    run_id = at_work or f"{keys.campaign}__{timestamp()}"
+    run_id = own_id = f"{keys.campaign}__{timestamp()}"
     is_new = not _is_designed(store, keys)
     try:
-        if at_work is None:
-            trigger(runs, run_id, parameters, credentials)
-        elif credentials is not None:
+        run_id = start_or_join(stack.client_configs, runs, own_id, parameters, credentials)
+        if run_id != own_id and credentials is not None:
             _say("KAFKA_CONFIG is ignored: this campaign is running, with the configuration that it was started with.")
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
-        _say_interrupted(runs, run_id, store, parameters)
+        if _has_started(runs, run_id):
+            _say_interrupted(runs, run_id, store, parameters)
+        else:
+            _say("\nNo run was started. To begin, run the same command again.")
         if isinstance(interruption, SystemExit):
             raise
         return _INTERRUPTED
@@ -113,20 +124,38 @@ def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
     return None
 
 
-def trigger(
+def start_or_join(
+    client_configs: Path,
     runs: AirflowRuns,
     run_id: str,
     parameters: dict[str, Any],
-    credentials: AbstractContextManager[None] | None = None,
-) -> None:
-    """Starts the run. Waits first if the study is so new that Airflow has not seen its file.
+    credentials: HandOver | None = None,
+) -> str:
+    """Starts the run, unless one works on the campaign already, and returns the id of the one that does.
 
-    The copy of the user's credentials is written last, so that nothing can fail between it and the run that removes it.
+    Waits first if the study is so new that Airflow has not seen its file. The copy of the user's credentials is written
+    last, so that nothing can fail between it and the run that removes it.
+
+    Args:
+        client_configs: The folder of such copies; its lock lets one process at a time look for a run and start one.
+        runs: The runs of the campaign's DAG.
+        run_id: The id of a new run.
+        parameters: Those of the run.
+        credentials: As in `run_campaign`.
 
     Raises:
         BadInputError: If Airflow refuses a parameter.
     """
-    study = parameters["study"]
+    _wait_until_offered(runs, parameters["study"])
+    with run_start_lock(client_configs):
+        if at_work := _run_of(runs, CampaignKeys(parameters["study"], parameters["campaign"])):
+            return at_work
+        with credentials(run_id) if credentials else nullcontext():
+            runs.trigger(run_id, parameters)
+    return run_id
+
+
+def _wait_until_offered(runs: AirflowRuns, study: str) -> None:
     if study not in runs.studies() and (load_settings().studies / f"{study}.yaml").exists():
         _say(f"Waiting for Airflow to see the study {study} …")
         runs.read_dag_again()
@@ -137,8 +166,17 @@ def trigger(
             retry_error_callback=lambda _: False,  # Airflow's refusal then names its choices
         )
         wait(lambda: study in runs.studies())
-    with credentials or nullcontext():
-        runs.trigger(run_id, parameters)
+
+
+def _has_started(runs: AirflowRuns, run_id: str) -> bool:
+    """Returns whether the run exists; Airflow may make it shortly after the request for it was interrupted."""
+    wait = Retrying(
+        retry=retry_if_result(lambda has_started: not has_started),
+        wait=wait_fixed(_START_POLL_S),
+        stop=stop_after_delay(_STARTED_WITHIN_S),
+        retry_error_callback=lambda _: False,
+    )
+    return bool(wait(lambda: runs.has(run_id)))
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:

@@ -15,7 +15,7 @@ GIVEN = "security.protocol=SASL_SSL\nsasl.jaas.config=… password=hidden;\n"
 
 
 def test_kafka_reads_what_was_handed_over(tmp_path: Path) -> None:
-    keep_client_config(tmp_path / "new", "c", GIVEN)
+    keep_client_config(tmp_path / "new", "c", "r", GIVEN)
     kept = tmp_path / "new" / client_config_name("c")
     assert parse_properties(read_client_config(kept)) == parse_properties(GIVEN)
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -24,20 +24,20 @@ def test_kafka_reads_what_was_handed_over(tmp_path: Path) -> None:
 
 def test_it_is_removed_once_and_those_of_other_campaigns_stay(tmp_path: Path) -> None:
     for campaign in ("c", "cc"):
-        keep_client_config(tmp_path, campaign, GIVEN)
-    assert forget_client_config(tmp_path, "c")
+        keep_client_config(tmp_path, campaign, "r", GIVEN)
+    assert forget_client_config(tmp_path, "c", "r")
     assert [path.name for path in tmp_path.iterdir()] == ["cc.properties"]
-    assert not forget_client_config(tmp_path, "c")
+    assert not forget_client_config(tmp_path, "c", "r")
 
 
 def test_a_file_that_the_installation_keeps_for_a_study_stays_whatever_a_campaign_is_called(tmp_path: Path) -> None:
     (tmp_path / "prod.properties").write_text(GIVEN)
-    assert not forget_client_config(tmp_path, "prod")
+    assert not forget_client_config(tmp_path, "prod", "r")
     assert (tmp_path / "prod.properties").read_text() == GIVEN
 
 
 def test_an_id_that_leads_elsewhere_removes_nothing(tmp_path: Path) -> None:
-    keep_client_config(tmp_path, "c", GIVEN)
+    keep_client_config(tmp_path, "c", "r", GIVEN)
     (tmp_path / "folder").mkdir()
-    assert not forget_client_config(tmp_path / "folder", "../c")
+    assert not forget_client_config(tmp_path / "folder", "../c", "r")
     assert (tmp_path / "c.properties").exists()

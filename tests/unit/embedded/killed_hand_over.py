@@ -36,9 +36,11 @@ class Runs(AirflowRuns):
     def studies(self) -> list[str]:
         return ["quick"]
 
+    def active(self) -> list[tuple[str, dict[str, Any]]]:
+        return []
+
     def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:  # noqa: ARG002
-        asked = json.dumps(parameters["campaign"])
-        self._database.write_text(asked)
+        self._database.write_text(run_id)
 
 
 def main(folder: Path, given: Path) -> None:
@@ -47,16 +49,16 @@ def main(folder: Path, given: Path) -> None:
     parameters = request.dag_parameters(asked, FolderStore(folder / "store"), Settings())
     for line in count(1):
         place = folder / str(line)
-        configs, database = place / "client-configs", place / "runs.json"
+        configs, database = place / "client-configs", place / "run"
         place.mkdir()
         if (child := os.fork()) == 0:
             sys.settrace(_killing_at(line))
             credentials = request.handing_over(asked, parameters, Settings(client_configs=configs))
-            run.trigger(Runs(database), "r", parameters, credentials)
+            run.start_or_join(configs, Runs(database), "r", parameters, credentials)
             os._exit(0)
         if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != -signal.SIGKILL:
             return
-        active = [json.loads(database.read_text())] if database.exists() and database.read_text() else []
+        active = [database.read_text()] if database.exists() and database.read_text() else []
         left = _with_password(configs)
         sweep_client_configs(configs, partial(list, active))
         kept = _with_password(configs)

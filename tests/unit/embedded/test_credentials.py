@@ -11,13 +11,19 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.campaign.client_config import client_config_name, handed_over, sweep_client_configs
+from kafka_pareto.campaign.client_config import (
+    client_config_name,
+    forget_client_config,
+    handed_over,
+    run_start_lock,
+    sweep_client_configs,
+)
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over
-from kafka_pareto_embedded.runs.run import trigger
+from kafka_pareto_embedded.runs.run import start_or_join
 
 pytestmark = pytest.mark.fast
 
@@ -63,6 +69,9 @@ class FailingRuns(AirflowRuns):
     def studies(self) -> list[str]:
         return ["quick"]
 
+    def active(self) -> list[tuple[str, dict[str, Any]]]:
+        return []
+
     def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:  # noqa: ARG002
         self.seen = [each.name for each in self._configs.glob("*.properties")]
         raise self._error
@@ -78,22 +87,32 @@ def test_a_trigger_that_fails_in_whatever_way_leaves_no_copy(tmp_path: Path, giv
     runs = FailingRuns(error, settings.client_configs)
 
     with pytest.raises(type(error)):
-        trigger(runs, "r", parameters, credentials)
+        start_or_join(settings.client_configs, runs, "r", parameters, credentials)
 
     assert runs.seen == [client_config_name(parameters["campaign"])]
     assert list(settings.client_configs.glob("*.properties")) == []
 
 
-def test_a_sweep_removes_the_copies_of_campaigns_without_a_run_and_no_other_file(tmp_path: Path) -> None:
+def test_a_sweep_removes_the_copies_that_no_run_needs_and_no_other_file(tmp_path: Path) -> None:
     for campaign in ("active", "ended", "killed"):
-        with handed_over(tmp_path, campaign, GIVEN):
+        with handed_over(tmp_path, campaign, f"{campaign}__1", GIVEN):
             pass
     (tmp_path / "prod.properties").write_text(GIVEN)
     (tmp_path / ".killed.properties.x1.partial").write_text(GIVEN)
 
-    assert sweep_client_configs(tmp_path, lambda: ["active", "other"]) == ["ended", "killed"]
+    assert sweep_client_configs(tmp_path, lambda: ["active__1", "ended__2"]) == ["ended", "killed"]
 
     assert sorted(each.name for each in tmp_path.glob("*")) == [".lock", "active.properties", "prod.properties"]
+
+
+def test_the_late_end_of_an_earlier_run_leaves_the_copy_of_the_run_that_came_after_it(tmp_path: Path) -> None:
+    for run_id in ("c__1", "c__2"):
+        with handed_over(tmp_path, "c", run_id, GIVEN):
+            pass
+    assert not forget_client_config(tmp_path, "c", "c__1")
+    assert GIVEN in (tmp_path / "c.properties").read_text()
+    assert forget_client_config(tmp_path, "c", "c__2")
+    assert not (tmp_path / "c.properties").exists()
 
 
 def test_nobody_is_asked_for_runs_where_there_is_no_copy(tmp_path: Path) -> None:
@@ -108,10 +127,10 @@ def test_nobody_is_asked_for_runs_where_there_is_no_copy(tmp_path: Path) -> None
 def test_a_sweep_waits_until_a_copy_that_was_just_written_has_its_run(tmp_path: Path) -> None:
     active: list[str] = []
     with ThreadPoolExecutor(1) as pool:
-        with handed_over(tmp_path, "c", GIVEN):
+        with run_start_lock(tmp_path), handed_over(tmp_path, "c", "r", GIVEN):
             swept = pool.submit(sweep_client_configs, tmp_path, lambda: list(active))
             with pytest.raises(TimeoutError):
                 swept.result(0.3)
-            active.append("c")
+            active.append("r")
         assert swept.result(30) == []
     assert (tmp_path / "c.properties").exists()

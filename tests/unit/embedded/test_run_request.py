@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +149,7 @@ def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
     assert "hidden" not in str(parameters)
     credentials = handing_over(request, parameters, settings)
     assert credentials is not None
-    with credentials:
+    with credentials("r"):
         # Bound to the brokers that it was handed over for.
         bound = {"bootstrap.servers": CLUSTER["kafka"]}
         assert parse_properties(kept.read_text()) == {**parse_properties(given.read_text()), **bound}
@@ -170,7 +169,9 @@ def test_a_campaign_that_has_ended_wants_its_client_configuration_again(
     request = RunRequest(study="paper", campaign="c", kafka_config=given)
     again = dag_parameters(request, store, settings)
     assert again["client_config"] == "c.properties"
-    with handing_over(request, again, settings) or nullcontext():
+    credentials = handing_over(request, again, settings)
+    assert credentials is not None
+    with credentials("r"):
         pass
     joined = dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)  # it has not ended yet
     assert joined == again

@@ -17,8 +17,9 @@ class Counts(BaseModel):
         repetitions: How many were measured; None in decisions from before this was kept.
         lost_records: Those that lost or duplicated records.
         failed: Those that failed. A failure counts unless the configuration cannot have caused it.
-        upsets: Further attempts that left the cluster otherwise than it was before: a leader had moved, or it was in
-            trouble. They were repeated, or their block was set aside, so that no value is among the measured ones.
+        upsets: Attempts, beside these repetitions, during which a leader moved or after which the cluster was in
+            trouble. They were repeated, or their block was set aside. An attempt that also lost records is kept as the
+            repetition, and counts as that alone.
         repeated: Valid ones that needed another attempt, for a cause that the configuration cannot have.
         generator_bound: Valid ones of the fresh blocks in which the load tool, not Kafka, set the pace.
     """
@@ -33,25 +34,25 @@ class Counts(BaseModel):
     generator_bound: int = 0
 
     @property
-    def tries(self) -> int | None:
-        """Counts the repetitions and the further attempts; None where it is not known how many were measured."""
+    def attempts(self) -> int | None:
+        """Counts the repetitions and the upsets; None where it is not known how many were measured."""
         return None if not self.repetitions else self.repetitions + self.upsets
 
     @property
-    def bad(self) -> int:
-        """Counts the tries that failed or upset the cluster."""
+    def failed_or_upset(self) -> int:
+        """Counts the attempts that failed or upset the cluster."""
         return self.failed + self.upsets
 
     @property
     def largest_failure_fraction(self) -> float | None:
-        """Returns the upper 95 % bound of the share that is bad; None where it is not known how many were measured."""
-        return None if self.tries is None else largest_failure_fraction(self.bad, self.tries)
+        """Returns the upper 95 % bound of the share of attempts that fail or upset; None where `attempts` is."""
+        return None if self.attempts is None else largest_failure_fraction(self.failed_or_upset, self.attempts)
 
     def failing_more_p_value(self, reference: Counts) -> float | None:
-        """Returns the exact p-value of being bad no more often than the reference; None where it cannot be told."""
-        if self.tries is None or reference.tries is None:
+        """Returns the exact p-value of failing or upsetting no more often than the reference; None where unknown."""
+        if self.attempts is None or reference.attempts is None:
             return None
-        return failing_more_p_value(self.bad, self.tries, reference.bad, reference.tries)
+        return failing_more_p_value(self.failed_or_upset, self.attempts, reference.failed_or_upset, reference.attempts)
 
 
 def counts_of(
@@ -60,14 +61,14 @@ def counts_of(
     generator_bound: int = 0,
     set_aside: Sequence[Repetition] = (),
 ) -> Counts:
-    """Counts the repetitions of this configuration among these, and its upsets among those set aside as well."""
+    """Counts the repetitions of this configuration among these, and its upsets among those set aside, too."""
     own = [r for r in repetitions if r.configuration_id == configuration_id]
     aside = [r for r in set_aside if r.configuration_id == configuration_id]
     return Counts(
         repetitions=len(own),
         lost_records=sum(r.outcome in ("records_lost", "records_duplicated") for r in own),
         failed=sum(r.outcome == "failed" for r in own),
-        upsets=sum(r.upsets for r in [*own, *aside]),
+        upsets=sum(min(r.upsets, r.attempts - 1) for r in own) + sum(r.upsets for r in aside),
         repeated=sum(r.outcome == "valid" and r.attempts - r.upsets > 1 for r in own),
         generator_bound=generator_bound,
     )

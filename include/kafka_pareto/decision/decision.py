@@ -246,8 +246,8 @@ class Decision(Record):
 
     @property
     def fails_more(self) -> bool:
-        """Returns whether more of the pick's tries failed, or upset the cluster, than of the reference's."""
-        return self.pick_counts.bad > self.reference_counts.bad
+        """Returns whether more of the pick's attempts failed, or upset the cluster, than of the reference's."""
+        return self.pick_counts.failed_or_upset > self.reference_counts.failed_or_upset
 
     @property
     def recommended_properties(self) -> dict[str, PropertyValue]:

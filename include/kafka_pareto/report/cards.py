@@ -140,7 +140,7 @@ def _sides(decision: Decision) -> list[tuple[str, Counts]]:
 
 def _share(counts: Counts) -> str:
     most = counts.largest_failure_fraction
-    return "" if most is None else f" of {counts.tries}; it may fail in up to {most:.0%}"
+    return "" if most is None else f" of {counts.attempts}; it may fail in up to {most:.0%}"
 
 
 def price_label(decision: Decision) -> str:

@@ -172,12 +172,13 @@ def harm_sentences(decision: Decision) -> str:
 def _failures(decision: Decision) -> str:
     pick, reference = decision.pick_counts, decision.reference_counts
     whose = "what is in force" if decision.in_force else "the baseline"
-    if pick.tries is None or reference.tries is None:
-        return f"The pick failed in {counted(pick.bad, 'repetition')}, {whose} in {reference.bad}"
+    own, others = pick.failed_or_upset, reference.failed_or_upset
+    if pick.attempts is None or reference.attempts is None:
+        return f"The pick failed in {counted(own, 'repetition')}, {whose} in {others}"
     p_value = pick.failing_more_p_value(reference)
     return (
-        f"The pick failed in {pick.bad} of {counted(pick.tries, 'repetition')}{_upsets(pick)}, {whose} in "
-        f"{reference.bad} of {reference.tries}{_upsets(reference)} (exact test: p {_p(p_value)}); it may fail in up to "
+        f"The pick failed in {own} of {counted(pick.attempts, 'repetition')}{_upsets(pick)}, {whose} in {others} of "
+        f"{reference.attempts}{_upsets(reference)} (exact test: p {_p(p_value)}); it may fail in up to "
         f"{pick.largest_failure_fraction:.0%}"
     )
 

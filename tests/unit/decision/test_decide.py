@@ -8,6 +8,7 @@ import pytest
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
+from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import ArtifactError
@@ -69,6 +70,15 @@ def test_a_pick_that_upset_the_cluster_more_often_than_the_baseline_is_not_recom
     assert (decision.verdict, decision.pick_counts.upsets) == ("keep_failed_more", 8)
     of_both = [*spoiled, *(each.model_copy(update={"upsets": 2}) for each in gain[:6])]
     assert decided(study_of(), gain, set_aside=of_both).verdict == "recommended"
+
+
+def test_an_attempt_that_moved_a_leader_and_lost_records_is_counted_once_as_the_repetition_that_it_is():
+    lost = repetitions(FAST, around(50, blocks=20), around(30, blocks=20))
+    lost[0] = lost[0].model_copy(update={"outcome": "records_lost", "attempts": 1, "upsets": 1})
+    lost[1] = lost[1].model_copy(update={"outcome": "records_lost", "attempts": 3, "upsets": 3})
+    counts = counts_of(configuration_id(FAST), lost)
+    assert (counts.repetitions, counts.lost_records, counts.upsets) == (20, 2, 2)
+    assert (counts.failed_or_upset, counts.attempts) == (2, 22)
 
 
 def test_a_clear_gain_over_enough_blocks_is_recommended_with_its_size():

@@ -148,7 +148,8 @@ def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
     if placed["sent"] != asked.orders:
         return "failed", f"{placed['sent']} of {asked.orders} orders were placed within {asked.timeout_s:g} s"
     if handed.lost:
-        return "records_lost", f"{handed.lost} of {asked.orders} orders did not come to their end"
+        waited_s = 2 * asked.timeout_s
+        return "records_lost", f"{handed.lost} of {asked.orders} orders did not come to their end in {waited_s:g} s"
     if handed.late:
         return "failed", f"{handed.late} of {asked.orders} orders came to their end only after {asked.timeout_s:g} s"
     repeated = placed["repeated"] + seen["repeated"]

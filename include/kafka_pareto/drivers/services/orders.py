@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 
 _ERRORS = 2.0
 _ALERTS_WITHIN_S = 10.0
+_POLL_S = 0.2
 
 
 class CapacityError(LoadToolError):
@@ -34,7 +36,7 @@ class HandedOn:
         fault: What was done meanwhile; None where nothing was.
         chain_cpu_s: The CPU time of services and client, from the first order until all were seen, and after a fault
             until what it broke is whole again.
-        late: Orders whose confirmation came after the time was over, but before the client had seen the last.
+        late: Orders whose confirmation came after `asked.timeout_s`, but within that time again.
     """
 
     asked: Asked
@@ -46,12 +48,12 @@ class HandedOn:
 
     @property
     def lost(self) -> int:
-        """Returns how many of the orders that were placed did not come to their end, neither in time nor late."""
+        """Returns how many orders were not confirmed, or not seen to their end, within twice `asked.timeout_s`."""
         return int(self.placed["sent"]) - min(int(self.placed["confirmed"]) + self.late, int(self.seen["complete"]))
 
 
 def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> HandedOn:
-    """Has the orders placed, and waits until the client has seen them all, or time is over.
+    """Has the orders placed, and waits until all are confirmed and the client has seen them, or time is over twice.
 
     Raises:
         LoadToolError: If a service has ended by itself.
@@ -60,6 +62,7 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
     opened.chain.ask(asked)
     done = fault.make(opened) if fault else None
     placed = opened.chain.answer(asked)
+    late_until = time.monotonic() + asked.timeout_s
     seen = opened.chain.seen(
         asked.run,
         int(placed["sent"]),
@@ -68,7 +71,8 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
         since=placed["began_at"] + asked.skip_s,
         alerts_within_s=_ALERTS_WITHIN_S if done else 0.0,
     )
-    after = opened.chain.after(asked)
+    while (after := opened.chain.after(asked))["confirmed"] < placed["sent"] and time.monotonic() < late_until:
+        time.sleep(_POLL_S)
     return HandedOn(
         asked,
         {**placed, "repeated": after["repeated"]},

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from kafka_pareto.drivers.services import orders
 from kafka_pareto.drivers.services.attempt import is_to_be_repeated, judge
 from kafka_pareto.drivers.services.fault import FaultRecord
 from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, fault_of
+from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.services.hospital import Asked
+from kafka_pareto.services.messages import Record
 from kafka_pareto.study.compare_services import Capacity
 
 pytestmark = pytest.mark.fast
@@ -40,7 +44,7 @@ def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> H
         ({}, "valid", ""),
         ({"failure": "no leader"}, "failed", "could not place its orders: no leader"),
         ({"sent": 90}, "failed", "90 of 100 orders were placed"),
-        ({"complete": 98}, "records_lost", "2 of 100 orders did not come to their end"),
+        ({"complete": 98}, "records_lost", "2 of 100 orders did not come to their end in 240 s"),
         ({"confirmed": 97}, "records_lost", "3 of 100 orders"),
         ({"confirmed": 97, "late": 3}, "failed", "3 of 100 orders came to their end only after"),
         ({"confirmed": 97, "late": 2}, "records_lost", "1 of 100 orders"),
@@ -56,6 +60,40 @@ def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
     assert found[0] == outcome
     assert reason in found[1]
     assert bool(reason) == bool(found[1])
+
+
+class SlowChain:
+    """Confirms three of 100 orders only after the time is over; the client has seen all of them by then."""
+
+    def __init__(self, confirmed: list[int]) -> None:
+        self._confirmed = confirmed
+
+    def cpu_s(self) -> float:
+        return 0.0
+
+    def ask(self, asked: Asked) -> None:
+        pass
+
+    def answer(self, asked: Asked) -> Record:
+        return {"sent": asked.orders, "confirmed": 97, "repeated": 0, "failure": "", "began_at": 0.0}
+
+    def seen(self, _run: str, orders: int, *_: float, **__: float) -> Record:
+        return {"complete": orders, "repeated": 0, "out_of_order": 0}
+
+    def after(self, _: Asked) -> Record:
+        return {"confirmed": self._confirmed.pop(0) if self._confirmed[1:] else self._confirmed[0], "repeated": 0}
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "late", "lost"), [([97, 98, 100], 3, 0), ([99], 2, 1)], ids=["in the end", "never all"]
+)
+def test_late_confirmations_are_waited_for_when_the_client_has_seen_all(
+    monkeypatch: pytest.MonkeyPatch, confirmed: list[int], late: int, lost: int
+) -> None:
+    monkeypatch.setattr(orders, "_POLL_S", 0.01)
+    opened = cast("OpenTopology", SimpleNamespace(chain=SlowChain(confirmed)))
+    found = orders.hand_on(opened, Asked("run", 100, timeout_s=0.2 if lost else 60.0))
+    assert (found.late, found.lost) == (late, lost)
 
 
 def test_repeats_that_a_fault_makes_are_dropped_and_lost_orders_are_not_forgiven() -> None:

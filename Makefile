@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force ingest doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests
+.PHONY: help run rollback retune in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -37,9 +37,8 @@ help:
 	  '  CAMPAIGN=<id>: goes on with it           WARM_START=latest|<id>,<id>: learns from earlier campaigns' \
 	  '  BASELINE=producer.properties: to compare with   APPROVAL=yes: a person is asked before it is in force' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: goes ahead' \
-	  'Environment, with defaults; each name begins with KAFKA_PARETO_' \
-	  '  STATE=.state  STUDIES=include/studies  NOTIFY=log  AIRFLOW_PORT=8080  MLFLOW_PORT=5000  MINIO_PORT=9000' \
-	  '  KAFKA_PORTS=19092,19093,19094  KAFKA_CONTROLLER_PORTS=19192,19193,19194'
+	  'Environment, with defaults, KAFKA_PARETO_…: STATE=.state STUDIES=include/studies NOTIFY=log AIRFLOW_PORT=8080' \
+	  '  MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
 ##@ Tune, check, size
 run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
@@ -57,6 +56,9 @@ retune: setup ## check whether it is still the best, tune again if not: STUDY=�
 ingest: setup ## send a CSV file, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
 	@$(STACK) ingest
 
+remove-topics: setup ## delete topics that campaigns have left: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]
+	@$(STACK) remove-topics
+
 doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
 
@@ -70,7 +72,7 @@ up: preflight-start setup ## start the embedded stack and wait until it is ready
 down: ## stop the stack; its data stays
 	@if [ -e $(STAMPS)/python ]; then $(STACK) down; fi
 
-status: ## what runs where
+status: ## what runs where, and topics that campaigns have left
 	@if [ -e $(STAMPS)/python ]; then $(STACK) status; else echo 'The stack is down: nothing is set up yet.'; fi
 
 clean: ## stop the stack and remove all state and installed tools

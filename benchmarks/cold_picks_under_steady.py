@@ -145,7 +145,6 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, picks: Picks, b
     planned = plan_blocks(candidates, blocks, order="blocks", phase="gain", case=case, seed=study.seed)
     measure = measure_on(campaign, case, runner, WARM_UP_REPETITIONS)
     measure_blocks(planned, shown(measure, bar, case_label(case), len(planned)))
-    runner.clean_up()
 
 
 def labelled(repetitions: list[Repetition], study: Tune, picks: Picks) -> list[tuple[str, Repetition]]:

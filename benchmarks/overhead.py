@@ -25,8 +25,9 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.drivers.cluster_access import topic_configs, topic_name
+from kafka_pareto.drivers.own_topics import topic_configs, topic_name
 from kafka_pareto.drivers.producer.attempt import request_for
+from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.jvm_process import java_argv
@@ -60,7 +61,7 @@ def main(
                 requests = planned_requests(campaign, str(record_size), cluster)
             half = len(requests) // 2
             loop_s = shell_loop_s(folder / "first", requests[:half], bootstrap_servers, settings)
-            task_s = measure_task_s(folder, campaign, str(record_size), bootstrap_servers)
+            task_s = measure_task_s(folder, campaign, str(record_size), running)
             loop_s += shell_loop_s(folder / "second", requests[half:], bootstrap_servers, settings)
         measured = campaign.read_repetitions(campaign.keys.measurements(str(record_size)))
     tool_s = sum(repetition.wall_s for repetition in measured)
@@ -100,11 +101,12 @@ def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[Lo
     sizing = Sizing(records=study.protocol.records or 0, warmup_records=0, throughput_limit_records_s=None)
     topic = topic_name(replace(campaign.keys, campaign="shell"), case)
     workload = study.workload
-    cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
+    configs = topic_configs(workload, bytes_on_disk(bytes_of_a_repetition(study, case)))
+    cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, configs)
     return [request_for(repetition, study, sizing, topic) for repetition in planned]
 
 
-def measure_task_s(folder: Path, campaign: Campaign, case: str, bootstrap_servers: str) -> float:
+def measure_task_s(folder: Path, campaign: Campaign, case: str, brokers: Brokers) -> float:
     """Returns the wall time of `python -m tasks.measure`, from its start to its end."""
     environment = {
         **{
@@ -114,7 +116,8 @@ def measure_task_s(folder: Path, campaign: Campaign, case: str, bootstrap_server
         },
         "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
         "KAFKA_PARETO_STORE_FOLDER": str(folder / "store"),
-        "KAFKA_PARETO_BOOTSTRAP_SERVERS": bootstrap_servers,
+        "KAFKA_PARETO_BOOTSTRAP_SERVERS": brokers.bootstrap_servers,
+        "KAFKA_PARETO_OWN_CLUSTER_ID": brokers.cluster_id,
     }
     argv = [sys.executable, "-m", "tasks.measure", "--study", campaign.study.name, "--campaign", "overhead"]
     started = time.monotonic()

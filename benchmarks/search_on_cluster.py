@@ -135,7 +135,6 @@ def run(
     in_play = [baseline, *candidates_of(rows.sort_values("configuration_id"), study)]
     fresh = plan_blocks(in_play, fresh_blocks, order="blocks", phase="gain", case=CASE, seed=study.seed)
     measure_blocks(fresh, shown(measure, progress, "fresh blocks", len(fresh)))
-    runner.clean_up()
 
 
 def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tuple[str, Repetition]]:

@@ -187,7 +187,8 @@ def open_bench(study: Tune, brokers: int, file: Path, settings: Settings) -> Ite
         tempfile.TemporaryDirectory(prefix="kafka-pareto-warm-jvm-") as folder,
         Brokers(brokers, settings, jmx_configuration=None, gc_log=False) as running,
     ):
-        own = settings.model_copy(update={"bootstrap_servers": running.bootstrap_servers})
+        here = {"bootstrap_servers": running.bootstrap_servers, "own_cluster_id": running.cluster_id}
+        own = settings.model_copy(update=here)
         campaign = begun(FolderStore(Path(folder)), study, "c1")
         warm = LoadGenerator(running.bootstrap_servers, None, own, has_brokers=True, keeps_jvm=True)
         with open_testbed(campaign, case, own) as testbed, warm:

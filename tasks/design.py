@@ -10,6 +10,7 @@ import typer
 from kafka_pareto.analysis.runnable_study import load_runnable_study
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.drivers.cluster_access import servers_of_others
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
@@ -60,7 +61,8 @@ def main(
             "ceiling_gib": ceiling_gib,
             "consent": consent or None,
         }
-        cluster = cluster_with(wanted.cluster, {name: value for name, value in given.items() if value is not None})
+        said = {name: value for name, value in given.items() if value is not None}
+        cluster = cluster_with(wanted.cluster, said, servers_of_others(wanted, settings))
         earlier = None if warm_start is None else campaigns_from(warm_start)
         today = None if baseline is None else baseline_of(baseline, "baseline")
         adjusted = with_overrides(

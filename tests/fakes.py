@@ -13,12 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import topic_name
 from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.drivers.producer.payload_files import payload_files
 from kafka_pareto.drivers.producer.testbed import Testbed
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic
 from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
 from kafka_pareto.kafka.producer_config import resolved
+from kafka_pareto.kafka.topic_mark import TopicMark
 from kafka_pareto.load.producer_performance import load_result
 from kafka_pareto.load.producer_performance_output import parse_perf_output
 from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
@@ -28,7 +31,7 @@ from kafka_pareto.storage.lease import LEASE_SECONDS, ClusterLease
 
 
 class FakeCluster(Cluster):
-    """Topics as counters. A test may change `leaders`, `in_sync` or `dirs` to play a failing broker.
+    """Topics as counters. A test may change `leaders`, `in_sync`, `dirs` or `troubled` to play a failing broker.
 
     `arriving_late` is how many records arrive once somebody has asked for a topic's growth.
     """
@@ -41,6 +44,9 @@ class FakeCluster(Cluster):
         self.in_sync = 3
         self.dirs: tuple[LogDir, ...] = ()
         self.arriving_late = 0
+        self.troubled: tuple[TroubledTopic, ...] = ()
+        self.hidden_topics = 0
+        self.mark_refusal: ClusterError | None = None
 
     def __enter__(self) -> FakeCluster:
         return self
@@ -66,6 +72,23 @@ class FakeCluster(Cluster):
             for at, leader in enumerate(self.leaders)
         )
         return TopicHealth(topic=topic, partitions=partitions, min_insync_replicas=2)
+
+    def topics(self, prefix: str) -> list[str]:
+        return sorted(topic for topic in self.end_offsets if topic.startswith(prefix))
+
+    def all_topics_health(self, timeout_s: float = 0.0) -> AllTopicsHealth:  # noqa: ARG002
+        return AllTopicsHealth(topics=len(self.end_offsets), troubled=self.troubled)
+
+    def topics_on_brokers(self) -> int:
+        return len(self.end_offsets) + self.hidden_topics
+
+    def mark(self, topic: str) -> TopicMark:
+        def ask(operation: str, timeout_s: float = 0.0, **arguments: object) -> object:  # noqa: ARG001
+            if self.mark_refusal:
+                raise self.mark_refusal
+            return "an-id"
+
+        return TopicMark(ask, topic)
 
     def end_offset(self, topic: str) -> int:
         return self.end_offsets[topic]

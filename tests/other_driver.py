@@ -117,7 +117,6 @@ class CallRunner:
         self._begun = False
         self.attempts: list[str] = []
         self.in_trouble: list[str] = []
-        self.cleaned_up = False
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         assert planned
@@ -160,9 +159,6 @@ class CallRunner:
     def end(self, last: Repetition | None) -> Repetition | None:
         assert last is None or last.outcome == "valid"
         return None
-
-    def clean_up(self) -> None:
-        self.cleaned_up = True
 
     def _measured(self, planned: PlannedRepetition) -> CallQuantities:
         rng = np.random.default_rng([self._study.seed, crc32(planned.repetition_id.encode())])

@@ -26,7 +26,12 @@ class Settings(BaseSettings):
     mlflow_username: str = Field(default="", description="MLflow's login; empty where it asks for none")
     mlflow_password: SecretStr = SecretStr("")
     mlflow_public_uri: str = Field(default="", description="where people reach MLflow, if the steps reach it elsewhere")
-    bootstrap_servers: str = Field(default="", description="the cluster that belongs to this installation")
+    bootstrap_servers: str = Field(
+        default="", description="the cluster that this installation loads where none is named"
+    )
+    own_cluster_id: str = Field(
+        default="", description="of the cluster whose brokers this installation's stack has started"
+    )
     java: str = "java"
     kafka_jars: Path = _INCLUDE.parent / ".state" / "kafka" / "jars"
     log_pipeline: Path = Field(_INCLUDE.parent / ".state" / "log-pipeline", description="what make log-pipeline builds")

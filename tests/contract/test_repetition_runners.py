@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,15 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, SafetyStop
+from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
@@ -75,7 +78,7 @@ def of_the_producer(**workload: int) -> Study:
 
 @pytest.fixture
 def producer(single_broker: RunningBrokers, tmp_path: Path) -> Bench:
-    here = {"bootstrap_servers": single_broker.bootstrap_servers}
+    here = {"bootstrap_servers": single_broker.bootstrap_servers, "own_cluster_id": single_broker.cluster_id}
     study = of_the_producer(replication_factor=1, min_insync_replicas=1)
     return Bench(ProducerDriver(), study, tmp_path, single_broker.settings.model_copy(update=here))
 
@@ -141,8 +144,6 @@ def test_a_phase_is_measured_and_read_back_and_its_end_may_come_twice(bench: Ben
     with bench.runner() as runner:
         measured = Measurer(bench.study, runner).measure(MeasurementPhase(bench.planned(), store))
         assert runner.end(None) is None
-        runner.clean_up()
-        runner.clean_up()
 
     assert [each.outcome for each in measured] == ["valid"] * BLOCKS
     assert bench.campaign.read_repetitions(bench.campaign.keys.confirmation(bench.case, "repetitions/")) == measured
@@ -170,6 +171,38 @@ def test_more_repetitions_cost_more(bench: Bench) -> None:
     assert (one.repetitions, ten.repetitions) == (1, 10)
     assert ten.duration_s > one.duration_s > 0
     assert ten.duration_s == pytest.approx(10 * one.duration_s)
+
+
+@pytest.mark.brokers
+@pytest.mark.parametrize("end", [None, SafetyStop("harmed"), SystemExit(143)], ids=["well", "stopped", "ended by TERM"])
+def test_the_topic_bounds_what_it_keeps_and_goes_with_its_step_in_whatever_state(
+    producer: Bench, single_broker: RunningBrokers, end: BaseException | None
+) -> None:
+    topic = topic_name(producer.campaign.keys, producer.case)
+    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
+        with suppress(SafetyStop, SystemExit), producer.runner():
+            kept = cluster.topic_configs(topic, ["retention.ms", "retention.bytes", "cleanup.policy"])
+            if end is not None:
+                raise end
+        assert cluster.topics(topic) == []
+    assert kept["cleanup.policy"] == "delete"
+    assert kept["retention.ms"] == str(24 * 3_600_000)
+    assert int(kept["retention.bytes"] or 0) > 4 * DELETE_RECORDS_AFTER_BYTES
+
+
+@pytest.mark.brokers
+def test_a_cluster_that_no_stack_of_ours_has_started_is_not_loaded_without_ceilings(producer: Bench) -> None:
+    somebodys = producer.settings.model_copy(update={"own_cluster_id": ""})
+    with (
+        pytest.raises(BadInputError, match="was not started by this installation's stack"),
+        producer.driver.runner(producer.campaign, producer.case, somebodys),
+    ):
+        pass
+    with (
+        pytest.raises(BadInputError, match="was not started by this installation's stack"),
+        producer.driver.system(producer.study, somebodys) as system,
+    ):
+        system.fingerprint(producer.campaign, producer.case)
 
 
 @pytest.mark.brokers

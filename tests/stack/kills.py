@@ -14,7 +14,7 @@ import psutil
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.cluster_access import topic_name
+from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.errors import ClusterError, MissingArtifactError, StoreError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.record import decode_record

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.recorded import STUDIES
@@ -21,9 +22,9 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class StepRunner:
-    """Steps over a folder store and a folder of studies, against one cluster."""
+    """Steps over a folder store and a folder of studies, against brokers that count as the installation's own."""
 
-    def __init__(self, folder: Path, bootstrap_servers: str) -> None:
+    def __init__(self, folder: Path, brokers: Brokers | None = None) -> None:
         self.store_folder = folder / "store"
         self.studies = folder / "studies"
         self.studies.mkdir(parents=True, exist_ok=True)
@@ -33,7 +34,8 @@ class StepRunner:
             "PYTHONPATH": f"{ROOT}:{ROOT / 'include'}",
             "KAFKA_PARETO_STORE_FOLDER": str(self.store_folder),
             "KAFKA_PARETO_STUDIES": str(self.studies),
-            "KAFKA_PARETO_BOOTSTRAP_SERVERS": bootstrap_servers,
+            "KAFKA_PARETO_BOOTSTRAP_SERVERS": brokers.bootstrap_servers if brokers else "",
+            "KAFKA_PARETO_OWN_CLUSTER_ID": brokers.cluster_id if brokers else "",
             **{name: value for name, value in os.environ.items() if name == "KAFKA_PARETO_KAFKA_JARS"},
         }
 

@@ -14,10 +14,12 @@ import pytest
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.drivers.cluster_access import topic_name
+from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark
+from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import Testbed
+from kafka_pareto.drivers.systems import limits_of_the_guards
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.producer_performance import ProducerPerformance
@@ -60,8 +62,8 @@ def write_client_config(folder: Path, user: str, password: str) -> Path:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    """A broker that asks for a password; `admin` may do all, `guest` nothing, `reader` what `may_look` lets."""
-    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest", "reader")}
+    """A broker that asks for a password; `admin` may do all, `guest` nothing, the others what `may_look` lets."""
+    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest", "reader", "watcher")}
     users = " ".join(f'user_{user}="{password}"' for user, password in passwords.items())
     login = f'{_PLAIN_LOGIN} username="admin" password="{passwords["admin"]}" {users};'
     secure = {
@@ -147,8 +149,8 @@ def test_password_is_in_no_command_line(secured: SecuredBroker) -> None:
     assert not [line for line in shown if secured.passwords["admin"] in line]
 
 
-def may_look(secured: SecuredBroker, user: str) -> None:
-    """Lets the user describe everything, and no more."""
+def may_look(secured: SecuredBroker, user: str, *at: str) -> None:
+    """Lets the user describe what is named, as `AclCommand` names it, and no more."""
     settings = secured.brokers.settings
     acl = ["--add", "--allow-principal", f"User:{user}", "--operation", "Describe", "--operation", "DescribeConfigs"]
     subprocess.run(
@@ -156,13 +158,32 @@ def may_look(secured: SecuredBroker, user: str) -> None:
             *(settings.java, "-Xmx128m", "-cp", f"{settings.kafka_jars}/*", "org.apache.kafka.tools.AclCommand"),
             *("--bootstrap-server", secured.brokers.bootstrap_servers),
             *("--command-config", str(secured.folder / "admin.properties")),
-            *(*acl, "--topic", "*", "--cluster"),
+            *(*acl, *at),
         ],
         env=java_environment(),
         capture_output=True,
         timeout=60,
         check=True,
     )
+
+
+def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said_and_the_load_goes_on(
+    secured: SecuredBroker,
+) -> None:
+    with secured.as_user("admin") as admin:
+        admin.create_topic("somebodys", 1, 1)
+        everything = admin.all_topics_health().topics
+        assert limits_of_the_guards(admin, admin.describe()) == []
+        assert admin.topics(MARK_TOPIC) == [], "the plan asks, and makes nothing"
+    may_look(secured, "watcher", "--cluster")
+    with secured.as_user("watcher") as watcher:
+        no_mark, hidden = limits_of_the_guards(watcher, watcher.describe())
+        with ClusterMark(watcher, 1, "an installation", 1.0) as mark:
+            assert mark.is_held()
+            assert mark.renew()
+    assert "may not make topic kafka-pareto.lock" in no_mark
+    assert "AuthorizationException" in no_mark
+    assert hidden.startswith(f"{everything} topic")
 
 
 def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
@@ -174,7 +195,7 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
     with secured.as_user("admin") as admin:
         admin.create_topic(topic, study.workload.topic_partitions, 1)
     client_config = write_client_config(secured.folder, "reader", secured.passwords["reader"])
-    may_look(secured, "reader")
+    may_look(secured, "reader", "--topic", "*", "--cluster")
     candidates = candidates_of(campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS), campaign.study)
     planned = plan_blocks(candidates, 1, order="blocks", phase="design", case=case, seed=1)
 

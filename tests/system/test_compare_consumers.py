@@ -30,7 +30,7 @@ STUDY: dict[str, Any] = {
 
 
 def test_each_level_reads_every_record_once_and_follows_a_producer(tmp_path: Path) -> None:
-    steps = StepRunner(tmp_path, "")
+    steps = StepRunner(tmp_path)
     (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
 
     assert steps.manifest("design", "tiny")["cases"] == ["consumers"]

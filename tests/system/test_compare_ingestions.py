@@ -32,7 +32,7 @@ STUDY: dict[str, Any] = {
 
 
 def test_every_path_sends_the_file_and_says_what_it_cost(tmp_path: Path) -> None:
-    steps = StepRunner(tmp_path, "")
+    steps = StepRunner(tmp_path)
     (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
 
     steps.manifest("design", "tiny")
@@ -63,7 +63,7 @@ def test_a_client_that_encodes_slowly_is_named_as_the_limit(tmp_path: Path) -> N
         '#!/bin/sh\ncase "$*" in *io.kafkapareto.ingest.Ingestion\\ *) exec java -Xint "$@" ;; esac\nexec java "$@"\n'
     )
     java.chmod(0o700)
-    steps = StepRunner(tmp_path, "")
+    steps = StepRunner(tmp_path)
     steps.environment["KAFKA_PARETO_JAVA"] = str(java)
     tables = [{"factor": "encoding", "levels": ["avro", "bytes"]}]
     without = {"workload": STUDY["workload"] | {"rows": 6_000}, "protocol": STUDY["protocol"] | {"warmup_rows": 0}}

@@ -55,7 +55,7 @@ STUDY: dict[str, Any] = {
 
 
 def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
-    steps = StepRunner(tmp_path, "")
+    steps = StepRunner(tmp_path)
     (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
 
     steps.manifest("design", "tiny")

@@ -37,7 +37,7 @@ BROKER, LOAD = "kafka.Kafka", "ProducerPerformance"
 
 @pytest.fixture
 def steps(tmp_path: Path) -> StepRunner:
-    return StepRunner(tmp_path, "")
+    return StepRunner(tmp_path)
 
 
 def write_comparison(steps: StepRunner, **content: Any) -> None:

@@ -37,7 +37,7 @@ STUDY: dict[str, Any] = {
 
 
 def test_every_repetition_feels_the_loss_and_loses_no_record(tmp_path: Path) -> None:
-    steps = StepRunner(tmp_path, "")
+    steps = StepRunner(tmp_path)
     (steps.studies / "lost.yaml").write_text(yaml.safe_dump(STUDY))
 
     steps.manifest("design", "lost")

@@ -20,7 +20,7 @@ NOISE_REPETITIONS = 5
 def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
     tmp_path: Path, single_broker: RunningBrokers
 ) -> None:
-    steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
+    steps = StepRunner(tmp_path, single_broker)
     short = {"seconds": 0.5, "warmup_seconds": 0.2}
     paced = {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.5}
     steps.write_study(

@@ -51,7 +51,7 @@ def quota(brokers: RunningBrokers, bytes_per_s: int) -> Iterator[None]:
 def test_a_quota_that_throttles_stops_the_campaign_and_the_block_is_measured_again_without_it(
     tmp_path: Path, single_broker: RunningBrokers
 ) -> None:
-    steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
+    steps = StepRunner(tmp_path, single_broker)
     steps.write_study("tiny", record_sizes_bytes=[1000], workload=ONE_BROKER, design={"configurations": 1})
     steps.manifest("design", "tiny")
     with quota(single_broker, 80_000):
@@ -68,7 +68,7 @@ def test_a_quota_that_throttles_stops_the_campaign_and_the_block_is_measured_aga
 
 def test_a_disk_that_fills_up_is_waited_for_before_the_next_block(small_volume: Path, tmp_path: Path) -> None:
     with Brokers(1, load_settings(), folder=small_volume / "broker") as brokers:
-        steps = StepRunner(tmp_path, brokers.bootstrap_servers)
+        steps = StepRunner(tmp_path, brokers)
         steps.write_study("tiny", record_sizes_bytes=[1000], workload=ONE_BROKER, design={"configurations": 3})
         steps.manifest("design", "tiny")
         filler = small_volume / "filler"
@@ -89,7 +89,7 @@ def test_a_disk_that_fills_up_is_waited_for_before_the_next_block(small_volume: 
 def test_more_failures_than_tolerated_stop_the_campaign_with_a_table_of_what_failed_and_why(
     tmp_path: Path, single_broker: RunningBrokers
 ) -> None:
-    steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
+    steps = StepRunner(tmp_path, single_broker)
     steps.write_study("tiny", record_sizes_bytes=[1000], workload=ONE_BROKER, protocol={"repetitions": 10})
     study = steps.studies / "tiny.yaml"
     content = yaml.safe_load(study.read_text())

@@ -92,7 +92,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
             measured("measure", found, case, number)
         learned(found, number)
     for case in found.study.cases:
-        assert measured("confirm", found, case).cleaned_up
+        measured("confirm", found, case)
     report.run(found)
     return found
 

@@ -17,7 +17,7 @@ from kafka_pareto.brokers.jvm import HEAP_MIB, broker_argv, gc_log_option, java_
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.brokers.preparation import prepare_nodes, write_properties
+from kafka_pareto.brokers.preparation import cluster_id_in, prepare_nodes, write_properties
 from kafka_pareto.brokers.processes import Launcher, last_lines
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
@@ -68,6 +68,7 @@ class Brokers:
         self.settings = settings
         self.nodes: dict[str, Node] = {}
         self.jmx: dict[str, JmxAgent] = {}
+        self.cluster_id = ""
         self._count = count
         self._properties = dict(properties or {})
         self._heap_mib = heap_mib
@@ -218,6 +219,7 @@ class Brokers:
         pairs = list(zip(ports[:count], ports[count : 2 * count], strict=True))
         nodes = prepare_nodes(folder, self.settings.kafka_jars, self.settings.java, pairs, self._properties)
         self.nodes = {node.name: node for node in nodes}
+        self.cluster_id = cluster_id_in(folder)
         if self._jmx_configuration:
             for node, port in zip(nodes, ports[2 * count :], strict=True):
                 self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)

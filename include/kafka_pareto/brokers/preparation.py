@@ -16,6 +16,7 @@ from kafka_pareto.errors import ClusterError
 from kafka_pareto.storage.private_file import write_private
 
 _FORMAT_TIMEOUT_S = 120
+_CLUSTER_ID = "cluster-id"
 
 
 def prepare_nodes(
@@ -63,7 +64,7 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
     if all((node.data_folder / "meta.properties").exists() for node in nodes):
         return
     argv = [java, *_quick_start_options(nodes[0]), "-cp", f"{jars}/*", "io.kafkapareto.FormatStorage"]
-    argv += [_cluster_id(folder), *(str(node.properties_file) for node in nodes)]
+    argv += [_drawn_cluster_id(folder), *(str(node.properties_file) for node in nodes)]
     remedy = f"mend the cause, or remove {folder} and start again"
     try:
         run = subprocess.run(
@@ -84,13 +85,18 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
         )
 
 
-def _cluster_id(folder: Path) -> str:
+def cluster_id_in(folder: Path) -> str:
+    """Returns the id of the cluster whose nodes were prepared in this folder; empty where none were."""
+    file = folder / _CLUSTER_ID
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _drawn_cluster_id(folder: Path) -> str:
     """Returns the id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
-    file = folder / "cluster-id"
-    if not file.exists() or not file.stat().st_size:  # an earlier release could leave it empty
+    if not cluster_id_in(folder):  # an earlier release could leave it empty
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        write_private(file, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
-    return file.read_text(encoding="utf-8")
+        write_private(folder / _CLUSTER_ID, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
+    return cluster_id_in(folder)
 
 
 def _quick_start_options(node: Node) -> list[str]:

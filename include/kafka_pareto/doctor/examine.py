@@ -17,6 +17,7 @@ from kafka_pareto.doctor.local_brokers import local_brokers
 from kafka_pareto.doctor.readings import Places, file_systems, link_speed, read
 from kafka_pareto.doctor.records import DoctorReport
 from kafka_pareto.doctor.verdicts import Circumstances, judge
+from kafka_pareto.drivers.own_topics import left_topics
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.properties_file import parse_properties
@@ -66,11 +67,14 @@ def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host
                 raise BadInputError(f"{name}={value}: there is no cluster to ask; name one by KAFKA=host:port,…")
     files = {"producer": request.producer, "consumer": request.consumer}
     clients = {name: _properties(name.upper(), path) for name, path in files.items() if path is not None}
-    facts = None
+    facts: ClusterFacts | None = None
+    left: tuple[str, ...] = ()
     if request.kafka is not None:
         with Cluster(request.kafka, request.kafka_config, settings) as cluster:
             facts = cluster_facts(cluster, guide, request.topic, request.group)
-    return _report(request, guide, facts, host or Host(), clients)
+            left = tuple(left_topics(cluster))
+    report = _report(request, guide, facts, host or Host(), clients)
+    return report.model_copy(update={"topics_left": left})
 
 
 def _report(

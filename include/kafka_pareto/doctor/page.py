@@ -37,6 +37,7 @@ def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None
         subject=words.subject_text(report),
         counts=words.count_text(report),
         items=words.items_text(report),
+        left=words.left_text(report),
         expected=lambda finding: words.expected_text(finding.check.rule, report.cores),
         found=words.found_text,
         advice=words.advice_text,

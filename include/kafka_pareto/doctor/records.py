@@ -49,6 +49,7 @@ class DoctorReport(Record):
         brokers: Ids of the live brokers.
         brokers_here: Ids of those whose processes run on this machine and can be seen.
         cores: Of this machine, where the brokers run on it; else None.
+        topics_left: Topics of campaigns of this tool; while none loads the cluster, they were left there.
         guide: The title of the guide.
         source: Who wrote it, and where.
     """
@@ -62,6 +63,7 @@ class DoctorReport(Record):
     guide: str
     source: str
     findings: list[Finding]
+    topics_left: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
         """Counts the checks that came to this verdict."""

@@ -13,6 +13,7 @@ from kafka_pareto.doctor.words import (
     expected_text,
     found_text,
     items_text,
+    left_text,
     subject_text,
 )
 
@@ -29,6 +30,8 @@ def report_text(report: DoctorReport) -> str:
         if findings:
             lines += ["", name, *(line for finding in findings for line in _lines(finding, report.cores))]
     lines += ["", items_text(report), count_text(report)]
+    if left := left_text(report):
+        lines += ["", *textwrap.wrap(left, _WIDTH, break_long_words=False, break_on_hyphens=False)]
     return "\n".join(lines)
 
 

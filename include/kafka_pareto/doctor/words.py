@@ -97,6 +97,16 @@ def count_text(report: DoctorReport) -> str:
     return f"{len(report.findings)} checks: {counts}"
 
 
+def left_text(report: DoctorReport) -> str:
+    """Says which topics of campaigns are on the cluster, and how they are removed; empty where there are none."""
+    if not report.topics_left:
+        return ""
+    return (
+        f"Left there by this tool, unless it loads the cluster now: {', '.join(report.topics_left)}; to remove: "
+        f"make remove-topics KAFKA={report.kafka}, with its KAFKA_CONFIG"
+    )
+
+
 def items_text(report: DoctorReport) -> str:
     """Counts the verdicts of the guide's own checklist."""
     verdicts = list(report.items().values())

@@ -11,30 +11,25 @@ from pathlib import Path
 
 from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.drivers.cluster_mark import sole_load
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.kafka.producer_config import DEFAULTS
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.measurement.limits import SEGMENT_BYTES
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.lease import ClusterLease, Lease
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cluster_names import server_set, servers_of
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.topic_study import TopicStudy
-from kafka_pareto.study.workload import Topic
 
 log = logging.getLogger(__name__)
 
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 LEASE_WAIT_S = 120.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-# Each partition keeps up to a segment of what was deleted, on every replica: of 100 partitions that would be 38 GiB.
-_FEW_PARTITIONS = 12
-_SMALL_SEGMENT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class OpenCluster:
 
     cluster: Cluster
     description: ClusterDescription
-    lease: ClusterLease
+    lease: Lease
     bootstrap_servers: str
     client_config: Path | None
     brokers: Brokers | None = None
@@ -102,19 +97,27 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
         )
 
 
-def topic_name(keys: CampaignKeys, case: str) -> str:
-    """Returns the name of a case's topic; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
-    return f"kafka-pareto.{keys.study}.{keys.campaign}.{case}"
+def servers_of_others(study: Study, settings: Settings) -> str:
+    """Returns the installation's servers if the study would load them and our stack did not start them; else empty.
+
+    Whose a cluster is follows from who started its brokers, not from how it was named: the stack that did says its id.
+    """
+    loads_them = isinstance(study, TopicStudy) and study.own_brokers is None and study.cluster is None
+    return settings.bootstrap_servers if loads_them and not settings.own_cluster_id else ""
 
 
-def topic_configs(topic: Topic) -> dict[str, str]:
-    """Returns the settings of every topic that is measured."""
-    return {
-        "min.insync.replicas": str(topic.min_insync_replicas),
-        # Deleted records leave the disk only in whole segments.
-        "segment.bytes": str(SEGMENT_BYTES if topic.topic_partitions <= _FEW_PARTITIONS else _SMALL_SEGMENT_BYTES),
-        "file.delete.delay.ms": "1000",
-    }
+def require_started_here(cluster_id: str, study: Study, settings: Settings) -> None:
+    """Refuses to take a cluster for the stack's own, which is loaded without ceilings, that the stack has not started.
+
+    Raises:
+        BadInputError: If the study names no cluster, and the installation's is not the one that its stack has started.
+    """
+    if study.cluster is None and study.own_brokers is None and cluster_id != settings.own_cluster_id:
+        raise BadInputError(
+            f"KAFKA_PARETO_BOOTSTRAP_SERVERS={settings.bootstrap_servers}: cluster {cluster_id} was not started by "
+            "this installation's stack (KAFKA_PARETO_OWN_CLUSTER_ID), so others may depend on it: name it for the "
+            "campaign, or in the study (cluster), with ceilings and consent"
+        )
 
 
 @contextmanager
@@ -130,7 +133,8 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
             servers, client_config = target_of(study, settings)
             cluster = opened.enter_context(Cluster(servers, client_config, settings))
             description = cluster.describe()
-            lease = opened.enter_context(ClusterLease(store, description.cluster_id, LEASE_WAIT_S))
+            require_started_here(description.cluster_id, study, settings)
+            lease: Lease = opened.enter_context(sole_load(store, cluster, description, LEASE_WAIT_S))
             yield OpenCluster(cluster, description, lease, servers, client_config)
             return
         lease = opened.enter_context(ClusterLease(store, machine_lease(), LEASE_WAIT_S))

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
 from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster, TopicHealth
 from kafka_pareto.load.tool import LoadResult
@@ -58,6 +59,7 @@ class ClusterGuard:
         self._sent_bytes = sent_bytes
         self._recovery_deadline_s = limits.recovery_deadline_s
         self._seen_healthy: tuple[float, TopicHealth] | None = None
+        self._others = None if study.cluster is None else AllTopicsWatch(testbed.cluster)
 
     def allow(self, load_bytes: int) -> None:
         """Counts the load against the ceiling of a cluster that is not ours.
@@ -112,7 +114,7 @@ class ClusterGuard:
             log.info("the cluster has recovered")
 
     def require_healthy(self) -> TopicHealth:
-        """The topic's health, seen just now.
+        """The topic's health, seen just now; on a cluster that is not ours, all topics are looked at.
 
         Raises:
             ClusterError: If the topic is in trouble, or the cluster does not answer.
@@ -123,10 +125,20 @@ class ClusterGuard:
         self._seen_healthy = None
         with _refusals_stop():
             health = self._testbed.cluster.topic_health(self._testbed.topic)
-        if not health.is_healthy:
-            raise ClusterError(f"the cluster is in trouble: {health.reason}")
+            if not health.is_healthy:
+                raise ClusterError(f"the cluster is in trouble: {health.reason}")
+            self._require_others_healthy("the cluster is in trouble")
         self._seen_healthy = time.monotonic(), health
         return health
+
+    def _require_others_healthy(self, words: str) -> None:
+        """Looks at the topics of others as well, on a cluster that is not ours.
+
+        Raises:
+            ClusterError: Naming the topics in trouble.
+        """
+        if self._others is not None and (trouble := self._others.trouble()):
+            raise ClusterError(f"{words}: {trouble}")
 
     def require_log_dirs(self, bytes_to_write: int = 0) -> None:
         """No log directory may be offline, or too full for what is about to be sent.
@@ -160,6 +172,7 @@ class ClusterGuard:
                 health = self._testbed.cluster.topic_health(self._testbed.topic, _WATCH_TIMEOUT_S)
                 if not health.is_healthy:
                     raise ClusterError(f"the load was stopped: {health.reason}")
+                self._require_others_healthy("the load was stopped")
 
         return stop_when_harmed
 

@@ -12,10 +12,13 @@ from pathlib import Path
 
 import psutil
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
-from kafka_pareto.drivers.cluster_access import target_of, topic_name
+from kafka_pareto.drivers.cluster_access import require_started_here, target_of
+from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, refusal_of_a_mark
 from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.errors import PlanError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription, LogDir
 from kafka_pareto.measurement.driver_runtime import System
@@ -51,14 +54,20 @@ def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], in
         yield OwnBrokersSystem(study.own_brokers, tool_heap_mib())
         return
     with Cluster(*target_of(study, settings), settings) as cluster:
-        yield ClusterSystem(cluster)
+        yield ClusterSystem(cluster, lambda cluster_id: require_started_here(cluster_id, study, settings))
 
 
 class ClusterSystem:
-    """Stands for a cluster that is there."""
+    """Stands for a cluster that is there.
 
-    def __init__(self, cluster: Cluster) -> None:
+    Args:
+        cluster: The open cluster.
+        allow: Refuses a cluster with this id that may not be loaded, as `require_started_here` does.
+    """
+
+    def __init__(self, cluster: Cluster, allow: Callable[[str], None] = lambda _: None) -> None:
         self._cluster = cluster
+        self._allow = allow
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
         """Describes the cluster and this machine, as they are now."""
@@ -70,6 +79,9 @@ class ClusterSystem:
         Raises:
             PlanError: With both numbers and the remedy.
         """
+        if campaign.study.cluster is not None:
+            for line in limits_of_the_guards(self._cluster, self._description):
+                log.warning("%s", line)
         log_dirs = self._cluster.log_dirs(topic_name(campaign.keys, case))
         usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
         needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
@@ -82,6 +94,7 @@ class ClusterSystem:
     @cached_property
     def _description(self) -> ClusterDescription:
         description = self._cluster.describe()
+        self._allow(description.cluster_id)
         log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
         return description
 
@@ -124,6 +137,23 @@ class OwnBrokersSystem:
                 f"the brokers may write {needed_bytes / _GIB:.1f} GiB at once below {self._folder}, and "
                 f"{free_bytes / _GIB:.1f} GiB are free there; free some, or name another folder with TMPDIR"
             )
+
+
+def limits_of_the_guards(cluster: Cluster, description: ClusterDescription) -> list[str]:
+    """Says what this user's rights keep from being done for others on the cluster; empty if nothing is missing."""
+    lines = []
+    if refusal := refusal_of_a_mark(cluster, len(description.brokers)):
+        lines.append(
+            "no mark on the cluster will keep other installations of this tool from loading it at the same time, since "
+            f"this user may not make topic {MARK_TOPIC}: {refusal}"
+        )
+    hidden = cluster.topics_on_brokers() - cluster.all_topics_health().topics
+    if hidden > 0:
+        lines.append(
+            f"{counted(hidden, 'topic')} of the cluster are not watched, since this user may not describe them: harm "
+            "to them stops nothing; Describe on all topics would change that"
+        )
+    return lines
 
 
 def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:

@@ -17,6 +17,8 @@ from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.admin_process import ClusterHelper
+from kafka_pareto.kafka.all_topics import AllTopicsHealth
+from kafka_pareto.kafka.topic_mark import TopicMark
 from kafka_pareto.settings import Settings
 
 _CONTACT_TIMEOUT_S = 15.0
@@ -205,6 +207,22 @@ class Cluster:
     def topic_health(self, topic: str, timeout_s: float = _REQUEST_TIMEOUT_S) -> TopicHealth:
         """Returns the leaders and in-sync replicas of the topic's partitions."""
         return TopicHealth.model_validate(self._ask("topic_health", timeout_s, topic=topic))
+
+    def topics(self, prefix: str) -> list[str]:
+        """Lists the topics whose names begin with the prefix, of those that this user may describe."""
+        return sorted(self._ask("topic_ids", _CONTACT_TIMEOUT_S, prefix=prefix))
+
+    def all_topics_health(self, timeout_s: float = _REQUEST_TIMEOUT_S) -> AllTopicsHealth:
+        """Returns which topics are in trouble, of those that this user may describe."""
+        return AllTopicsHealth.model_validate(self._ask("all_topics_health", timeout_s))
+
+    def topics_on_brokers(self) -> int:
+        """Counts all topics that lie on the brokers, also those that this user may not describe."""
+        return int(self._ask("topics_on_brokers"))
+
+    def mark(self, topic: str) -> TopicMark:
+        """Returns the topic as a mark that one holder at a time makes."""
+        return TopicMark(self._ask, topic)
 
     def end_offset(self, topic: str) -> int:
         """Returns the sum of the partitions' high watermarks. For acks 0 and 1 it lags behind what was acknowledged."""

@@ -109,7 +109,7 @@ def require_consent(plan: Plan, study: Study) -> None:
         )
     if study.cluster is not None and not study.cluster.consent:
         raise ConsentError(
-            "this cluster is not the embedded one, so the campaign starts only with your consent: "
+            "this cluster was not started by the stack, so the campaign starts only with your consent: "
             "read the plan above and start it again with consent given"
         )
 

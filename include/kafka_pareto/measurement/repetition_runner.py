@@ -100,9 +100,6 @@ class RepetitionRunner(Protocol):
     def end(self, last: Repetition | None) -> Repetition | None:
         """Ends a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
 
-    def clean_up(self) -> None:
-        """Takes away what the case's repetitions needed, after the last phase of a campaign."""
-
 
 def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:
     """Returns the record of a repetition whose last attempt, of so many, is given, with how many upset the system."""

@@ -34,7 +34,6 @@ def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     )
     measurer = Measurer(check.study, runner)
     measured = measurer.measure(MeasurementPhase(planned, RepetitionStore(check, prefix)))
-    runner.clean_up()
     return check.manifest("check_measure", [prefix], {"repetitions": len(measured)}, [case])
 
 

@@ -50,7 +50,6 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
         campaign.write_table(keys.confirmation(case, "trials.parquet"), trials, TRIAL_COLUMNS),
         campaign.write_record(keys.confirmation(case, "decision.json"), decision),
     ]
-    runner.clean_up()
     counts = {"candidates": len(confirming.candidates), "repetitions": confirming.repetitions}
     return campaign.manifest("confirm", [keys.confirmation(case, "repetitions/"), *written], counts, [case])
 

@@ -18,7 +18,6 @@ from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.study.compare import Compare
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +30,6 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: i
     measurer = Measurer(campaign.study, runner)
     noise_keys = _measure_noise(campaign, case, measurer) if round_number == 0 else []
     repetitions = measurer.measure(_round(campaign, case, candidates, round_number))
-    if isinstance(campaign.study, Compare):
-        runner.clean_up()  # nothing is confirmed later: a part's topic has served
 
     implausible = sum(bool(repetition.broken_rules) for repetition in repetitions)
     if implausible:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_exponential, wait_fixed
 
@@ -21,6 +21,17 @@ from kafka_pareto.storage.store import Store
 LEASE_SECONDS = 20.0
 _POLL_S = 1.0
 _STORE_DEADLINE_S = 300.0
+_INSTALLATION = "_installation/id"
+
+
+class Lease(Protocol):
+    """Allows its holder alone to load a cluster."""
+
+    def is_held(self) -> bool:
+        """Tells whether it is still the holder's, as far as the holder knows; asked before each repetition."""
+
+    def renew(self) -> bool:
+        """Tells whether it has been the holder's all along; asked before a repetition is stored."""
 
 
 def seconds_since_boot() -> float:
@@ -171,6 +182,12 @@ class ClusterLease:
         except (ArtifactError, ValueError):
             return {}
         return {key: str(value) for key, value in content.items()} if isinstance(content, dict) else {}
+
+
+def installation_id(store: Store) -> str:
+    """Returns the id of all who share this store, drawn once."""
+    store.put_if(_INSTALLATION, secrets.token_hex(8).encode(), None)
+    return store.get(_INSTALLATION).decode()
 
 
 def require_ours(is_ours: bool) -> None:

@@ -12,10 +12,17 @@ from kafka_pareto.study.sections import ForeignCluster
 _CEILINGS = ("ceiling_mib_s", "ceiling_gib")
 
 
-def cluster_with(of_the_study: ForeignCluster | None, given: dict[str, Any]) -> ForeignCluster | None:
+def cluster_with(
+    of_the_study: ForeignCluster | None, given: dict[str, Any], servers_of_others: str = ""
+) -> ForeignCluster | None:
     """Returns the cluster that the options name, or the study's own with the options' changes; None if neither.
 
     The study's ceilings are the most that a campaign may send. Its consent is for its own brokers alone.
+
+    Args:
+        of_the_study: The study's own.
+        given: The options by name.
+        servers_of_others: What is loaded where neither names a cluster, if others may depend on it.
 
     Raises:
         BadInputError: If a ceiling is missing, or above the study's own.
@@ -29,14 +36,15 @@ def cluster_with(of_the_study: ForeignCluster | None, given: dict[str, Any]) -> 
             )
     if server_set(given.get("bootstrap_servers", "")) - server_set(known.get("bootstrap_servers", "")):
         known.pop("consent", None)
-    merged = known | given
+    elsewhere = {"bootstrap_servers": servers_of_others} if servers_of_others else {}
+    merged = elsewhere | known | given
     if not merged:
         return None
     if "bootstrap_servers" not in merged:
         raise BadInputError(f"{', '.join(given)}: for an existing cluster only; name it by --bootstrap-servers")
     if not all(merged.get(name, 0) > 0 for name in _CEILINGS):
         raise BadInputError(
-            "a cluster that is not the embedded one needs a ceiling above zero for the load: "
+            "a cluster that the stack has not started needs a ceiling above zero for the load: "
             "give both --ceiling-mib-s and --ceiling-gib"
         )
     return ForeignCluster.model_validate(merged)

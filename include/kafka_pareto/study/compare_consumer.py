@@ -131,7 +131,7 @@ class CompareConsumer(Compare, TopicStudy):
     def _reads_what_is_its_own(self) -> Self:
         if self.cluster is not None:
             raise ValueError(
-                "cluster: consumers are compared on brokers of the study's own, or on the installation's cluster; no "
+                "cluster: consumers are compared on brokers of the study's own, or on the stack's own cluster; no "
                 "ceiling is kept yet while a topic is filled"
             )
         if self.protocol.live is not None and self.workload.record_size_bytes < _DUE_TIME_BYTES:

@@ -153,7 +153,7 @@ class CompareIngestion(Compare, TopicStudy):
     def _on_brokers_of_its_own(self) -> Self:
         if self.cluster is not None:
             raise ValueError(
-                "cluster: ingestions are compared on brokers of the study's own, or on the installation's cluster; a "
+                "cluster: ingestions are compared on brokers of the study's own, or on the stack's own cluster; a "
                 "file is sent to any cluster with make ingest"
             )
         return self

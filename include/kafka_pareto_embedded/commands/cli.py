@@ -6,14 +6,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.commands.options import read_options
@@ -54,6 +54,7 @@ def status() -> None:
             return
         Console().print(_status_table(stack, processes))
         print(f"\nLogins: {stack.logins}")
+        _print_topics_left(stack, processes)
 
 
 @app.command()
@@ -117,6 +118,16 @@ def ingest() -> None:
 
     with clear_errors():
         ingest_file(read_options(IngestRequest, "ingest"), load_settings())
+
+
+@app.command()
+def remove_topics() -> None:
+    """Deletes topics that campaigns have left on a cluster, while nothing loads it."""
+    from kafka_pareto_embedded.runs.remove_topics import RemoveTopicsRequest  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.remove_topics import remove_topics as remove  # noqa: PLC0415
+
+    with clear_errors():
+        remove(read_options(RemoveTopicsRequest, "remove-topics"), load_settings())
 
 
 @app.command()
@@ -186,6 +197,20 @@ def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:
             f"{process.since:%Y-%m-%d %H:%M:%S}" if process.since else "",
         )
     return table
+
+
+def _print_topics_left(stack: Stack, processes: list[ProcessState]) -> None:
+    """Prints which topics of campaigns are on the brokers; says nothing of brokers that do not answer."""
+    from kafka_pareto_embedded.runs.remove_topics import topics_left_on  # noqa: PLC0415
+
+    if not any(process.is_running and process.name.startswith("kafka") for process in processes):
+        return
+    with suppress(ClusterError):
+        if topics := topics_left_on(stack):
+            print(
+                "\nTopics of campaigns; while none runs, they were left there, and `make remove-topics` deletes them:"
+            )
+            print("\n".join(topics))
 
 
 @contextmanager

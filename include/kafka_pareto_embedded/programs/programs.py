@@ -106,7 +106,7 @@ def _minio(stack: Stack) -> Program:
 
 def _brokers(stack: Stack) -> list[Program]:
     ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
-    nodes = prepare_nodes(stack.state / "brokers", stack.kafka_jars, stack.java, ports)
+    nodes = prepare_nodes(stack.brokers, stack.kafka_jars, stack.java, ports)
     # A program of this stack is known by its home (`Supervisor.end_leftovers`).
     environment = {**java_environment(), "HOME": base_environment(stack)["HOME"]}
     return [

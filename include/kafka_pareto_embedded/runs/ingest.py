@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,22 +13,22 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from kafka_pareto.analysis.wording import counted
+from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
+from kafka_pareto.drivers.own_topics import PREFIX
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionLoad
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.lease import ClusterLease
-from kafka_pareto.storage.store import open_store
+from kafka_pareto.storage.lease import Lease
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
-from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.runs.alone import WAIT_S, alone_on
 from kafka_pareto_embedded.terminal.display import duration
 
 _MIB = 1 << 20
 _GIB = 1 << 30
 _ANSWERS_WITHIN_S = 5.0
-_LEASE_WAIT_S = 30.0  # longer than a killed holder's term
 
 
 class IngestRequest(BaseModel):
@@ -62,14 +61,19 @@ class IngestRequest(BaseModel):
     consent: bool = False
 
 
-def ingest(request: IngestRequest, settings: Settings) -> None:
+def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
     """Sends the file, or what of it is still missing, and prints how far it is and what came of it.
+
+    Args:
+        request: The options.
+        settings: Where Java and Kafka's jars are.
+        wait_s: How long another load on the cluster is waited for.
 
     Raises:
         BadInputError: If file, topic or options cannot be used.
         ConsentError: If another cluster's owner has not agreed.
         ClusterError: If the cluster cannot be reached, or was in trouble meanwhile.
-        LeaseHeldError: If another run sends to the topic, or a campaign loads the stack's cluster.
+        LeaseHeldError: If another run sends to the topic, or a campaign or another run loads the cluster.
         LoadToolError: If rows could not be sent.
     """
     wanted = wanted_of(request)
@@ -80,7 +84,8 @@ def ingest(request: IngestRequest, settings: Settings) -> None:
     with Cluster(servers, request.kafka_config, settings) as cluster:
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
-        with ingestion.alone(request.topic), _leased(cluster, stack, request.topic) as watch, _progress() as shown:
+        with ingestion.alone(request.topic), alone_on(cluster, wait_s) as lease, _progress() as shown:
+            watch = _watch(lease, None if stack else watch_of(cluster, request.topic))
             task = shown.add_task(f"Reading {request.file.name}", said="")
             begun = ingestion.begin(wanted, lambda read, of: shown.update(task, completed=read, total=of))
             shown.reset(task, description=request.file.name, total=begun.bytes)
@@ -93,8 +98,12 @@ def wanted_of(request: IngestRequest) -> FileToSend:
     """Returns what is to be sent where.
 
     Raises:
-        BadInputError: If the delimiter is none.
+        BadInputError: If the delimiter is none, or the topic one of this tool's own.
     """
+    if request.topic.startswith(PREFIX):
+        raise BadInputError(
+            f"TOPIC={request.topic}: names with {PREFIX} are those of topics that this tool makes and deletes"
+        )
     delimiter = "\t" if request.delimiter == "tab" else request.delimiter
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise BadInputError(f"DELIMITER={request.delimiter}: must be one ASCII character other than a quote, or tab")
@@ -135,32 +144,26 @@ def require_ceilings(request: IngestRequest) -> None:
         raise ConsentError("this cluster is not the stack's own: read the plan, and add CONSENT=yes")
 
 
-@contextmanager
-def _leased(cluster: Cluster, stack: Stack | None, topic: str) -> Iterator[Callable[[], None]]:
-    """Takes the lease of the stack's cluster, and gives what is asked each second; any other cluster is watched.
+def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:
+    """Returns what is asked each second, and ends the load where the lease was lost or harm is seen."""
 
-    Raises:
-        LeaseHeldError: If a campaign loads the stack's cluster: it would measure this load as well.
-    """
-    if stack is None:
-        yield watch_of(cluster, topic)
-        return
-    with ClusterLease(open_store(stack.settings()), cluster.describe().cluster_id, _LEASE_WAIT_S) as lease:
+    def stop_when_lost() -> None:
+        if not lease.is_held():
+            raise LeaseHeldError("the lease on the cluster was lost; give the same command again to go on")
+        if harm is not None:
+            harm()
 
-        def stop_when_lost() -> None:
-            if not lease.is_held():
-                raise LeaseHeldError("the lease on the cluster was lost; give the same command again to go on")
-
-        yield stop_when_lost
+    return stop_when_lost
 
 
 def watch_of(cluster: Cluster, topic: str) -> Callable[[], None]:
-    """Returns what ends the load where the topic is in trouble, or nobody answers: the load may be the cause."""
+    """Returns what ends the load where a topic is in trouble, or nobody answers: the load may be the cause."""
+    others = AllTopicsWatch(cluster)
 
     def stop_when_harmed() -> None:
         try:
             health = cluster.topic_health(topic, _ANSWERS_WITHIN_S)
-            trouble = "" if health.is_healthy else health.reason
+            trouble = others.trouble() if health.is_healthy else health.reason
         except ClusterError as error:
             trouble = str(error)
         if trouble:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from kafka_pareto.brokers.preparation import cluster_id_in
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.provision import PARETO_BUCKET
@@ -67,6 +68,11 @@ class Stack:
     def logs(self) -> Path:
         """Returns the folder of the programs' logs."""
         return self.state / "logs"
+
+    @property
+    def brokers(self) -> Path:
+        """Returns the folder in which the brokers keep all they write."""
+        return self.state / "brokers"
 
     @property
     def client_configs(self) -> Path:
@@ -144,6 +150,7 @@ class Stack:
             mlflow_username=STEPS_USER,
             mlflow_password=SecretStr(self.credentials.mlflow_steps_password),
             bootstrap_servers=self.bootstrap_servers,
+            own_cluster_id=cluster_id_in(self.brokers),
             java=self.java,
             kafka_jars=self.kafka_jars,
             client_configs=self.client_configs,

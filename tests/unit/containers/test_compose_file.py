@@ -91,6 +91,18 @@ def test_networks_but_those_of_doors_and_notices_lead_nowhere() -> None:
     assert content["networks"].keys() - closed == {"front", "outside"}
 
 
+def test_steps_are_told_which_cluster_the_stack_has_started() -> None:
+    content = yaml.load((ROOT / FILES[0]).read_text(encoding="utf-8"), _ComposeLoader)  # noqa: S506 - a SafeLoader
+    found = content["services"]
+    started = {found[f"kafka-{n}"]["environment"]["KAFKA_CLUSTER_ID"] for n in (1, 2, 3)}
+    told = {
+        each["environment"]["KAFKA_PARETO_OWN_CLUSTER_ID"]
+        for each in found.values()
+        if "KAFKA_PARETO_BOOTSTRAP_SERVERS" in each.get("environment", {})
+    }
+    assert told == started == {"${KAFKA_CLUSTER_ID:?run make env}"}
+
+
 def test_every_variable_of_the_stack_is_in_the_example() -> None:
     used = {name for file in FILES[:1] for name in re.findall(r"\$\{([A-Z0-9_]+)", (ROOT / file).read_text())}
     documented = set(re.findall(r"^([A-Z0-9_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))

@@ -49,6 +49,18 @@ def test_text_groups_the_checks_and_ends_with_the_counts() -> None:
     ]
 
 
+def test_topics_that_campaigns_have_left_are_named_with_the_command_that_removes_them() -> None:
+    left = ("kafka-pareto.steady.c1.1024", f"kafka-pareto.{NASTY}.c2.1")
+    report = report_of(finding_of({"equals": 8}, 8)).model_copy(update={"topics_left": left})
+    text = " ".join(report_text(report).split())
+    assert all(each in text for each in left)
+    assert text.endswith("to remove: make remove-topics KAFKA=kafka1:9092, with its KAFKA_CONFIG")
+    page = doctor_page(report)
+    assert "make remove-topics KAFKA=kafka1:9092" in page
+    assert "<script" not in page
+    assert "remove-topics" not in report_text(report_of()) + doctor_page(report_of())
+
+
 def test_no_line_of_text_is_wider_than_a_terminal_of_110_columns() -> None:
     report = report_of(finding_of({"equals": 1}, "word " * 60, title="t" * 60, remedy="do " * 60, note="since " * 40))
     assert max(map(len, report_text(report).splitlines())) <= 110

@@ -185,11 +185,14 @@ def test_the_ports_of_the_last_start_are_found_again(tmp_path: Path) -> None:
 def test_a_step_learns_the_stacks_addresses_from_its_environment(tmp_path: Path) -> None:
     stack = Stack(tmp_path, Ports(minio=9001))
     write_credentials(stack.secrets_file, Credentials())
+    stack.brokers.mkdir()
+    (stack.brokers / "cluster-id").write_text("drawn-here")
     environment = stack.step_environment()
     assert environment["KAFKA_PARETO_S3_ENDPOINT"] == "http://127.0.0.1:9001"
     assert environment["KAFKA_PARETO_S3_SECRET_KEY"] == stack.credentials.s3_pareto_secret_key
     assert environment["KAFKA_PARETO_MLFLOW_USERNAME"] == "kafka-pareto"
     assert environment["KAFKA_PARETO_MLFLOW_PASSWORD"] == stack.credentials.mlflow_steps_password
     assert environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] == "127.0.0.1:19092,127.0.0.1:19093,127.0.0.1:19094"
+    assert environment["KAFKA_PARETO_OWN_CLUSTER_ID"] == "drawn-here"
     forbidden = (stack.credentials.minio_root_password, stack.credentials.mlflow_admin_password)
     assert not set(forbidden) & set(environment.values())

@@ -51,6 +51,11 @@ def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytes
     require_ceilings(request(tmp_path, **CEILINGS, consent=True))
 
 
+def test_no_file_is_sent_to_a_topic_of_a_name_that_this_tool_makes_and_deletes(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"TOPIC=kafka-pareto\.a\.b\.c: names with kafka-pareto\. are those"):
+        wanted_of(request(tmp_path, topic="kafka-pareto.a.b.c"))
+
+
 @pytest.mark.parametrize("delimiter", ["ab", "§", '"', "TAB"])
 def test_a_delimiter_is_one_character_that_no_row_needs_otherwise(tmp_path: Path, delimiter: str) -> None:
     with pytest.raises(BadInputError, match=f"DELIMITER={delimiter}: must be one ASCII character"):

@@ -69,8 +69,3 @@ class ConsumerRunner:
 
     def end(self, last: Repetition | None) -> None:
         """Leaves the topic as it is: another try, or the next phase, reads it again."""
-
-    def clean_up(self) -> None:
-        """Deletes both topics."""
-        for topic in (self._testbed.topic, self._testbed.live_topic):
-            self._testbed.cluster.delete_topic(topic)

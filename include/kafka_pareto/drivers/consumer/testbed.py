@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
+from kafka_pareto.drivers.cluster_access import open_cluster
 from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.drivers.own_topics import deleted_at_the_end, topic_configs, topic_name
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.consumer_load import ConsumerLoad
@@ -18,12 +19,13 @@ from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.lease import Lease
 from kafka_pareto.study.compare_consumer import CompareConsumer
 
 log = logging.getLogger(__name__)
 
 _FILL_TIMEOUT_S = 900.0
+_FOLLOWED_ON_DISK = 4  # some repetitions lie there until their block ends; a group reads the newest
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class ConsumerTestbed:
 
     cluster: Cluster
     load_tool: ConsumerLoad
-    lease: ClusterLease
+    lease: Lease
     topic: str
     live_topic: str
     brokers: Brokers | None = None
@@ -59,26 +61,32 @@ def open_consumer_testbed(
         keep_fingerprint(campaign, case, fingerprint_of(system.description, study, topic))
         cluster, workload = system.cluster, study.workload
         live_topic = f"{topic}.live"
-        for name in (topic, live_topic):
-            cluster.create_topic(name, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
-        _fill(cluster, topic, study, ProducerPerformance(system.bootstrap_servers, system.client_config, settings))
-        tool = ConsumerLoad(system.bootstrap_servers, system.client_config, settings)
-        yield ConsumerTestbed(cluster, tool, system.lease, topic, live_topic, system.brokers)
+        topics = [topic, live_topic]
+        with deleted_at_the_end(cluster, [] if system.brokers else topics):
+            configs = topic_configs(workload, _needed_bytes(study))
+            for name in topics:
+                cluster.delete_topic(name)  # of a killed try, whose records are nearer their end
+                cluster.create_topic(name, workload.topic_partitions, workload.replication_factor, configs)
+            tool = ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
+            _fill(cluster, topic, study, tool)
+            load_tool = ConsumerLoad(system.bootstrap_servers, system.client_config, settings)
+            yield ConsumerTestbed(cluster, load_tool, system.lease, topic, live_topic, system.brokers)
+
+
+def _needed_bytes(study: CompareConsumer) -> int:
+    """Returns the bytes of the records that are read, or of those that are sent to a group that follows."""
+    live, protocol = study.protocol.live, study.protocol
+    sent = round(live.rate_records_s * (protocol.warmup_seconds + live.seconds)) if live else 0
+    return max(study.workload.records, sent * _FOLLOWED_ON_DISK) * study.workload.record_size_bytes
 
 
 def _fill(cluster: Cluster, topic: str, study: CompareConsumer, tool: ProducerPerformance) -> None:
-    """Sends what the topic lacks; a topic that holds other than that is made anew.
+    """Sends the records that are read.
 
     Raises:
         ClusterError: If the topic does not hold the records afterwards.
     """
     workload = study.workload
-    held = cluster.end_offset(topic)
-    if held == workload.records:
-        return
-    if held:
-        cluster.delete_topic(topic)
-        cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
     log.info("filling %s with %d records of %d B", topic, workload.records, workload.record_size_bytes)
     tool.run(
         LoadRequest(

@@ -14,7 +14,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, rows_of, sent_rows_of
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, most_rows, rows_of, sent_rows_of
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
 from kafka_pareto.drivers.systems import open_system
@@ -46,7 +46,7 @@ class IngestionDriver:
         read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
         sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
         count = sum(repetitions.values())
-        most = max((_most_rows(found, case) for case in repetitions), default=0)
+        most = max((most_rows(found, case) for case in repetitions), default=0)
         starts_s = _BROKERS_START_S * len(repetitions) * bool(found.own_brokers)
         return Plan(
             repetitions=count,
@@ -113,10 +113,6 @@ def _mean_rows(
 ) -> float:
     levels = study.levels_of(case)
     return sum(rows_of_level(study, level) for level in levels) / len(levels)
-
-
-def _most_rows(study: CompareIngestion, case: str) -> int:
-    return max(sent_rows_of(study, level) for level in study.levels_of(case))
 
 
 def _largest_heap_mib(study: CompareIngestion) -> int:

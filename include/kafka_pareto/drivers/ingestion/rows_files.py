@@ -134,6 +134,11 @@ def sent_rows_of(study: CompareIngestion, level: Configuration) -> int:
     return rows_of(study, level) + study.protocol.warmup_rows * int(study.effective(level)["processes"])
 
 
+def most_rows(study: CompareIngestion, case: str) -> int:
+    """Returns how many rows the largest repetition of a part sends."""
+    return max(sent_rows_of(study, level) for level in study.levels_of(case))
+
+
 def _copy_rows(source: Path, target: Path, rows: int) -> None:
     """Writes the header and so many lines of a file, from its first one again after the last."""
     with source.open("rb") as lines, target.open("wb") as written:

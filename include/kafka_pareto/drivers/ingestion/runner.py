@@ -96,7 +96,3 @@ class IngestionRunner:
 
     def end(self, last: Repetition | None) -> None:
         """Leaves the topic as it is, for the same reason."""
-
-    def clean_up(self) -> None:
-        """Deletes the topics."""
-        self._testbed.delete_topics()

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
+from kafka_pareto.drivers.cluster_access import open_cluster
 from kafka_pareto.drivers.fingerprint import fingerprint_of
-from kafka_pareto.drivers.ingestion.rows_files import RowsFiles, rows_files
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows, rows_files
+from kafka_pareto.drivers.own_topics import deleted_at_the_end, topic_configs, topic_name
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionLoad
 from kafka_pareto.load.java_version import java_version
 from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.lease import Lease
 from kafka_pareto.study.compare_ingestion import CompareIngestion
+
+_RECORD_BYTES_PER_ROW_BYTE = 4  # the record of a short row is mostly its head
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class IngestionTestbed:
     tool: IngestionLoad
     kafkas_tool: ProducerPerformance
     files: RowsFiles
-    lease: ClusterLease
+    lease: Lease
     topic: str
     configs: dict[str, str]
     replication_factor: int
@@ -46,6 +49,11 @@ class IngestionTestbed:
     def warmup_topic(self) -> str:
         """Returns the topic of the rows that a process sends before its time begins."""
         return f"{self.topic}.warmup"
+
+    @property
+    def topics(self) -> list[str]:
+        """Lists all topics of a repetition."""
+        return [each for topic in (self.topic, self.warmup_topic) for each in (topic, _malformed(topic))]
 
     def new_topic(self, partitions: int) -> None:
         """Makes the topic and the warm-up's anew, without a record, and those of malformed rows if they are missing.
@@ -58,16 +66,15 @@ class IngestionTestbed:
             self.cluster.create_topic(topic, partitions, self.replication_factor, self.configs)
             self.cluster.create_topic(_malformed(topic), 1, self.replication_factor, self.configs)
 
-    def delete_topics(self) -> None:
-        """Deletes all of these topics."""
-        for topic in (self.topic, self.warmup_topic):
-            self.cluster.delete_topic(topic)
-            self.cluster.delete_topic(_malformed(topic))
-
 
 def _malformed(topic: str) -> str:
     """Returns the topic that receives what is no row of the first's."""
     return f"{topic}.malformed"
+
+
+def _needed_bytes(study: CompareIngestion, case: str) -> int:
+    """Returns what a repetition may leave in its topic, until it has been read back."""
+    return most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
 
 
 @contextmanager
@@ -98,10 +105,11 @@ def open_ingestion_testbed(
                 files=files,
                 lease=system.lease,
                 topic=topic,
-                configs=topic_configs(study.workload),
+                configs=topic_configs(study.workload, _needed_bytes(study, case)),
                 replication_factor=study.workload.replication_factor,
                 addresses=tuple((broker.host, broker.port) for broker in system.description.brokers),
                 brokers=system.brokers,
             )
-            testbed.new_topic(study.partitions(study.baseline_configuration(case)))
-            yield testbed
+            with deleted_at_the_end(system.cluster, [] if system.brokers else testbed.topics):
+                testbed.new_topic(study.partitions(study.baseline_configuration(case)))
+                yield testbed

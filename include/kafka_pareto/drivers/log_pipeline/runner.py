@@ -73,9 +73,6 @@ class PipelineRunner:
     def end(self, last: Repetition | None) -> None:
         """Leaves nothing to be ended."""
 
-    def clean_up(self) -> None:
-        """Deletes nothing: all of it goes with the parts."""
-
     def _web_capacity(self) -> float:
         """Searches the highest rate at which the web server answers, while the reference's pipeline follows its log.
 

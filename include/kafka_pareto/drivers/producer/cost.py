@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.producer.repetition_bytes import (
+    assumed_mib_s,
+    bytes_of_a_repetition,
+    bytes_on_disk,
+    measured_s,
+)
 from kafka_pareto.drivers.producer.sizing import sizing_loads_s, warming_loads_s
 from kafka_pareto.errors import PlanError
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.load.tool import LoadRequest
-from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import NumericFactor
 from kafka_pareto.study.producer_study import ProducerStudy
@@ -25,10 +30,6 @@ _BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 
 _BROKER_RESTART_S = 5.0
 _BUFFER = "buffer.memory"
 _IN_SYNC_AGAIN_S = 10.0  # a load that stood still for some seconds, and a killed broker that catches up
-# The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
-_PORTIONS_ON_DISK = 4
-# A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
-_ASSUMED_STEADY_MIB_S = 200.0
 
 
 def require_in_time(study: ProducerStudy) -> None:
@@ -51,14 +52,13 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
 
     Such loads warm up brokers of the study's own, and size the repetitions unless that was done before.
     """
-    mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
-    burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
-    bytes_each = {case: burst_records * study.largest_record_bytes(case) or steady_bytes for case in repetitions}
+    mib_s = assumed_mib_s(study)
+    bytes_each = {case: bytes_of_a_repetition(study, case) for case in repetitions}
     sizings = {study.sized_like(case) for case in repetitions}
     loads_before_s = [] if sized else len(sizings) * sizing_loads_s(study.protocol)
     loads_before_s += [each for case in repetitions for each in warming_loads_s(study, case)]
     sent_bytes = sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(loads_before_s) * mib_s * _MIB
-    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
+    on_disk = bytes_on_disk(max(bytes_each.values(), default=0))
     return Plan(
         repetitions=sum(repetitions.values()),
         duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
@@ -94,27 +94,9 @@ def _load_s(study: ProducerStudy, case: str) -> float:
     """Seconds of one repetition's sending: as sized by time; of a burst by its size and pace."""
     records = study.protocol.records
     if records is None:
-        return _measured_s(study)
+        return measured_s(study)
     mib_s = min(study.throughput_limit_mib_s() or _BURST_MIB_S, _BURST_MIB_S)
     return records * study.largest_record_bytes(case) / (mib_s * _MIB)
-
-
-def _measured_s(study: ProducerStudy) -> float:
-    """Seconds of one repetition's sending, where the study sizes it by time."""
-    protocol = study.protocol
-    paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
-    return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
-
-
-def _sending_s(study: ProducerStudy) -> float:
-    """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
-    protocol = study.protocol
-    unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
-    if protocol.paced is None:
-        return unthrottled_s
-    if protocol.paced.seconds is None:
-        return unthrottled_s * protocol.paced.rate_fraction
-    return unthrottled_s + (_measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
 
 
 def largest_heap_mib(study: ProducerStudy) -> int:

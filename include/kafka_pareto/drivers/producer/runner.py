@@ -108,10 +108,6 @@ class ProducerRunner:
         self._delete_records()
         return amended
 
-    def clean_up(self) -> None:
-        """Deletes the topic."""
-        self._testbed.cluster.delete_topic(self._testbed.topic)
-
     @cached_property
     def _restarts_brokers(self) -> bool:
         """Tells whether the case's configurations need different brokers: each repetition then starts them anew."""

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
+from kafka_pareto.drivers.cluster_access import open_cluster
 from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.drivers.own_topics import deleted_at_the_end, topic_configs, topic_name
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles, payload_files
+from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.load_generator import LoadGenerator
 from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.load.tool import LoadTool
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.lease import Lease
 from kafka_pareto.study.factors import FactorValue
 
 
@@ -31,7 +33,7 @@ class Testbed:
 
     cluster: Cluster
     load_tool: LoadTool
-    lease: ClusterLease
+    lease: Lease
     topic: str
     payloads: PayloadFiles
     brokers: Brokers | None = None
@@ -53,7 +55,7 @@ class Testbed:
 
 @contextmanager
 def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
-    """Opens the cluster, takes its lease, and creates the topic if it is not there; starts the study's own brokers.
+    """Opens the cluster, takes its lease, and creates the topic, which goes when the context ends; starts own brokers.
 
     Raises:
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
@@ -64,9 +66,11 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         system = opened.enter_context(open_cluster(study, case, campaign.store, settings))
         found = fingerprint_of(system.description, study, topic)
         keep_fingerprint(campaign, case, found)
-        system.cluster.create_topic(
-            topic, study.workload.topic_partitions, study.workload.replication_factor, topic_configs(study.workload)
-        )
+        if system.brokers is None:
+            opened.enter_context(deleted_at_the_end(system.cluster, [topic]))
+        workload, needed_bytes = study.workload, bytes_on_disk(bytes_of_a_repetition(study, case))
+        configs = topic_configs(workload, needed_bytes)
+        system.cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, configs)
         load_tool: LoadTool = ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
         if study.protocol.load_tool == "load_generator":
             generator = LoadGenerator(

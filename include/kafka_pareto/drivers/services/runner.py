@@ -64,9 +64,6 @@ class ServicesRunner:
     def end(self, last: Repetition | None) -> None:
         """Leaves nothing to be ended."""
 
-    def clean_up(self) -> None:
-        """Deletes nothing: the brokers' data goes with them."""
-
     def _capacity_of(self, opened: OpenTopology) -> float:
         """Searches the highest rate that a topology holds.
 

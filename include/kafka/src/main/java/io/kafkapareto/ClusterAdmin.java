@@ -33,11 +33,9 @@ import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.admin.DescribeConsumerGroupsOptions;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
-import org.apache.kafka.clients.admin.DescribeLogDirsOptions;
 import org.apache.kafka.clients.admin.DescribeMetadataQuorumOptions;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
-import org.apache.kafka.clients.admin.LogDirDescription;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
@@ -65,6 +63,7 @@ public final class ClusterAdmin implements AutoCloseable {
     private final Map<String, List<TopicPartition>> partitions = new HashMap<>();
 
     private Admin admin;
+    private TopicMark mark;
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -79,6 +78,7 @@ public final class ClusterAdmin implements AutoCloseable {
     @Override
     public void close() {
         if (admin != null) {
+            mark.close();
             admin.close(Duration.ZERO);
         }
     }
@@ -103,10 +103,18 @@ public final class ClusterAdmin implements AutoCloseable {
             case "topic_health" -> topicHealth(request);
             case "end_offsets" -> endOffsets(request);
             case "delete_records" -> deleteRecords(request);
-            case "log_dirs" -> logDirs(request);
+            case "log_dirs" -> LogFolders.described(admin, request);
             case "broker_configs" -> brokerConfigs(request);
             case "topic_configs" -> namedOf(askForConfigs(request).get(), request);
             case "group_members" -> groupMembers(request);
+            case "topic_ids" -> AllTopics.ids(admin, request);
+            case "all_topics_health" -> AllTopics.health(admin, request);
+            case "topics_on_brokers" -> LogFolders.topics(admin, request);
+            case "make_mark" -> TopicMark.make(admin, request);
+            case "id_of_mark" -> TopicMark.id(admin, request);
+            case "delete_mark" -> TopicMark.delete(admin, request);
+            case "append_to_mark" -> mark.append(request);
+            case "last_of_mark" -> mark.last(request);
             default -> throw new IllegalArgumentException("unknown operation " + request.get("operation"));
         };
     }
@@ -120,6 +128,7 @@ public final class ClusterAdmin implements AutoCloseable {
         }
         properties.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, request.get("bootstrap_servers").asText());
         admin = Admin.create(properties);
+        mark = new TopicMark(properties);
         return Map.of();
     }
 
@@ -215,26 +224,6 @@ public final class ClusterAdmin implements AutoCloseable {
         return Map.of();
     }
 
-    private Object logDirs(JsonNode request) throws Exception {
-        var nodes = admin.describeCluster(within(new DescribeClusterOptions(), request)).nodes().get();
-        List<Integer> brokers = nodes.stream().map(Node::id).toList();
-        ArrayNode found = JSON.createArrayNode();
-        var answers = admin.describeLogDirs(brokers, within(new DescribeLogDirsOptions(), request)).descriptions();
-        for (Map.Entry<Integer, KafkaFuture<Map<String, LogDirDescription>>> broker : answers.entrySet()) {
-            for (Map.Entry<String, LogDirDescription> dir : broker.getValue().get().entrySet()) {
-                LogDirDescription described = dir.getValue();
-                ObjectNode entry = found.addObject().put("broker_id", broker.getKey()).put("path", dir.getKey());
-                described.totalBytes().ifPresent(bytes -> entry.put("total_bytes", bytes));
-                described.usableBytes().ifPresent(bytes -> entry.put("usable_bytes", bytes));
-                entry.put("topic_bytes", described.replicaInfos().entrySet().stream()
-                        .filter(replica -> replica.getKey().topic().equals(topicOf(request)))
-                        .mapToLong(replica -> replica.getValue().size()).sum());
-                entry.put("error", described.error() == null ? null : messagesOf(described.error()));
-            }
-        }
-        return found;
-    }
-
     /** By broker, what it says of the named settings: those that it does not know are left out. */
     private Object brokerConfigs(JsonNode request) throws Exception {
         var nodes = admin.describeCluster(within(new DescribeClusterOptions(), request)).nodes().get();
@@ -296,7 +285,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return request.get("topic").asText();
     }
 
-    private static <T extends AbstractOptions<T>> T within(T options, JsonNode request) {
+    static <T extends AbstractOptions<T>> T within(T options, JsonNode request) {
         return options.timeoutMs(request.get("timeout_ms").asInt());
     }
 

@@ -1,0 +1,176 @@
+package io.kafkapareto;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.CreateTopicsOptions;
+import org.apache.kafka.clients.admin.CreateTopicsResult;
+import org.apache.kafka.clients.admin.DeleteTopicsOptions;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicCollection;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicIdException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+/**
+ * A topic as a mark: one of several who make it at once gets an id, and whoever deletes it does so by that id.
+ *
+ * <p>Its one partition holds what its maker says of itself, record by record.
+ */
+final class TopicMark implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Properties connection;
+    private KafkaProducer<String, String> producer;
+
+    TopicMark(Properties connection) {
+        this.connection = connection;
+    }
+
+    @Override
+    public void close() {
+        if (producer != null) {
+            producer.close(Duration.ZERO);
+        }
+    }
+
+    /** The id of the topic that this call has made, an empty one if it only asks; null where it was there. */
+    static String make(Admin admin, JsonNode request) throws Exception {
+        Map<String, String> configs = request.get("configs").properties().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, entry -> entry.getValue().asText()));
+        String name = request.get("topic").asText();
+        NewTopic topic = new NewTopic(name, 1, (short) request.get("replication_factor").asInt()).configs(configs);
+        try {
+            CreateTopicsOptions options = ClusterAdmin.within(new CreateTopicsOptions(), request);
+            options.validateOnly(request.get("only_asks").asBoolean());
+            var made = admin.createTopics(List.of(topic), options);
+            made.values().get(name).get();
+            return options.shouldValidateOnly() ? "" : idOf(made, name, admin);
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof TopicExistsException) {
+                return null;
+            }
+            throw failure;
+        }
+    }
+
+    /** A mark is deleted by its id, so that one without an id must not stay. */
+    private static String idOf(CreateTopicsResult made, String name, Admin admin) throws Exception {
+        try {
+            Uuid id = made.topicId(name).get();
+            if (id.equals(Uuid.ZERO_UUID)) {
+                throw new UnsupportedVersionException("these brokers give topics no id");
+            }
+            return id.toString();
+        } catch (ExecutionException | UnsupportedVersionException noId) {
+            admin.deleteTopics(List.of(name)).all().get();
+            throw noId;
+        }
+    }
+
+    /** The id of the topic as it is now, or null where there is none. */
+    static String id(Admin admin, JsonNode request) throws Exception {
+        String name = request.get("topic").asText();
+        try {
+            return admin.describeTopics(List.of(name), ClusterAdmin.within(new DescribeTopicsOptions(), request))
+                    .topicNameValues().get(name).get().topicId().toString();
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof UnknownTopicOrPartitionException) {
+                return null;
+            }
+            throw failure;
+        }
+    }
+
+    /** Deletes the topic with this id; a later one of the same name stays. */
+    static String delete(Admin admin, JsonNode request) throws Exception {
+        var ids = TopicCollection.ofTopicIds(List.of(Uuid.fromString(request.get("topic_id").asText())));
+        try {
+            admin.deleteTopics(ids, ClusterAdmin.within(new DeleteTopicsOptions(), request)).all().get();
+            return "deleted";
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof UnknownTopicIdException
+                    || failure.getCause() instanceof UnknownTopicOrPartitionException) {
+                return "absent";
+            }
+            throw failure;
+        }
+    }
+
+    /** Appends a record, which all replicas in sync have when this returns. */
+    long append(JsonNode request) throws Exception {
+        int timeoutMs = request.get("timeout_ms").asInt() / 2; // sending may block for as long as the answer may take
+        if (producer == null) {
+            Properties properties = client(StringSerializer.class, ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG,
+                    ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG);
+            properties.put(ProducerConfig.ACKS_CONFIG, "all");
+            properties.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, "false"); // it would need one more right
+            properties.put(ProducerConfig.LINGER_MS_CONFIG, "0");
+            properties.put(ProducerConfig.BUFFER_MEMORY_CONFIG, String.valueOf(1 << 20));
+            properties.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, String.valueOf(timeoutMs));
+            properties.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, String.valueOf(timeoutMs));
+            properties.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, String.valueOf(timeoutMs));
+            producer = new KafkaProducer<>(properties);
+        }
+        var record = new ProducerRecord<String, String>(request.get("topic").asText(), request.get("value").asText());
+        return producer.send(record).get(timeoutMs, TimeUnit.MILLISECONDS).offset();
+    }
+
+    /** The partition's end, and its last record: null where it has none. */
+    ObjectNode last(JsonNode request) {
+        Duration patience = Duration.ofMillis(request.get("timeout_ms").asInt() / 3); // of each of three questions
+        Properties properties = client(StringDeserializer.class, ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG,
+                ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG);
+        properties.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, "false");
+        var partition = new TopicPartition(request.get("topic").asText(), 0);
+        try (var consumer = new KafkaConsumer<String, String>(properties)) {
+            consumer.assign(List.of(partition));
+            long end = consumer.endOffsets(List.of(partition), patience).get(partition);
+            ObjectNode found = JSON.createObjectNode().put("end_offset", end).put("value", (String) null);
+            if (end > consumer.beginningOffsets(List.of(partition), patience).get(partition)) {
+                consumer.seek(partition, end - 1);
+                found.put("value", read(consumer, partition, patience));
+            }
+            return found;
+        }
+    }
+
+    /** Null where this user may not read: whether the mark is kept up can be seen by its end alone. */
+    private static String read(KafkaConsumer<String, String> consumer, TopicPartition partition, Duration patience) {
+        try {
+            var records = consumer.poll(patience).records(partition);
+            return records.isEmpty() ? null : records.get(records.size() - 1).value();
+        } catch (AuthorizationException refused) {
+            return null;
+        }
+    }
+
+    private Properties client(Class<?> serialization, String... keys) {
+        Properties properties = new Properties();
+        properties.putAll(connection);
+        for (String key : keys) {
+            properties.put(key, serialization.getName());
+        }
+        return properties;
+    }
+}

@@ -1,0 +1,38 @@
+"""Watches all topics of a cluster that others use, as far as this user may describe them."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from kafka_pareto.kafka.cluster import Cluster
+
+# All topics of a large cluster are an answer of megabytes: asking takes a tenth of the time at most.
+_QUICK_S = 0.5
+_PAUSE_PER_LOOK = 9
+_MOST_NAMED = 3
+
+
+class AllTopicsWatch:
+    """Looks whether a topic lacks a leader or a replica in sync, whoever it belongs to."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._next_look_at = -math.inf
+
+    def trouble(self) -> str:
+        """Names the topics in trouble; empty where there are none, or they were looked at just now.
+
+        Raises:
+            ClusterError: If the cluster does not answer.
+        """
+        began = time.monotonic()
+        if began < self._next_look_at:
+            return ""
+        troubled = self._cluster.all_topics_health().troubled
+        took_s = time.monotonic() - began
+        if not troubled and took_s > _QUICK_S:
+            self._next_look_at = began + took_s * (1 + _PAUSE_PER_LOOK)
+        named = "; ".join(each.reason for each in troubled[:_MOST_NAMED])
+        more = len(troubled) - _MOST_NAMED
+        return f"{named}; and {more} other topics" if more > 0 else named

@@ -1,0 +1,67 @@
+"""Removes topics that campaigns have left on a cluster: what `make remove-topics` does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.drivers.own_topics import left_topics
+from kafka_pareto.errors import ConsentError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.settings import Settings
+from kafka_pareto_embedded.bootstrap.preflight import find_java
+from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.runs.alone import WAIT_S, alone_on
+from kafka_pareto_embedded.stack.stack import Stack
+
+
+class RemoveTopicsRequest(BaseModel):
+    """Holds the options of `make remove-topics`; None means not given.
+
+    Attributes:
+        kafka: Another cluster than the stack's, as `host:port,…`.
+        kafka_config: Its `client.properties`.
+        consent: To delete there, once the list was read.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kafka: str | None = None
+    kafka_config: Path | None = None
+    consent: bool = False
+
+
+def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
+    """Deletes the topics of all campaigns, while nothing loads the cluster, and prints their names.
+
+    Args:
+        request: The options.
+        settings: Where Java and Kafka's jars are.
+        wait_s: How long a load on the cluster is waited for.
+
+    Raises:
+        ConsentError: If another cluster's owner has not agreed; the list is printed first.
+        ClusterError: If the cluster cannot be reached, or refuses.
+        LeaseHeldError: If a campaign or an ingestion loads it.
+    """
+    settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
+    stack = Stack.load() if request.kafka else lifecycle.running()
+    servers = request.kafka or (stack.bootstrap_servers if stack else "")
+    with Cluster(servers, request.kafka_config, settings) as cluster:
+        topics = left_topics(cluster)
+        print("\n".join([f"{counted(len(topics), 'topic')} of campaigns on {servers}", *topics]))
+        is_ours = stack is not None and cluster.describe().cluster_id == stack.settings().own_cluster_id
+        if topics and not (is_ours or request.consent):
+            raise ConsentError("this cluster was not started by the stack: read the list, and add CONSENT=yes")
+        with alone_on(cluster, wait_s):
+            for topic in topics:
+                print(f"{topic}: {cluster.delete_topic(topic)}")
+
+
+def topics_left_on(stack: Stack) -> list[str]:
+    """Lists the topics of campaigns on the stack's brokers."""
+    with Cluster(stack.bootstrap_servers, None, stack.settings()) as cluster:
+        return left_topics(cluster)

@@ -1,0 +1,151 @@
+"""One load at a time on a cluster, whichever installation or command it comes from: by a mark on the cluster itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark, sole_load
+from kafka_pareto.errors import ConsentError, LeaseHeldError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
+from kafka_pareto_embedded.runs.remove_topics import RemoveTopicsRequest, remove_topics
+from tests.system.broker_fixtures import RunningBrokers
+from tests.system.steps import ROOT
+
+pytestmark = pytest.mark.brokers
+
+# Takes the mark, says so, and waits to be killed.
+HOLDER = """
+import sys, time
+from kafka_pareto.drivers.cluster_mark import ClusterMark
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.settings import load_settings
+with Cluster(sys.argv[1], None, load_settings()) as cluster, ClusterMark(cluster, 1, "killed", 5.0):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def cluster(single_broker: RunningBrokers) -> Iterator[Cluster]:
+    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as opened:
+        yield opened
+
+
+def killed_holder(brokers: RunningBrokers) -> None:
+    """Leaves the mark of a process that was killed while it held it."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'include'}"}
+    argv = [sys.executable, "-c", HOLDER, brokers.bootstrap_servers]
+    with subprocess.Popen(argv, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        process.send_signal(signal.SIGKILL)
+
+
+def test_two_installations_load_one_cluster_in_turn(cluster: Cluster, tmp_path: Path) -> None:
+    mine, theirs = FolderStore(tmp_path / "mine"), FolderStore(tmp_path / "theirs")
+    with sole_load(mine, cluster, cluster.describe(), 1.0) as lease:
+        assert lease.is_held()
+        assert lease.renew()
+        with (
+            pytest.raises(
+                LeaseHeldError, match=rf"another installation loads this cluster \(.* pid {os.getpid()} since"
+            ),
+            sole_load(theirs, cluster, cluster.describe(), 2.0),
+        ):
+            pass
+        assert lease.renew()
+    assert cluster.topics(MARK_TOPIC) == []
+    with sole_load(theirs, cluster, cluster.describe(), 1.0) as lease:
+        assert lease.is_held()
+
+
+def test_the_mark_of_a_killed_process_lapses_after_a_term_and_its_own_installation_need_not_wait(
+    cluster: Cluster, single_broker: RunningBrokers
+) -> None:
+    killed_holder(single_broker)
+    with (
+        pytest.raises(LeaseHeldError, match="another installation"),
+        ClusterMark(cluster, 1, "other", 2.0, term_s=60.0),
+    ):
+        pass
+    with ClusterMark(cluster, 1, "other", 30.0, term_s=2.0) as mark:
+        assert mark.is_held()
+
+    killed_holder(single_broker)
+    with ClusterMark(cluster, 1, "killed", 10.0, term_s=60.0) as mark:
+        assert mark.is_held()
+
+
+def test_a_holder_whose_mark_was_taken_knows_and_leaves_the_next_ones_alone(cluster: Cluster) -> None:
+    with ClusterMark(cluster, 1, "mine", 1.0, term_s=60.0) as mine:
+        cluster.delete_topic(MARK_TOPIC)
+        with ClusterMark(cluster, 1, "theirs", 5.0, term_s=60.0) as theirs:
+            assert not mine.renew()
+            assert not mine.is_held()
+            mine.__exit__(None, None, None)
+            assert theirs.renew()
+
+
+def test_a_file_is_sent_to_a_cluster_by_address_only_while_nothing_else_loads_it(
+    cluster: Cluster, single_broker: RunningBrokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path / "state"))
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,b\n1,2\n")
+    request = IngestRequest(
+        file=rows, topic="alone", kafka=single_broker.bootstrap_servers, ceiling_mib_s=1, ceiling_gib=1, consent=True
+    )
+    campaigns = FolderStore(tmp_path / "campaigns")
+    with (
+        sole_load(campaigns, cluster, cluster.describe(), 1.0),
+        pytest.raises(LeaseHeldError, match="another installation loads this cluster"),
+    ):
+        ingest(request, single_broker.settings, wait_s=2.0)
+    same_store = FolderStore(tmp_path / "state" / "ingestions")
+    with (
+        ClusterLease(same_store, cluster.describe().cluster_id, 1.0),
+        pytest.raises(LeaseHeldError, match="another load runs on this cluster"),
+    ):
+        ingest(request, single_broker.settings, wait_s=1.0)
+    assert cluster.topics("alone") == []
+
+
+def test_topics_that_were_left_are_listed_and_removed_with_consent_while_nothing_loads_the_cluster(
+    cluster: Cluster,
+    single_broker: RunningBrokers,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path / "state"))
+    left, others = "kafka-pareto.tiny.killed.1024", "kafka-pareto-books"
+    for topic in (left, others):
+        cluster.create_topic(topic, 1, 1)
+    request = RemoveTopicsRequest(kafka=single_broker.bootstrap_servers)
+    with pytest.raises(ConsentError, match="CONSENT=yes"):
+        remove_topics(request, single_broker.settings)
+    assert left in capsys.readouterr().out
+
+    agreed = request.model_copy(update={"consent": True})
+    with (
+        sole_load(FolderStore(tmp_path / "campaigns"), cluster, cluster.describe(), 1.0),
+        pytest.raises(LeaseHeldError),
+    ):
+        remove_topics(agreed, single_broker.settings, wait_s=2.0)
+    assert left in cluster.topics("kafka-pareto")
+
+    remove_topics(agreed, single_broker.settings)
+    kept = cluster.topics("kafka-pareto")
+    assert others in kept
+    assert left not in kept
+    cluster.delete_topic(others)

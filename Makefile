@@ -18,16 +18,17 @@ MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VER
 # So is a browser; but a snap's may not read what tests write. Else it is fetched.
 BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
 STACK := $(PYTHON) -m kafka_pareto_embedded
-WITH_LOG_PIPELINE := $(findstring log_pipeline,$(STUDY))
+WITH_LOG_PIPELINE := $(findstring log_pipeline,$(value STUDY))
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
 
-# What was given as NAME=value: handed over by the environment, so that no shell reads it.
+# What was given as NAME=value: handed over by the environment, so that no shell reads it, and as it is written: make
+# does not expand it either.
 OPTIONS := $(sort STUDY CAMPAIGN RECORD_SIZES PARTS FACTOR LEVELS SEED REPETITIONS COOL_DOWN_S BASELINE WARM_START APPROVAL RECORD_SIZE \
   REASON FOLDER KAFKA KAFKA_CONFIG CEILING_MIB_S CEILING_GIB CONSENT \
   $(foreach name,$(.VARIABLES),$(if $(filter command line,$(origin $(name))),$(name))))
-$(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval export KAFKA_PARETO_OPTION_$(name) = $$($(name))))
+$(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval unexport $(name))$(eval export KAFKA_PARETO_OPTION_$(name) = $$(value $(name))))
 
 help:
 	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk import DAG
 
+from kafka_pareto.study.cluster_names import cluster_names
 from kafka_pareto_airflow.assets import CHECK_WANTED
 from tests.dags.test_integrity import step_of
 from tests.dags.test_retune_dags import dags_of
@@ -38,6 +39,12 @@ def test_each_cluster_has_a_dag_a_slot_and_a_queue() -> None:
     assert {step_of(task_id) for task_id in loads(named)} == {"measure", "confirm"}
     assert {task.queue for task in own.tasks} == {"default"}
     assert {task.queue for task in named.tasks} == {"kafka_berlin"}
+
+
+@pytest.mark.parametrize("note", ["!!bool maybe", '!!int ""', "[" * 3000, "2026-13-45"])
+def test_a_study_that_yaml_cannot_construct_names_no_cluster(tmp_path: Path, note: str) -> None:
+    (tmp_path / "broken.yaml").write_text(f"name: broken\ncluster: {{name: berlin}}\nnote: {note}\n")
+    assert cluster_names([tmp_path / "broken.yaml"]) == {}
 
 
 @pytest.mark.usefixtures("studies")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
 from kafka_pareto.storage.private_file import remove_leftovers, write_private
+from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 
 _LOCK = ".lock"
@@ -54,8 +55,9 @@ def keep_client_config(
 
     The brokers that it was handed over for are written into it, unless it names its own: it is sent to no others.
     """
-    if bootstrap_servers and "bootstrap.servers" not in parse_properties(text):
-        text = f"{properties_lines({'bootstrap.servers': bootstrap_servers})}\n{text}"
+    if bootstrap_servers and not server_set(parse_properties(text).get("bootstrap.servers", "")):
+        # Last, since the last line of a name counts; after an empty one, since the text may end in a backslash.
+        text = f"{text}\n\n{properties_lines({'bootstrap.servers': bootstrap_servers})}\n"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(folder / client_config_name(campaign), f"{_FIRST_LINE.format(run_id=run_id)}\n{text}")
 

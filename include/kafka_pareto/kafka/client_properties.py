@@ -13,7 +13,7 @@ _NAME_PARTS = r"password|passphrase|passwd|secret|token|credential"
 _SECRET_KEYS = re.compile(rf"{_NAME_PARTS}|jaas|keystore\.key|certificate", re.IGNORECASE)
 # Value of a JAAS option: it ends at the first semicolon outside of quotes.
 _SECRET_OPTIONS = re.compile(
-    rf"""[\w$-]*(?:{_NAME_PARTS})[\w$-]*\s*=((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^;])*)""",
+    rf"""(?<![\w$-])[\w$-]*(?:{_NAME_PARTS})[\w$-]*\s*=((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^;])*)""",
     re.IGNORECASE | re.DOTALL,
 )
 _QUOTED = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'""", re.DOTALL)

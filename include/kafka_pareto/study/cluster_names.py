@@ -18,6 +18,9 @@ from kafka_pareto.study.identifiers import CLUSTER_NAME
 
 log = logging.getLogger(__name__)
 
+# PyYAML's constructors raise more than its own error where an explicit tag or a date does not fit its value.
+YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+
 
 def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
     """Maps each study that names a cluster to that cluster.
@@ -82,6 +85,6 @@ def _content(file: Path) -> dict[str, Any] | None:
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         return dict(content.items())
-    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+    except (OSError, *YAML_ERRORS) as error:
         log.warning("%s: its cluster is not known, since it cannot be read: %s", file, error)
         return None

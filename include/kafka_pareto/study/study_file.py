@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import reprlib
+from collections import Counter
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +15,7 @@ from pydantic import ValidationError
 from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.section import Section
@@ -31,8 +34,6 @@ _UNION_TAGS = (
 _MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 _LARGEST_FILE_BYTES = 16 << 20
 _LARGEST_NUMBER = 1 << 63
-# PyYAML's constructors raise these where an explicit tag or a date does not fit its value.
-_YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 _brief = reprlib.Repr()
 _brief.maxstring = 80
 
@@ -134,7 +135,7 @@ def _class_of(content: dict[str, Any], file: str) -> type[Study]:
 def _mapping(text: str, file: str) -> dict[str, Any]:
     try:
         content = yaml.load(text, Loader=_StudyLoader)  # noqa: S506 (a SafeLoader)
-    except _YAML_ERRORS as error:
+    except YAML_ERRORS as error:
         raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
     if not isinstance(content, dict):
         raise StudyError(file, ["must be a mapping of keys to values"])
@@ -189,9 +190,9 @@ class _StudyLoader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
+        counts = Counter(key for key in keys if isinstance(key, Hashable))
+        for key in (key for key, count in counts.items() if count > 1):
+            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:

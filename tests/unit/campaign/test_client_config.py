@@ -22,6 +22,13 @@ def test_kafka_reads_what_was_handed_over(tmp_path: Path) -> None:
     assert kept.parent.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("addresses", ["", "bootstrap.servers=\n", "bootstrap.servers= ,\n", "client.id=me\\"])
+def test_a_copy_without_addresses_is_bound_to_the_brokers_it_was_given_for(tmp_path: Path, addresses: str) -> None:
+    keep_client_config(tmp_path, "c", "r", f"{GIVEN}{addresses}", "good:9092")
+    kept = parse_properties(read_client_config(tmp_path / client_config_name("c")))
+    assert kept["bootstrap.servers"] == "good:9092"
+
+
 def test_it_is_removed_once_and_those_of_other_campaigns_stay(tmp_path: Path) -> None:
     for campaign in ("c", "cc"):
         keep_client_config(tmp_path, campaign, "r", GIVEN)

@@ -59,19 +59,20 @@ def test_make_without_a_target_explains_every_target() -> None:
     assert explained == set(phony.group(1).split()) - of_itself
 
 
-def test_make_hands_the_options_of_run_over_without_a_shell_reading_them(tmp_path: Path) -> None:
-    nasty = f"quick'; touch {tmp_path / 'injected'}; '$(touch {tmp_path / 'injected'})"
+def test_an_option_is_text_to_make_and_to_the_shell(tmp_path: Path) -> None:
+    nasty = f"costs $5'; touch {tmp_path / 'a'}; '$(touch {tmp_path / 'b'}) $(shell touch {tmp_path / 'c'})"
+    received = "received: ; @printenv KAFKA_PARETO_OPTION_STUDY KAFKA_PARETO_OPTION_REASON"
     said = subprocess.run(
-        ["make", "--no-print-directory", "-n", "run", f"STUDY={nasty.replace('$', '$$')}"],
+        ["make", "--no-print-directory", f"--eval={received}", "received", f"STUDY={nasty}"],
+        env={**os.environ, "REASON": nasty},
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     ).stdout
-    assert "-m kafka_pareto_embedded run" in said
-    assert "injected" not in said
-    assert not (tmp_path / "injected").exists()
+    assert said == f"{nasty}\n" * 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_installation_that_was_cut_short_stands_in_the_way_of_no_command(tmp_path: Path) -> None:

@@ -63,6 +63,12 @@ def test_a_secret_is_hidden_in_the_file_that_the_load_tool_is_given() -> None:
     assert hidden(file, secrets_in(file)) == "ssl.key.password=[hidden]\nclient.id=me\n"
 
 
+@pytest.mark.timeout(60)
+def test_a_long_secret_is_found_without_trying_each_of_its_characters() -> None:
+    secret = "password" * 2000
+    assert secret in secrets_in(f"sasl.jaas.config={PLAIN} token={secret}")
+
+
 def test_what_is_no_secret_is_left() -> None:
     assert secrets_in("client.id=me\nsecurity.protocol SASL_SSL\n# ssl.key.password=hunter2\n") == []
 

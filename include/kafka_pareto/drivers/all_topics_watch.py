@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import time
 
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 
 # All topics of a large cluster are an answer of megabytes: asking takes a tenth of the time at most.
 _QUICK_S = 0.5
 _PAUSE_PER_LOOK = 9
 _MOST_NAMED = 3
+_POLL_S = 1.0
 
 
 class AllTopicsWatch:
@@ -36,3 +40,18 @@ class AllTopicsWatch:
         named = "; ".join(each.reason for each in troubled[:_MOST_NAMED])
         more = len(troubled) - _MOST_NAMED
         return f"{named}; and {more} other topics" if more > 0 else named
+
+    def wait_until_calm(self, within_s: float) -> None:
+        """Waits for topics in trouble to recover: what is seen later has appeared since.
+
+        Raises:
+            ClusterError: Naming them, if they do not recover in time; or if the cluster does not answer.
+        """
+        left = retry(
+            retry=retry_if_result(bool),
+            stop=stop_after_delay(within_s),
+            wait=wait_fixed(_POLL_S),
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else "",
+        )(self.trouble)()
+        if left:
+            raise ClusterError(f"the cluster is in trouble, and did not recover within {within_s:.0f} s: {left}")

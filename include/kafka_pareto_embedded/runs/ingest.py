@@ -29,6 +29,7 @@ from kafka_pareto_embedded.terminal.display import duration
 _MIB = 1 << 20
 _GIB = 1 << 30
 _ANSWERS_WITHIN_S = 5.0
+_CALM_WITHIN_S = 120.0
 
 
 class IngestRequest(BaseModel):
@@ -85,9 +86,9 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
         with ingestion.alone(request.topic), alone_on(cluster, wait_s) as lease, _progress() as shown:
-            watch = _watch(lease, None if stack else watch_of(cluster, request.topic))
             task = shown.add_task(f"Reading {request.file.name}", said="")
             begun = ingestion.begin(wanted, lambda read, of: shown.update(task, completed=read, total=of))
+            watch = _watch(lease, None if stack else watch_of(cluster, request.topic))
             shown.reset(task, description=request.file.name, total=begun.bytes)
             arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
             shown.update(task, completed=begun.bytes)
@@ -157,8 +158,13 @@ def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:
 
 
 def watch_of(cluster: Cluster, topic: str) -> Callable[[], None]:
-    """Returns what ends the load where a topic is in trouble, or nobody answers: the load may be the cause."""
+    """Returns what ends the load where a topic is in trouble, or nobody answers: the load may be the cause.
+
+    Raises:
+        ClusterError: If a topic was in trouble before and does not recover, which no load of ours has caused.
+    """
     others = AllTopicsWatch(cluster)
+    others.wait_until_calm(_CALM_WITHIN_S)
 
     def stop_when_harmed() -> None:
         try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
 from kafka_pareto.drivers.systems import limits_of_the_guards
 from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic
@@ -40,6 +41,21 @@ def test_no_load_goes_to_a_foreign_cluster_on_which_a_topic_of_others_is_in_trou
         ):
             m.measure()
     assert m.tool.requests == []
+
+
+def test_trouble_that_was_there_before_a_load_is_waited_for_and_named_if_it_stays() -> None:
+    cluster = FakeCluster()
+    cluster.troubled = (ORDERS,)
+    with pytest.raises(ClusterError, match=f"did not recover within 0 s: {MOVED}"):
+        AllTopicsWatch(cluster).wait_until_calm(within_s=0.0)
+
+    def recovering(*_: object) -> AllTopicsHealth:
+        return AllTopicsHealth(topics=1, troubled=looks.pop())
+
+    looks = [(), (ORDERS,)]
+    cluster.all_topics_health = recovering
+    AllTopicsWatch(cluster).wait_until_calm(within_s=30.0)
+    assert looks == []
 
 
 def test_on_the_stacks_own_cluster_other_topics_are_nobodys(tmp_path: Path) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from kafka_pareto.brokers.jvm import java_environment
-from kafka_pareto.campaign.candidates import candidates_of
+from kafka_pareto.campaign.candidates import baseline_candidate, candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark
-from kafka_pareto.drivers.own_topics import topic_name
+from kafka_pareto.drivers.own_topics import PREFIX, topic_name
+from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import Testbed
@@ -29,12 +32,15 @@ from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
 from tests.system.broker_fixtures import RunningBrokers
+from tests.system.steps import ROOT
 from tests.unit.measuring import quick, started
 
 pytestmark = pytest.mark.brokers
 
 _PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+LOOKING = ["Describe", "DescribeConfigs"]
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,8 @@ def write_client_config(folder: Path, user: str, password: str) -> Path:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    """A broker that asks for a password; `admin` may do all, `guest` nothing, the others what `may_look` lets."""
-    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest", "reader", "watcher")}
+    """A broker that asks for a password; `admin` may do all, `guest` nothing, the others what `grant` lets."""
+    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest", "reader", "watcher", "tuner")}
     users = " ".join(f'user_{user}="{password}"' for user, password in passwords.items())
     login = f'{_PLAIN_LOGIN} username="admin" password="{passwords["admin"]}" {users};'
     secure = {
@@ -106,7 +112,7 @@ def test_topic_that_may_not_be_created_says_which_rights_to_ask_for(secured: Sec
         cluster.create_topic("not-mine", 1, 1)
 
     assert refused.value.kafka_error == "TopicAuthorizationException"
-    for part in (secured.brokers.bootstrap_servers, "create_topic", "not-mine", "ask for Describe"):
+    for part in (secured.brokers.bootstrap_servers, "create_topic", "not-mine", "ask for Create"):
         assert part in str(refused.value)
 
 
@@ -149,22 +155,66 @@ def test_password_is_in_no_command_line(secured: SecuredBroker) -> None:
     assert not [line for line in shown if secured.passwords["admin"] in line]
 
 
-def may_look(secured: SecuredBroker, user: str, *at: str) -> None:
-    """Lets the user describe what is named, as `AclCommand` names it, and no more."""
+def grant(secured: SecuredBroker, user: str, operations: list[str], *at: str) -> None:
+    """Lets the user do so on what is named, as `AclCommand` names it."""
     settings = secured.brokers.settings
-    acl = ["--add", "--allow-principal", f"User:{user}", "--operation", "Describe", "--operation", "DescribeConfigs"]
     subprocess.run(
         [
             *(settings.java, "-Xmx128m", "-cp", f"{settings.kafka_jars}/*", "org.apache.kafka.tools.AclCommand"),
             *("--bootstrap-server", secured.brokers.bootstrap_servers),
             *("--command-config", str(secured.folder / "admin.properties")),
-            *(*acl, *at),
+            *("--add", "--allow-principal", f"User:{user}"),
+            *(word for operation in operations for word in ("--operation", operation)),
+            *at,
         ],
         env=java_environment(),
         capture_output=True,
         timeout=60,
         check=True,
     )
+
+
+def rights_of_the_page() -> list[tuple[str, list[str]]]:
+    """Returns what docs/existing-clusters.md says that a user needs: on what, and which operations."""
+    page = (ROOT / "docs/existing-clusters.md").read_text(encoding="utf-8")
+    rows = page.partition("| on | operations | for |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    cells = [row.strip("|").split("|") for row in rows]
+    return [(on.strip().strip("`"), re.findall(r"`(\w+)`", operations)) for on, operations, _ in cells]
+
+
+def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file(
+    secured: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rights = rights_of_the_page()
+    assert len(rights) == 4
+    for on, operations in rights:
+        grant(secured, "tuner", operations, *on.split())
+    client_config = write_client_config(secured.folder, "tuner", secured.passwords["tuner"])
+    cluster = {"bootstrap_servers": secured.brokers.bootstrap_servers, "client_config": client_config.name}
+    ceilings: dict[str, Any] = {"ceiling_mib_s": 5.0, "ceiling_gib": 1.0, "consent": True}
+    workload = {"replication_factor": 1, "min_insync_replicas": 1}
+    study = quick(record_sizes_bytes=[1024], protocol={"records": 200}, workload=workload, cluster=cluster | ceilings)
+    case, campaign = "1024", started(tmp_path, study)
+    settings = secured.brokers.settings.model_copy(update={"client_configs": secured.folder})
+    planned = plan_blocks([baseline_candidate(campaign, case)], 2, order="blocks", phase="choice", case=case, seed=1)
+    phase = MeasurementPhase(planned, RepetitionStore(campaign, campaign.keys.confirmation(case, "repetitions/")))
+
+    with ProducerDriver().runner(campaign, case, settings) as runner:
+        with secured.as_user("tuner") as tuner:
+            assert tuner.topics(MARK_TOPIC) == [MARK_TOPIC]
+            assert limits_of_the_guards(tuner, tuner.describe()) == []
+        measured = Measurer(study, runner).measure(phase)
+    assert [each.outcome for each in measured] == ["valid", "valid"]
+    with secured.as_user("tuner") as tuner:
+        assert tuner.topics(PREFIX) == []
+
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path / "state"))
+    file = tmp_path / "rows.csv"
+    file.write_text("a,b\n1,2\n")
+    request = {"file": file, "topic": "books", "kafka": cluster["bootstrap_servers"], "kafka_config": client_config}
+    ingest(IngestRequest(**request, **ceilings), settings)
+    with secured.as_user("tuner") as tuner:
+        assert tuner.end_offset("books") == 1
 
 
 def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said_and_the_load_goes_on(
@@ -175,7 +225,7 @@ def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said_and_the_
         everything = admin.all_topics_health().topics
         assert limits_of_the_guards(admin, admin.describe()) == []
         assert admin.topics(MARK_TOPIC) == [], "the plan asks, and makes nothing"
-    may_look(secured, "watcher", "--cluster")
+    grant(secured, "watcher", LOOKING, "--cluster")
     with secured.as_user("watcher") as watcher:
         no_mark, hidden = limits_of_the_guards(watcher, watcher.describe())
         with ClusterMark(watcher, 1, "an installation", 1.0) as mark:
@@ -195,7 +245,7 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
     with secured.as_user("admin") as admin:
         admin.create_topic(topic, study.workload.topic_partitions, 1)
     client_config = write_client_config(secured.folder, "reader", secured.passwords["reader"])
-    may_look(secured, "reader", "--topic", "*", "--cluster")
+    grant(secured, "reader", LOOKING, "--topic", "*", "--cluster")
     candidates = candidates_of(campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS), campaign.study)
     planned = plan_blocks(candidates, 1, order="blocks", phase="design", case=case, seed=1)
 

@@ -162,13 +162,13 @@ def test_what_prevents_harm_to_a_cluster_names_a_test_that_is_there_in_each_row(
     page = (ROOT / "docs/existing-clusters.md").read_text(encoding="utf-8")
     table = page.partition("| what can happen | what prevents it | tested by |")[2].partition("\n\n")[0]
     rows = [row.strip("|").split("|")[2] for row in table.splitlines()[2:]]
-    named = [re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row) for row in rows]
+    named = [re.findall(r"`([\w/]+\.(?:py|java))::(\w+)`", row) for row in rows]
     assert len(rows) >= 12
     assert [row for row, tests in zip(rows, named, strict=True) if not tests] == []
     missing = [
         f"{file}::{test}"
         for tests in named
         for file, test in tests
-        if f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8")
+        if not re.search(rf"\b(def|void) {test}\(", (ROOT / file).read_text(encoding="utf-8"))
     ]
     assert missing == []

@@ -34,8 +34,8 @@ _REMEDIES = {
     r"Timeout|Disconnect|Network": "see whether its brokers run and the addresses are right, and whether it asks for "
     "SASL or TLS that the client.properties (KAFKA_CONFIG) must bring",
     r"Sasl|Ssl|Authentication": "mend the credentials or certificates in the client.properties",
-    r"Authorization": "this user may not: ask for Describe, DescribeConfigs, Create, Write and Delete on the study's "
-    "topics, and Describe on the cluster",
+    r"Authorization": "this user may not: ask for Create, Write, Delete, Read and DescribeConfigs on the topics that "
+    "it loads, and Describe on the cluster; docs/existing-clusters.md says what for",
     r"InvalidReplicationFactor": "start more brokers, or lower workload.replication_factor in the study",
     r"PolicyViolation|Invalid": "the cluster takes no such topic: adapt the study's workload to its rules",
     r"UnknownTopic": "create the topic first, and see whether somebody deleted it",

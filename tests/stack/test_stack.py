@@ -54,6 +54,19 @@ def test_status_names_every_program_with_its_address_and_who_may_log_in(stack: E
     assert rows["kafka-2"][3] == f"127.0.0.1:{stack.stack.ports.kafka[1]}"
 
 
+def test_topics_that_were_left_are_in_the_status_until_they_are_removed(stack: EmbeddedStack) -> None:
+    left = "kafka-pareto.tiny.killed.1024"
+    with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:
+        cluster.create_topic(left, 1, 3)
+    code, said = stack.command("status")
+    assert code == 0
+    assert said.splitlines()[-1] == left
+    assert "`make remove-topics` deletes them" in said
+    code, said = stack.command("remove-topics")
+    assert (code, said.splitlines()[-1]) == (0, f"{left}: deleted")
+    assert left not in stack.command("status")[1]
+
+
 def test_a_second_up_changes_nothing_and_shows_no_password(stack: EmbeddedStack) -> None:
     before = stack.pids()
     code, said = stack.command("up", timeout_s=60)

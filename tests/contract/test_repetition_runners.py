@@ -29,6 +29,7 @@ from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.fakes import fake_testbed
 from tests.other_driver import CallDriver, TuneCalls, known_driver
 from tests.system.broker_fixtures import RunningBrokers
@@ -184,7 +185,7 @@ def test_the_topic_bounds_what_it_keeps_and_goes_with_its_step_in_whatever_state
             kept = cluster.topic_configs(topic, ["retention.ms", "retention.bytes", "cleanup.policy"])
             if end is not None:
                 raise end
-        assert cluster.topics(topic) == []
+        wait_until("brokers know that the topic is gone", lambda: cluster.topics(topic) == [], 30)
     assert kept["cleanup.policy"] == "delete"
     assert kept["retention.ms"] == str(24 * 3_600_000)
     assert int(kept["retention.bytes"] or 0) > 4 * DELETE_RECORDS_AFTER_BYTES

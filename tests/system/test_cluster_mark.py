@@ -16,6 +16,7 @@ from kafka_pareto.errors import ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
 from kafka_pareto_embedded.runs.remove_topics import RemoveTopicsRequest, remove_topics
 from tests.system.broker_fixtures import RunningBrokers
@@ -64,7 +65,7 @@ def test_two_installations_load_one_cluster_in_turn(cluster: Cluster, tmp_path: 
         ):
             pass
         assert lease.renew()
-    assert cluster.topics(MARK_TOPIC) == []
+    wait_until("brokers know that the mark is gone", lambda: cluster.topics(MARK_TOPIC) == [], 30)
     with sole_load(theirs, cluster, cluster.describe(), 1.0) as lease:
         assert lease.is_held()
 
@@ -145,7 +146,6 @@ def test_topics_that_were_left_are_listed_and_removed_with_consent_while_nothing
     assert left in cluster.topics("kafka-pareto")
 
     remove_topics(agreed, single_broker.settings)
-    kept = cluster.topics("kafka-pareto")
-    assert others in kept
-    assert left not in kept
+    wait_until("brokers know that the topic is gone", lambda: left not in cluster.topics("kafka-pareto"), 30)
+    assert others in cluster.topics("kafka-pareto")
     cluster.delete_topic(others)

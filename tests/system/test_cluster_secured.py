@@ -17,7 +17,7 @@ from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import baseline_candidate, candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark
-from kafka_pareto.drivers.own_topics import PREFIX, topic_name
+from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
@@ -32,6 +32,7 @@ from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
@@ -206,7 +207,8 @@ def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file
         measured = Measurer(study, runner).measure(phase)
     assert [each.outcome for each in measured] == ["valid", "valid"]
     with secured.as_user("tuner") as tuner:
-        assert tuner.topics(PREFIX) == []
+        topics = (MARK_TOPIC, topic_name(campaign.keys, case))
+        wait_until("brokers know that mark and topic are gone", lambda: not any(map(tuner.topics, topics)), 30)
 
     monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path / "state"))
     file = tmp_path / "rows.csv"

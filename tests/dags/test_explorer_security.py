@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
+from kafka_pareto.drift.check_records import Check, CheckedCase
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.dags.conftest import PROJECT
+from tests.unit.embedded.test_rollout import put_in_force
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
 
 PASSWORDS = {name: f"of {name}" for name in ("reader", "stranger", "berliner", "owner")}
+CASE = "1024"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 EXAMPLES = {
     "study": "quick", "campaign": "c1", "case": "1024", "name": "explorer.js", "name:path": "07_report/report.html",
@@ -49,9 +53,30 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         for kind, study in (("tune", "there"), ("compare", "compared")):
             store.put(f"{study}/b1/study.yaml", f"kind: {kind}\ncluster:\n  name: berlin\n".encode())
         (folder / "studies").mkdir()
-        (folder / "studies" / "there.yaml").write_text("cluster: {name: berlin}")
+        for study in ("there", "moved", "early"):
+            (folder / "studies" / f"{study}.yaml").write_text("cluster: {name: berlin}")
+        _write_what_has_moved(store)
         purge_cached_app()
         yield TestClient(create_app(), base_url="http://127.0.0.1", follow_redirects=False)
+
+
+def _write_what_has_moved(store: FolderStore) -> None:
+    """A study that was of the installation's own cluster before, and one whose version does not name its cluster."""
+    in_berlin = b"kind: tune\ncluster:\n  name: berlin\n"
+    for campaign, head in (("moved/c1", b"kind: tune\n"), ("moved/b1", in_berlin), ("early/b1", in_berlin)):
+        store.put(f"{campaign}/study.yaml", head)
+    put_in_force(store, "moved", CASE, version=1, campaign="c1", cluster="")
+    put_in_force(store, "moved", CASE, version=2, campaign="b1", cluster="berlin")
+    unnamed = put_in_force(store, "early", CASE, campaign="b1").model_dump(mode="json", exclude={"cluster"})
+    store.put(InForceKeys("early", CASE).version(1), json.dumps(unnamed).encode())
+    for check, head in (("c2", b"kind: tune\n"), ("b2", in_berlin)):
+        keys = CheckKeys("moved", check)
+        store.put(keys.frozen_study(), head)
+        checked = CheckedCase(
+            case=CASE, version=None, configuration_id=None, outcome="new_record_size", tune=True, reasons=[]
+        )
+        found = Check(study="moved", check=check, at="2026-11-22T01:02:03+00:00", drift_fraction=0.1, cases=[checked])
+        store.put(keys.check(), found.model_dump_json().encode())
 
 
 @pytest.fixture(scope="module")
@@ -99,15 +124,45 @@ def test_who_may_read_one_clusters_dag_sees_that_cluster_alone(airflow: TestClie
         assert 403 not in {airflow.get(path, headers=headers).status_code for path in seen}
 
 
-@pytest.mark.parametrize(("user", "campaigns", "comparisons"), [("berliner", ["b1"], ["b1"]), ("owner", ["c1"], [])])
+@pytest.mark.parametrize(
+    ("user", "versions", "checks"), [("reader", [1, 2], ["c2", "b2"]), ("berliner", [2], ["b2"]), ("owner", 403, 403)]
+)
+def test_what_a_study_left_on_its_former_cluster_is_shown_to_that_clusters_readers_alone(
+    airflow: TestClient, user: str, versions: list[int] | int, checks: list[str] | int
+) -> None:
+    headers = headers_of(airflow, user)
+    answer = airflow.get(f"/kafka-pareto/api/in-force/moved/{CASE}", headers=headers)
+    shown = [each["version"] for each in answer.json()["versions"]] if answer.is_success else answer.status_code
+    assert shown == versions
+    answer = airflow.get(f"/kafka-pareto/api/checks/moved/{CASE}", headers=headers)
+    found = sorted(each["check"] for each in answer.json()) if answer.is_success else answer.status_code
+    assert found == (sorted(checks) if isinstance(checks, list) else checks)
+
+
+def test_a_move_shows_nothing_that_is_in_force_on_a_cluster_that_one_may_not_read(airflow: TestClient) -> None:
+    address = f"/kafka-pareto/api/campaigns/moved/c1/{CASE}/c0123456789/move"
+    move = airflow.get(address, headers=headers_of(airflow, "owner")).json()
+    assert "Only those who may read tune_producer_berlin see what is in force there" in move["refused"]
+    assert (move["from_version"], move["changes"]) == (None, [])
+
+
+def test_a_version_that_does_not_name_its_cluster_is_shown_to_the_readers_of_its_campaigns(airflow: TestClient) -> None:
+    answers = {
+        user: airflow.get(f"/kafka-pareto/api/in-force/early/{CASE}", headers=headers_of(airflow, user)).status_code
+        for user in ("berliner", "owner")
+    }
+    assert answers == {"berliner": 200, "owner": 403}
+
+
+@pytest.mark.parametrize(("user", "campaigns", "comparisons"), [("berliner", {"b1"}, {"b1"}), ("owner", {"c1"}, set())])
 def test_what_is_listed_is_of_the_clusters_whose_dags_one_may_read(
-    airflow: TestClient, user: str, campaigns: list[str], comparisons: list[str]
+    airflow: TestClient, user: str, campaigns: set[str], comparisons: set[str]
 ) -> None:
     headers = headers_of(airflow, user)
     assert "Pareto explorer" in airflow.get("/kafka-pareto/", headers=headers).text
     for name, expected in (("campaigns", campaigns), ("comparisons", comparisons)):
         listed = airflow.get(f"/kafka-pareto/api/{name}", headers=headers).json()
-        assert [each["campaign"] for each in listed] == expected
+        assert {each["campaign"] for each in listed} == expected
     assert (airflow.get("/kafka-pareto/doctor", headers=headers).status_code == 403) == (user == "berliner")
 
 

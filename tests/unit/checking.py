@@ -82,6 +82,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
         previous_properties=study.properties(study.baseline_configuration()),
         durability="acks_all_idempotent",
         campaign=campaign.keys.campaign,
+        cluster=study.cluster_name,
         gains=[],
         fingerprint=campaign.read_record(campaign.keys.fingerprint(CASE), Fingerprint),
         accepted_by="",

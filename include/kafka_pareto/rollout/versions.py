@@ -15,7 +15,8 @@ from typing import Literal
 from pydantic import Field
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.campaign.keys import InForceKeys
+from kafka_pareto.campaign.keys import CampaignKeys, InForceKeys
+from kafka_pareto.campaign.listing import frozen_head
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue, durability_of, resolved
@@ -46,7 +47,8 @@ class SettingsInForce(Record):
         previous_durability: The durability that those promise; None in versions of earlier releases, of producers.
         driver: What is set.
         campaign: The campaign that confirmed it; its artifacts are the evidence.
-        cluster: The name of the cluster that it is for; empty for the installation's own.
+        cluster: The name of the cluster that it is for; empty for the installation's own; None in versions that were
+            stored without it. `cluster_of_version` knows it.
         compared_with_version: The version that this campaign measured it beside, and states its gains over; None: the
             baseline.
         gains: These gains, from fresh blocks; empty for the baseline, and for what somebody picked that the campaign
@@ -73,7 +75,7 @@ class SettingsInForce(Record):
     previous_durability: DurabilityName | None = None
     driver: str = PRODUCER.name
     campaign: str
-    cluster: str = ""
+    cluster: str | None = None
     compared_with_version: int | None = None
     gains: list[Gain]
     gains_over_baseline: list[Gain] = Field(default_factory=list)
@@ -99,6 +101,17 @@ def in_force(store: Store, study: str, case: str) -> SettingsInForce | None:
     """Returns the newest version; None if nothing was ever accepted."""
     found = store.keys(InForceKeys(study, case).versions())
     return decode_record(store.get(found[-1]), found[-1], SettingsInForce) if found else None
+
+
+def cluster_of_version(store: Store, settings: SettingsInForce) -> str:
+    """Returns the name of the cluster that a version is for; where it does not say so, its campaign's.
+
+    Raises:
+        MissingArtifactError: If neither says so.
+    """
+    if settings.cluster is not None:
+        return settings.cluster
+    return frozen_head(store, CampaignKeys(settings.study, settings.campaign))[1]
 
 
 def cases_in_force(store: Store, study: str) -> list[str]:

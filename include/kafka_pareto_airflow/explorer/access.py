@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import frozen_head
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.rollout.versions import in_force
+from kafka_pareto.rollout.versions import cluster_of_version, in_force
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import CASE
@@ -52,8 +52,13 @@ class Readers:
     """Lets in those who may read a DAG of a cluster; to what is named, those who may read its own cluster's."""
 
     def __init__(self, store: Callable[[], Store], threads: OwnThreads) -> None:
+        @lru_cache(1024)  # a frozen study stays as it is, and every open page asks for its progress again and again
+        def head(study: str, campaign: str) -> tuple[str, str]:
+            return frozen_head(store(), CampaignKeys(study, campaign))
+
         self._store = store
         self._threads = threads
+        self._frozen_head = head
 
     async def __call__(self, request: Request, reads: MayRead) -> None:
         """Refuses everybody else.
@@ -69,9 +74,24 @@ class Readers:
         if not all(re.fullmatch(_PATTERNS[key], named[key]) for key in _PATTERNS.keys() & named):
             raise HTTPException(404, "there is no such page")
         # The store is opened there as well: it may have to be asked over the network.
-        for dag_id in await self._threads.answer(lambda: _dags_of(self._store(), named)):
+        for dag_id in await self._threads.answer(lambda: self._dags_of(named)):
             if not await run_in_threadpool(reads, dag_id):
                 raise HTTPException(403, f"Only those who may read the DAG {dag_id} see this.")
+
+    def _dags_of(self, named: Mapping[str, Any]) -> list[str]:
+        """Lists the DAGs of the clusters that a campaign, or what is in force of a study, is about."""
+        study = named["study"]
+        if "campaign" in named:
+            try:
+                kind, cluster = self._frozen_head(study, named["campaign"])
+            except MissingArtifactError:  # whoever may look is told that there is none
+                kind, cluster = "tune", cluster_of(load_settings().studies, study)
+            return [compare_dag_of(cluster) if kind == "compare" else tune_dag_of(cluster)]
+        clusters = {cluster_of(load_settings().studies, study)}
+        store = self._store()
+        if now := in_force(store, study, named["case"]):
+            clusters.add(cluster_of_version(store, now))  # the study may have named another cluster then
+        return [tune_dag_of(cluster) for cluster in sorted(clusters)]
 
 
 def _reads_any(reads: Callable[[str], bool]) -> bool:
@@ -79,17 +99,3 @@ def _reads_any(reads: Callable[[str], bool]) -> bool:
         return any(reads(dag_of(cluster)) for cluster in clusters for dag_of in (tune_dag_of, compare_dag_of))
 
     return of([""]) or of(set(cluster_names(study_files()).values()))  # reading the studies takes its time
-
-
-def _dags_of(store: Store, named: Mapping[str, Any]) -> list[str]:
-    """Lists the DAGs of the clusters that a campaign, or what is in force of a study, is about."""
-    study, clusters = named["study"], {cluster_of(load_settings().studies, named["study"])}
-    if "campaign" in named:
-        try:
-            kind, cluster = frozen_head(store, CampaignKeys(study, named["campaign"]))
-        except MissingArtifactError:
-            kind, cluster = "tune", clusters.pop()  # whoever may look is told that there is none
-        return [compare_dag_of(cluster) if kind == "compare" else tune_dag_of(cluster)]
-    if now := in_force(store, study, named["case"]):
-        clusters.add(now.cluster)  # the study may have named another cluster then
-    return [tune_dag_of(cluster) for cluster in sorted(clusters)]

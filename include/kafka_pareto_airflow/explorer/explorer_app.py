@@ -16,7 +16,8 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns_of
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.listing import CampaignEntry, frozen_head, list_campaigns_of
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.drift.check_records import PastCheck, read_checks
@@ -27,7 +28,7 @@ from kafka_pareto.explorer.requirements import Preference, Remaining, Requiremen
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.explorer.view import CaseView, case_view
 from kafka_pareto.kafka.producer_config import Durability, DurabilityName
-from kafka_pareto.rollout.versions import in_force, versions
+from kafka_pareto.rollout.versions import cluster_of_version, in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
@@ -210,15 +211,20 @@ def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextRespo
 
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
-def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId) -> Move:
+def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, reads: MayRead) -> Move:
     """Returns what would change if this configuration came into force."""
-    return move_to(_snapshot(study, campaign, case), configuration, in_force(_store(), study, case))
+    now = in_force(_store(), study, case)
+    if now and not reads(dag_id := tune_dag_of(cluster_of_version(_store(), now))):
+        refused = f"The study has come to another cluster. Only those who may read {dag_id} see what is in force there."
+        return Move(from_version=None, changes=[], refused=refused)
+    return move_to(_snapshot(study, campaign, case), configuration, now)
 
 
 @data.get("/api/in-force/{study}/{case}")
-def settings_in_force(study: StudyName, case: Case) -> InForceView:
-    """Returns all versions of the settings in force for one case."""
-    return in_force_view(versions(_store(), study, case))
+def settings_in_force(study: StudyName, case: Case, reads: MayRead) -> InForceView:
+    """Returns the versions of the settings in force for one case, of the clusters whose DAG the user may read."""
+    kept = versions(_store(), study, case)
+    return in_force_view([each for each in kept if reads(tune_dag_of(cluster_of_version(_store(), each)))])
 
 
 @data.get("/api/in-force/{study}/{case}/{file}")
@@ -228,9 +234,13 @@ def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResp
 
 
 @data.get("/api/checks/{study}/{case}")
-def checks(study: StudyName, case: Case) -> list[PastCheck]:
-    """Returns the checks of one case, the oldest first."""
-    return read_checks(_store(), study, case)
+def checks(study: StudyName, case: Case, reads: MayRead) -> list[PastCheck]:
+    """Returns the checks of one case, the oldest first, of the clusters whose DAG the user may read."""
+
+    def cluster_of_check(check: str) -> str:
+        return frozen_head(_store(), CheckKeys(study, check))[1]
+
+    return [each for each in read_checks(_store(), study, case) if reads(tune_dag_of(cluster_of_check(each.check)))]
 
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/{file}")

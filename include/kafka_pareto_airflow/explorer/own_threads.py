@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial, wraps
-from threading import RLock
+from threading import BoundedSemaphore, Lock
 from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Response
@@ -22,6 +22,8 @@ from kafka_pareto.errors import KafkaParetoError
 LONGEST_S = 45.0
 # Python runs one thread at a time: with more of them a heartbeat would wait longer for its turn.
 _THREADS = 2
+# Pages ask for shared answers again and again: nobody who asks for something else waits for these.
+_THREADS_OF_SHARED = 1
 _MOST_OPEN = 64
 
 _Answer = TypeVar("_Answer")
@@ -34,21 +36,40 @@ class BusyError(KafkaParetoError):
     """Signals that nothing is known yet: the same question may be answered a moment later."""
 
 
+class _Queue:
+    """Computes answers in its own threads, and refuses more than it may hold."""
+
+    def __init__(self, threads: int, most_open: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="explorer")
+        self._room = BoundedSemaphore(most_open)
+
+    def begin(self, compute: Callable[[], tuple[Any, float]]) -> _Computation:
+        """Begins to compute an answer.
+
+        Raises:
+            BusyError: If too many are under way or queued.
+        """
+        if not self._room.acquire(blocking=False):
+            raise BusyError("the explorer is busy; try again in a minute")
+        begun = self._pool.submit(compute)
+        begun.add_done_callback(lambda _: self._room.release())
+        return begun
+
+
 class OwnThreads:
     """Computes answers in a few threads; whoever waits for one holds none.
 
     Args:
-        threads: How many answers are computed at a time.
-        most_open: How many may be under way or queued; more are refused.
+        threads: How many answers are computed at a time, beside one that is shared.
+        most_open: How many may be under way or queued, and how many of those that are shared; more are refused.
         longest_s: How long a question waits for its answer.
     """
 
     def __init__(self, threads: int = _THREADS, most_open: int = _MOST_OPEN, longest_s: float = LONGEST_S) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="explorer")
-        self._most_open = most_open
+        self._queue = _Queue(threads, most_open)
+        self._queue_of_shared = _Queue(_THREADS_OF_SHARED, most_open)
         self._longest_s = longest_s
-        self._lock = RLock()  # a computation may have ended before its callback is set
-        self._open = 0
+        self._lock = Lock()
         self._shared: dict[Hashable, _Computation] = {}
 
     async def answer(self, compute: Callable[[], _Answer]) -> _Answer:
@@ -57,9 +78,7 @@ class OwnThreads:
         Raises:
             BusyError: If too many are open, or it takes too long.
         """
-        with self._lock:
-            begun = self._begin(partial(_timed, compute))
-        found: _Answer = await self._result(begun)
+        found: _Answer = await self._result(self._queue.begin(partial(_timed, compute)))
         return found
 
     async def shared_answer(
@@ -78,23 +97,12 @@ class OwnThreads:
         """
         with self._lock:
             self._shared = {asked: begun for asked, begun in self._shared.items() if _is_fresh(begun)}
-            begun = self._shared.get(question) or self._begin(partial(_timed, compute, cache_cost_multiple))
+            begin = partial(self._queue_of_shared.begin, partial(_timed, compute, cache_cost_multiple))
+            begun = self._shared.get(question) or begin()
             self._shared[question] = begun
         answer: Response = await self._result(begun)
         # Headers of its own: Airflow's GZipMiddleware edits the list that a response hands it.
         return Response(answer.body, answer.status_code, answer.headers)
-
-    def _begin(self, compute: Callable[[], tuple[Any, float]]) -> _Computation:
-        if self._open >= self._most_open:
-            raise BusyError("the explorer is busy; try again in a minute")
-        self._open += 1
-        begun = self._pool.submit(compute)
-        begun.add_done_callback(self._end)
-        return begun
-
-    def _end(self, _: object) -> None:
-        with self._lock:
-            self._open -= 1
 
     async def _result(self, begun: _Computation) -> Any:
         try:

@@ -36,7 +36,7 @@ def stack(tmp_path: Path) -> FolderStack:
     return FolderStack(tmp_path, Ports(), tmp_path / "store")
 
 
-def put_in_force(store: FolderStore, study: str, case: str) -> None:
+def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -> SettingsInForce:
     """A first version for this record size, picked by somebody."""
     fingerprint = Fingerprint(
         system={
@@ -67,14 +67,16 @@ def put_in_force(store: FolderStore, study: str, case: str) -> None:
         previous_properties={"linger.ms": 5},
         durability="acks_all_idempotent",
         campaign="20261122T010203",
+        cluster="",
         gains=[],
         fingerprint=fingerprint,
         accepted_by="ann",
         reason="an SLA of 50 ms",
         at="2026-11-22T01:02:03+00:00",
-    )
+    ).model_copy(update=changes)
     add_version(store, settings)
     write_files(store, study, case)
+    return settings
 
 
 @pytest.fixture

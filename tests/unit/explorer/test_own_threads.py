@@ -95,6 +95,19 @@ def test_too_many_questions_are_refused_until_there_is_room(counted: Counted) ->
     assert asyncio.run(story()) == [b"3"]
 
 
+def test_what_pages_ask_again_and_again_keeps_nobody_waiting_who_asks_for_something_else(counted: Counted) -> None:
+    async def story() -> bytes:
+        threads = OwnThreads(threads=2, most_open=2, longest_s=5)
+        asked = [asyncio.create_task(threads.shared_answer(campaign, counted, 9)) for campaign in ("a", "b")]
+        await asyncio.sleep(0)
+        found = await threads.answer(lambda: b"moved")
+        counted.go_on.set()
+        await asyncio.gather(*asked)
+        return found
+
+    assert asyncio.run(story()) == b"moved"
+
+
 def test_a_question_waits_for_a_limited_time(counted: Counted) -> None:
     with pytest.raises(BusyError, match=r"no answer after 0\.01 s"):
         asyncio.run(OwnThreads(longest_s=0.01).answer(counted))

@@ -15,8 +15,19 @@ def write_private(path: Path, text: str) -> None:
 
     Several writers may write one file at the same time. Each fills a file of its own, and the last one to rename stays.
     What a killed writer of this file has left is removed.
+
+    Raises:
+        OSError: If it cannot be written, as on a full disk; the error names the path.
     """
     remove_leftovers(path.parent, path.name)
+    try:
+        _write_and_rename(path, text)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_and_rename(path: Path, text: str) -> None:
     handle, partial = _locked_partial(path)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -27,7 +38,6 @@ def write_private(path: Path, text: str) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
 
 
 def remove_leftovers(folder: Path, name: str | None = None) -> None:

@@ -45,7 +45,7 @@ class Problem(NamedTuple):
 def state_folder(environment: Mapping[str, str]) -> Path:
     """Returns the folder of a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
     chosen = environment.get("KAFKA_PARETO_STATE")
-    return Path(chosen).expanduser().resolve() if chosen else PROJECT / ".state"
+    return (Path(chosen).expanduser() if chosen else PROJECT / ".state").resolve()
 
 
 def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045

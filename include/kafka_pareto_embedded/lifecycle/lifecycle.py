@@ -53,11 +53,11 @@ def up(say: Say) -> Stack:
 
     Raises:
         BadInputError: If a port or the state folder cannot be used.
-        KafkaParetoError: If a part does not come up.
+        KafkaParetoError: If a part does not come up, or a file cannot be written.
     """
     state = state_folder(os.environ)
     _claim(state)
-    with _alone(state):
+    with _alone(state), _file_errors_named(state):
         supervisor = Supervisor(state)
         if supervisor.is_up():
             stack = _recorded_stack()
@@ -93,14 +93,15 @@ def down(say: Say) -> None:
         return
     with _alone(state):
         supervisor = Supervisor(state)
-        if supervisor.is_up():
+        if was_up := supervisor.is_up():
             if stack := Stack.load():
                 sweep_credentials(stack, say)
             say("Stopping the stack …")
             supervisor.shut_down()
+        if supervisor.end_leftovers():
+            say("Stopped what killed processes had left.")
+        if was_up:
             say("Stopped.")
-        elif supervisor.end_leftovers():
-            say("Stopped what a killed process manager had left.")
 
 
 def sweep_credentials(stack: Stack, say: Say) -> None:
@@ -131,13 +132,15 @@ def clean(say: Say) -> None:
     state = state_folder(os.environ)
     if not state.exists():
         return
-    if state != TOOLS and not (state / _MARK).is_file():
+    if state != TOOLS.resolve() and not (state / _MARK).is_file():
         raise BadInputError(
             f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone: {_MARK} is not in it, which every start "
             "of a stack leaves there; remove it yourself"
         )
     down(say)
     shutil.rmtree(state)
+    if state == TOOLS.resolve() and TOOLS.is_symlink():
+        state.mkdir(mode=0o700)  # the checkout's link leads to it; what is made next goes there again
     say(f"Removed {state}.")
 
 
@@ -152,7 +155,7 @@ def _claim(state: Path) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         names = {path.name for path in state.iterdir()}
-        is_ours = state == TOOLS or _MARK in names or names >= _EARLIER_MARKS
+        is_ours = state == TOOLS.resolve() or _MARK in names or names >= _EARLIER_MARKS
         if not is_ours and names - {_LOCK}:
             raise BadInputError(
                 f"KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder"
@@ -256,6 +259,16 @@ def _refuse_other_ports(stack: Stack) -> None:
             raise BadInputError(
                 f"{variable}={os.environ[variable]}: the stack runs with {running}; stop it first with `make down`"
             )
+
+
+@contextmanager
+def _file_errors_named(state: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StackError(
+            f"{error.filename or state}: {error.strerror or error}; correct this, then run the same command again"
+        ) from error
 
 
 @contextmanager

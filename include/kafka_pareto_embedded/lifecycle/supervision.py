@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import shlex
-import signal
 import socket
 import subprocess
 import sys
@@ -105,19 +104,25 @@ class Supervisor:
         self._call("stopProcess", f"{process.group}:{process.name}", True, timeout_s=_STOP_TIMEOUT_S)
 
     def end_leftovers(self) -> bool:
-        """Ends what outlived a killed process manager; returns whether there was something.
+        """Ends what outlived a killed process manager or program; returns whether there was something.
 
-        The kernel has sent each program TERM by then (`tied_to_parent`). Some do not heed it after their log's reader
-        is gone. They are found by their home, which is the state folder's. Each leads a process group.
+        Every process of the stack is found by its home, which is the state folder's. The kernel has sent TERM to those
+        that lead a process group (`tied_to_parent`); their children get it here. Some do not heed it after their log's
+        reader is gone.
+
+        Raises:
+            StackError: If a process cannot be ended.
         """
-        home = str(self._state / "home")
-        leaders = [process for process in psutil.process_iter() if _home(process) == home and _leads_group(process)]
-        _, alive = psutil.wait_procs(leaders, timeout=_LEFTOVER_GRACE_S)
-        for process in alive:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        psutil.wait_procs(alive, timeout=_CALL_TIMEOUT_S)
-        return bool(leaders)
+        home, own = str(self._state / "home"), psutil.Process()
+        spared = {own, *own.parents()}
+        leftovers = [each for each in psutil.process_iter() if _home(each) == home and each not in spared]
+        for process in leftovers:
+            with suppress(psutil.NoSuchProcess):
+                if not _leads_group(process):
+                    process.terminate()
+        _, alive = psutil.wait_procs(leftovers, timeout=_LEFTOVER_GRACE_S)
+        self._kill(alive)
+        return bool(leftovers)
 
     def shut_down(self) -> None:
         """Stops all programs and the process manager, and waits until they are gone; prints nothing if it is down.
@@ -131,9 +136,13 @@ class Supervisor:
         everything = [manager, *manager.children(recursive=True)]
         self._call("shutdown")
         _, alive = psutil.wait_procs(everything, timeout=_STOP_TIMEOUT_S)
-        for process in alive:
-            process.kill()
-        _, alive = psutil.wait_procs(alive, timeout=_CALL_TIMEOUT_S)
+        self._kill(alive)
+
+    def _kill(self, processes: list[psutil.Process]) -> None:
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        _, alive = psutil.wait_procs(processes, timeout=_CALL_TIMEOUT_S)
         if alive:
             pids = ", ".join(str(process.pid) for process in alive)
             raise StackError(f"processes {pids} of the stack could not be ended; see {self._state / 'logs'}")

@@ -1,7 +1,8 @@
 """Starts MLflow's tracking server after it has ended what a killed one left behind.
 
-The actual server is a child of `mlflow server`. It outlives that parent and keeps the port. The process manager makes
-each program the leader of a process group. So a process of its session whose group has no leader was left behind.
+The actual server is a child of `mlflow server`. It outlives that parent and keeps the port. The process manager names
+each program in its environment, and makes it the leader of a process group. So a process of the same home and name
+whose group has no leader was left behind. Started by hand, without such a name, this program ends nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from contextlib import suppress
 import psutil
 
 _END_WITHIN_S = 10.0
+_MARKS = ("HOME", "SUPERVISOR_PROCESS_NAME")
 
 
 def main() -> None:
     """Becomes `mlflow`, with the arguments of this process."""
-    left_behind = [process for process in psutil.process_iter() if _is_left_behind(process.pid)]
+    left_behind = [process for process in psutil.process_iter() if _is_left_behind(process)]
     for process in left_behind:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -31,10 +33,12 @@ def main() -> None:
     os.execv(sys.executable, [sys.executable, "-m", "mlflow", *sys.argv[1:]])  # noqa: S606
 
 
-def _is_left_behind(pid: int) -> bool:
+def _is_left_behind(process: psutil.Process) -> bool:
     try:
-        return os.getsid(pid) == os.getsid(0) and not psutil.pid_exists(os.getpgid(pid))
-    except ProcessLookupError:
+        environment = process.environ()
+        is_of_this_program = all(name in os.environ and environment.get(name) == os.environ[name] for name in _MARKS)
+        return is_of_this_program and not psutil.pid_exists(os.getpgid(process.pid))
+    except (psutil.Error, OSError):
         return False
 
 

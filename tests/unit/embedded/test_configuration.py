@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,32 @@ def test_a_process_manager_that_does_not_come_up_in_time_is_one_message_with_its
     monkeypatch.setattr("kafka_pareto_embedded.lifecycle.supervision._START_TIMEOUT_S", 0.001)
     with pytest.raises(StackError, match=r"the process manager did not start within .*supervisord\.log"):
         Supervisor(tmp_path).launch([], {})
+
+
+def test_a_state_folder_behind_a_link_is_the_checkouts_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, link = tmp_path / "large-disk", tmp_path / ".state"
+    (disk / "venv").mkdir(parents=True)
+    link.symlink_to(disk)
+    monkeypatch.setattr(lifecycle, "TOOLS", link)
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(link))
+    lifecycle._claim(disk)
+    lifecycle.clean(lambda _: None)
+    assert link.is_symlink()
+    assert list(link.iterdir()) == []
+
+
+def test_a_full_disk_at_the_start_is_one_message_that_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+    monkeypatch.setattr(lifecycle, "start_problems", lambda *_: [])
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StackError, match=rf"^{tmp_path}/ports\.json: No space left on device; correct this, then"):
+        lifecycle.up(lambda _: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".kafka-pareto-state", ".lock"]
 
 
 class HalfBroken(Supervisor):

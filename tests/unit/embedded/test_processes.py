@@ -6,11 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
 
 from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.programs import mlflow_server
 from kafka_pareto_embedded.programs.programs import tied_to_parent
 
@@ -48,6 +52,58 @@ def test_a_forked_process_ends_with_its_parent_whenever_that_is_killed(moment: s
     # The pipes are closed: whatever held them, the forked process too, has ended.
     assert done.returncode == -signal.SIGKILL
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.fixture
+def orphan(tmp_path: Path) -> Iterator[psutil.Process]:
+    """A process with the home of a stack and the name of a program, whose group leader was killed."""
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", "sleep 600 > /dev/null & echo $!; kill -9 $$"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "SUPERVISOR_PROCESS_NAME": "mlflow"},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    process = psutil.Process(int(shell.communicate(timeout=30)[0]))
+    yield process
+    with suppress(psutil.NoSuchProcess):
+        process.kill()
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Returns whether it is gone; a container's first process may leave it as a zombie."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_down_ends_a_child_whose_leader_was_killed_with_the_manager(
+    orphan: psutil.Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+    said: list[str] = []
+    lifecycle.down(said.append)
+    assert has_ended(orphan)
+    assert said == ["Stopped what killed processes had left."]
+
+
+def test_who_ends_leftovers_from_a_home_of_the_stack_spares_itself_and_its_callers(tmp_path: Path) -> None:
+    code = "import sys, pathlib\nfrom kafka_pareto_embedded.lifecycle.supervision import Supervisor\n"
+    code += "sys.exit(Supervisor(pathlib.Path(sys.argv[1])).end_leftovers())"
+    command = ["/bin/sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", code, str(tmp_path)]
+    environment = {**os.environ, "HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run(command, env=environment, timeout=60, check=True)
+
+
+def test_a_tracking_server_ends_what_is_of_its_own_program_alone(
+    orphan: psutil.Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SUPERVISOR_PROCESS_NAME", raising=False)
+    monkeypatch.setattr(os, "execv", lambda *_: None)
+    mlflow_server.main()  # by hand
+    assert not has_ended(orphan)
+    monkeypatch.setenv("SUPERVISOR_PROCESS_NAME", "mlflow")
+    mlflow_server.main()
+    assert has_ended(orphan)
 
 
 def test_what_has_ended_by_itself_meanwhile_does_not_keep_the_tracking_server_from_starting(

@@ -227,6 +227,17 @@ time.sleep(60)
     assert all(ends(int(pid)) for pid in (root / "pids").read_text().split())
 
 
+def test_a_step_that_has_ended_is_not_signalled_any_more(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "tasks" / "tried.py").write_text(f"print({MANIFEST!r})", encoding="utf-8")
+    with DAG("try", schedule=None):
+        operator = StepOperator(task_id="tried", step="tried", arguments=[])
+    _run_execute_callable({"ti": PushedXComs()}, operator.execute, operator)
+    signalled: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "killpg", lambda *group_and_signal: signalled.append(group_and_signal))
+    operator.on_kill()
+    assert signalled == []
+
+
 def test_a_step_dies_with_a_task_that_is_killed_with_9(root: Path) -> None:
     (root / "tasks" / "tried.py").write_text(
         "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)"

@@ -68,7 +68,9 @@ class ProcessStep(Step):
         output = cast(IO[str], self._process.stdout)
         last_line = self.log_lines(output)
         output.close()
-        return self._process.wait(), last_line
+        exit_code = self._process.wait()
+        self._process = None  # from here on its process group's number may be another's
+        return exit_code, last_line
 
     def on_kill(self) -> None:
         """Asks the step and its children to end, and kills those that do not."""

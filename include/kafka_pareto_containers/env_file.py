@@ -18,7 +18,8 @@ from kafka_pareto.storage.private_file import write_private
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
-_LINE = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+# As Compose reads a line; of several with one name it takes the last.
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Z][A-Z0-9_]*)\s*[=:]\s*(.*)")
 _GENERATED = {
     "<generated>": lambda: secrets.token_hex(32),
     "<generated:fernet>": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
@@ -89,7 +90,7 @@ def _group_of(name: str, socket: str) -> int:
 
 def _pairs(text: str) -> list[tuple[str, str]]:
     found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return [(match[1], re.sub(r"^'(.*)'$", r"\1", match[2])) for match in found if match]
+    return [(match[1], re.sub(r"""^(['"])(.*)\1$""", r"\2", match[2].rstrip())) for match in found if match]
 
 
 def main(folder: Path = PROJECT) -> int:

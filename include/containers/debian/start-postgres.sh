@@ -1,10 +1,20 @@
 #!/bin/sh
 # Becomes Postgres, after making a database cluster whose superuser has the password of POSTGRES_PASSWORD.
+# The cluster is made in a folder of its own and moved into place when it is whole, PG_VERSION last. So a start that was
+# killed at any point is resumed by the next one.
 set -eu
+new="$PGDATA/.new"
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
-  printf '%s' "$POSTGRES_PASSWORD" > /tmp/password
-  initdb --username=postgres --pwfile=/tmp/password --auth=scram-sha-256 --encoding=UTF8 "$PGDATA"
-  rm /tmp/password
-  echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
+  if [ ! -e "$new/.whole" ]; then
+    rm -rf "$new"
+    printf '%s\n' "$POSTGRES_PASSWORD" |
+      initdb --username=postgres --pwfile=/dev/stdin --auth=scram-sha-256 --encoding=UTF8 "$new"
+    echo 'host all all all scram-sha-256' >> "$new/pg_hba.conf"
+    : > "$new/.whole"
+  fi
+  chmod 700 "$PGDATA"
+  find "$new" -mindepth 1 -maxdepth 1 ! -name PG_VERSION ! -name .whole -exec mv {} "$PGDATA" \;
+  mv "$new/PG_VERSION" "$PGDATA"
 fi
+rm -rf "$new"
 exec "$@" -c "listen_addresses=*"

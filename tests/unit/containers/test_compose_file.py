@@ -182,6 +182,17 @@ def test_a_quoted_line_is_read_back_without_its_quotes(example: str, tmp_path: P
     assert "GID=" in completed(example, f"SOCK='{tmp_path / 's'}'\n", {})
 
 
+@pytest.mark.parametrize(
+    "line", ["export A_PASSWORD=mine", "  A_PASSWORD=mine", "A_PASSWORD = mine", "\texport  A_PASSWORD: mine"]
+)
+def test_a_line_as_compose_reads_it_is_a_line_that_is_there(example: str, tmp_path: Path, line: str) -> None:
+    before = f'{line}\nSOCK=/nowhere\nexport SOCK = "{tmp_path / "s"}" \n'
+    after = completed(example, before, {})
+    assert after.startswith(before)
+    assert after.count("PASSWORD") == 1
+    assert f"GID={(tmp_path / 's').stat().st_gid}\n" in after
+
+
 @pytest.mark.parametrize("value", ["it's", "a\\b", "a\nB=1"])
 def test_what_no_line_can_hold_is_refused_by_its_name(example: str, value: str) -> None:
     with pytest.raises(EnvFileError, match=r"DOOR=.*: \.env can hold no"):

@@ -7,13 +7,14 @@ from socketserver import ThreadingUnixStreamServer
 
 
 class Listener(ThreadingUnixStreamServer):
-    """Agrees to everything, and remembers what has arrived: method, target and body."""
+    """Agrees to everything, and remembers what has arrived: method, target and body, and the protocol to change to."""
 
     daemon_threads = True
 
     def __init__(self, path: str) -> None:
         super().__init__(path, _Agreeing)
         self.arrived: list[tuple[str, str, bytes]] = []
+        self.upgrades: list[str] = []
 
 
 class _Agreeing(BaseHTTPRequestHandler):
@@ -27,6 +28,7 @@ class _Agreeing(BaseHTTPRequestHandler):
             return
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.arrived.append((self.command, self.path, body))
+        self.server.upgrades += self.headers.get_all("Upgrade", [])
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK")
 
     def address_string(self) -> str:

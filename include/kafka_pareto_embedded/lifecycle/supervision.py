@@ -8,6 +8,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import time
 import xmlrpc.client
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from kafka_pareto_embedded.programs.programs import Program, tied_to_parent
 _CALL_TIMEOUT_S = 10.0
 _START_TIMEOUT_S = 15.0
 _STOP_TIMEOUT_S = 90.0
+_POLL_S = 0.1
 _SHORTEST_RUN_S = 3  # a program that ends sooner counts as one that failed to start
 _LEFTOVER_GRACE_S = 15.0
 _LOG_BYTES = 10 * 2**20
@@ -120,8 +122,7 @@ class Supervisor:
             with suppress(psutil.NoSuchProcess):
                 if not _leads_group(process):
                     process.terminate()
-        _, alive = psutil.wait_procs(leftovers, timeout=_LEFTOVER_GRACE_S)
-        self._kill(alive)
+        self._kill(_alive_after(leftovers, _LEFTOVER_GRACE_S))
         return bool(leftovers)
 
     def shut_down(self) -> None:
@@ -135,15 +136,13 @@ class Supervisor:
         manager = psutil.Process(self._call("getPID"))
         everything = [manager, *manager.children(recursive=True)]
         self._call("shutdown")
-        _, alive = psutil.wait_procs(everything, timeout=_STOP_TIMEOUT_S)
-        self._kill(alive)
+        self._kill(_alive_after(everything, _STOP_TIMEOUT_S))
 
     def _kill(self, processes: list[psutil.Process]) -> None:
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        _, alive = psutil.wait_procs(processes, timeout=_CALL_TIMEOUT_S)
-        if alive:
+        if alive := _alive_after(processes, _CALL_TIMEOUT_S):
             pids = ", ".join(str(process.pid) for process in alive)
             raise StackError(f"processes {pids} of the stack could not be ended; see {self._state / 'logs'}")
 
@@ -237,6 +236,26 @@ def _home(process: psutil.Process) -> str | None:
         return process.environ().get("HOME")
     except (psutil.Error, OSError):
         return None
+
+
+def _alive_after(processes: list[psutil.Process], timeout_s: float) -> list[psutil.Process]:
+    """Waits until the processes have ended, and returns those that have not in time.
+
+    A zombie has ended. It stays one for ever in a container whose first process waits for none.
+    """
+    deadline = time.monotonic() + timeout_s
+    while alive := [process for process in processes if _is_alive(process)]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_POLL_S)
+    return alive
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _leads_group(process: psutil.Process) -> bool:

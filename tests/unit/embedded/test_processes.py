@@ -85,6 +85,20 @@ def test_down_ends_a_child_whose_leader_was_killed_with_the_manager(
     assert said == ["Stopped what killed processes had left."]
 
 
+def test_what_was_killed_has_ended_though_nobody_waited_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import os, subprocess, sys; child = subprocess.Popen(['sleep', '600'], env={'HOME': sys.argv[1]})\n"
+    code += "print(child.pid, flush=True); sys.stdin.read()"
+    argv = [sys.executable, "-c", code, str(tmp_path / "home")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        left = psutil.Process(int(parent.stdout.readline()))
+        monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+        lifecycle.down(lambda _: None)
+        assert left.status() == psutil.STATUS_ZOMBIE  # as its parent does not wait for it
+        assert parent.stdin is not None
+        parent.stdin.close()
+
+
 def test_who_ends_leftovers_from_a_home_of_the_stack_spares_itself_and_its_callers(tmp_path: Path) -> None:
     code = "import sys, pathlib\nfrom kafka_pareto_embedded.lifecycle.supervision import Supervisor\n"
     code += "sys.exit(Supervisor(pathlib.Path(sys.argv[1])).end_leftovers())"

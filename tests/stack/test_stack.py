@@ -17,6 +17,7 @@ import pytest
 from minio import Minio
 from minio.error import S3Error
 
+from kafka_pareto.campaign.client_config import keep_client_config
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import pool_of
@@ -67,11 +68,13 @@ def test_topics_that_were_left_are_in_the_status_until_they_are_removed(stack: E
     assert left not in stack.command("status")[1]
 
 
-def test_a_second_up_changes_nothing_and_shows_no_password(stack: EmbeddedStack) -> None:
+def test_a_second_up_changes_nothing_shows_no_password_and_removes_what_a_killed_run_left(stack: EmbeddedStack) -> None:
     before = stack.pids()
+    keep_client_config(stack.stack.client_configs, "killed", "killed", "sasl.jaas.config=hidden")
     code, said = stack.command("up", timeout_s=60)
     assert code == 0
     assert "The stack is up already." in said
+    assert list(stack.stack.client_configs.glob("*.properties")) == []
     assert stack.pids() == before
     secret = stack.stack.credentials
     for password in (secret.airflow_admin_password, secret.mlflow_admin_password):
@@ -268,8 +271,10 @@ def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leave
     assert open_store(stack.stack.settings()).get("kept") == b"1"
 
     family = stack.family()
+    keep_client_config(stack.stack.client_configs, "killed", "killed", "sasl.jaas.config=hidden")
     code, _ = stack.command("down")
     assert code == 0
+    assert list(stack.stack.client_configs.glob("*.properties")) == []
     assert not any(process.is_running() for process in family)
     assert taken_ports(stack.stack.ports) == []
     assert stack.command("down") == (0, "")

@@ -1,16 +1,26 @@
 """Changes the settings in force.
 
-Puts into force what somebody has chosen for a study, or goes back to the settings before. The explorer's buttons and
-`make rollback` trigger this DAG. Anybody who may trigger DAGs can do it, too. The earlier settings are kept as a
-version.
+Puts into force what somebody has chosen for a study, asks a person first, or goes back to the settings before. The
+explorer's buttons and `make rollback` trigger this DAG, and so does a campaign that ends with a question. Anybody who
+may trigger it can do so, too. The earlier settings are kept as a version.
 
 **Inputs**: the action, and what it needs. `accept` needs the campaign. With the campaign alone, all of its
 recommendations come into force, also those that promise less durability. With a record size and a configuration, that
-one comes into force; the campaign must have confirmed it. `roll_back` needs the record size, and returns it to the
-version before. The version keeps the reason and the person, by their name in Airflow.
+one comes into force; the campaign must have confirmed it. `ask` needs the campaign, and shows its cards to a person
+under *Required Actions*. `roll_back` needs the record size, and returns it to the version before. The version keeps the
+reason and the person, by their name in Airflow.
+
+A question waits in a run of its own, for as long as it takes, and holds nothing: campaigns, checks and other questions
+go on beside it. An answer is of what was shown: what came into force since is not replaced by it. Before anything moves
+the cluster is looked at. If it is another one than the campaign measured, in version, id or number of brokers, or if
+the question is older than the study's `confirmation.answer_within_days`, a person is asked anew, by another run.
+
+A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `settings_in_force_<cluster>`. Each DAG
+moves settings of its own cluster alone.
 
 **Outputs**: in the store, under `_in_force/<study>/<record size>/`: one more version, and the files that producers
-read. The asset `kafka_producer_settings_in_force` has an event that says what changed from what to what.
+read. The asset `kafka_producer_settings_in_force` has an event that says what changed from what to what. The campaign
+keeps every answer under `08_rollout/`, with who gave it and why.
 
 ## When a task fails
 The last lines of its log say what is wrong and what to do. Record sizes change one after the other: those that changed
@@ -18,8 +28,10 @@ before the failure are in force. Fix the cause, then clear the task: it does the
 
 | task | what to look at |
 |---|---|
-| action | nothing: it only decides which of the two runs |
+| action | nothing: it only decides which of the others run |
+| approve | the store, which holds the cards. Cleared, it asks again |
 | accept | the campaign's report and confirmation: only what was confirmed without losing a record is accepted |
+| ask | this DAG: it must not be paused. If this run has asked already, nobody is asked twice |
 | roll_back | the record size, which it needs; the settings in force: without a version there is no way back |
 """
 
@@ -29,47 +41,85 @@ from typing import Any
 
 from airflow.sdk import DAG, task
 
-from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID
+from kafka_pareto_airflow.approval import CardApproval, QuestionTrigger
 from kafka_pareto_airflow.assets import SETTINGS_IN_FORCE
-from kafka_pareto_airflow.forms.parameters import ACCEPT_ARGUMENTS, ROLL_BACK_ARGUMENTS, in_force_parameters
+from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
+from kafka_pareto_airflow.forms.parameters import (
+    ACCEPT_ARGUMENTS,
+    ROLL_BACK_ARGUMENTS,
+    answer_parameters,
+    in_force_parameters,
+)
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import StepOperator
 from kafka_pareto_airflow.task_rules import OWNER, RULES
 
-with DAG(
-    dag_id=SETTINGS_IN_FORCE_DAG_ID,
-    description="Puts a measured configuration into force, or goes back to the one before.",
-    doc_md=__doc__,
-    schedule=None,
-    catchup=False,
-    max_active_runs=1,  # two moves at once: one of them would fail
-    is_paused_upon_creation=False,  # it does nothing unless it is triggered
-    tags=["kafka", "rollout"],
-    default_args={"owner": OWNER},
-    params=in_force_parameters(),
-    on_failure_callback=FailureNotifier(),
-):
+# Each open question is a run, and none may keep a move, or another question, waiting.
+MOST_RUNS = 1000
 
-    @task.branch(doc_md="Tells which of the two steps runs.", **RULES["action"])
-    def action(params: dict[str, Any]) -> str:
-        """Returns the name of the step that runs."""
-        return str(params["action"])
 
-    action() >> [
-        StepOperator(
+def settings_dag(route: ClusterRoute) -> None:
+    """Defines the DAG that moves what is in force on one cluster."""
+    of_this_cluster = f"--cluster={route.cluster}"
+    with DAG(
+        dag_id=route.settings_dag_id,
+        description="Puts a measured configuration into force, asks a person, or goes back to the one before.",
+        doc_md=__doc__,
+        schedule=None,
+        catchup=False,
+        max_active_runs=MOST_RUNS,
+        is_paused_upon_creation=False,  # it does nothing unless it is triggered
+        tags=["kafka", "rollout"],
+        default_args={"owner": OWNER, "queue": route.queue},
+        params=in_force_parameters(route.studies),
+        on_failure_callback=FailureNotifier(),
+    ):
+
+        @task.branch(doc_md="Tells which of the other tasks runs first.", **RULES["action"])
+        def action(params: dict[str, Any]) -> str:
+            """Returns the name of the task that runs first."""
+            return "approve" if params["action"] == "ask" else str(params["action"])
+
+        approve = CardApproval(
+            task_id="approve",
+            cluster=route.cluster,
+            params=answer_parameters(),
+            doc_md="Shows a person what is recommended, and waits for the answer.",
+            **RULES["approve"],
+        )
+        accept = StepOperator(
             task_id="accept",
             step="accept",
-            arguments=ACCEPT_ARGUMENTS,
+            arguments=[*ACCEPT_ARGUMENTS, of_this_cluster],
             outlets=[SETTINGS_IN_FORCE],
+            trigger_rule="none_failed_min_one_success",  # approve is skipped where nobody is asked
+            max_active_tis_per_dag=1,  # two moves at once: one of them would fail
             doc_md="Puts the campaign's recommendations, or one confirmed configuration, into force.",
             **RULES["accept"],
-        ),
-        StepOperator(
+        )
+        ask = QuestionTrigger(
+            task_id="ask",
+            asked_by="accept",
+            trigger_dag_id=route.settings_dag_id,
+            trigger_rule="none_failed_min_one_success",  # accept skips what follows where nothing moved
+            doc_md="Has a person asked anew, where the cluster has changed, or the answer came too late.",
+            **RULES["ask"],
+        )
+        roll_back = StepOperator(
             task_id="roll_back",
             step="roll_back",
-            arguments=ROLL_BACK_ARGUMENTS,
+            arguments=[*ROLL_BACK_ARGUMENTS, of_this_cluster],
             outlets=[SETTINGS_IN_FORCE],
+            max_active_tis_per_dag=1,
             doc_md="Returns the record size to what was in force before.",
             **RULES["roll_back"],
-        ),
-    ]
+        )
+        begun = action()
+        begun >> [approve, accept, roll_back]
+        approve >> accept >> ask
+
+
+settings_dag(own_route())
+for route in named_routes().values():
+    if route.studies:
+        settings_dag(route)

@@ -2,7 +2,8 @@
 
 Measures producer settings on the cluster itself, learns how they act, and searches for the best ones. Measures those
 again, beside the baseline. Hands over a decision card and a `producer.properties` for each record size.
-The recommendations then come into force: at once or, with the parameter `approval`, after a person has approved them.
+The recommendations then come into force: at once or, with the parameter `approval`, after a person has approved them in
+a run of `settings_in_force`.
 
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form. An empty field keeps the study's
 value. To go on with an earlier run, name its campaign: what it has measured is not measured again.
@@ -22,8 +23,7 @@ A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `t
 own pool and, for an executor with queues, the queue `kafka_<cluster>`. So several clusters are tuned at once, each by
 workers near it.
 
-An approval waits for as long as it takes, and the next campaign waits with it. The cluster stays free for checks. The
-campaign keeps every answer under `08_rollout/`, with who gave it and why.
+A question to a person waits in `settings_in_force`, not here: the next campaign, and the next check, go on meanwhile.
 
 ## When a task fails
 The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
@@ -40,8 +40,8 @@ downstream tasks, or trigger a run with the same campaign. Nothing that was meas
 | optimize | the study's constraints and search; the surrogates |
 | confirm | as measure |
 | report | the store, and the MLflow server. Everything that it needs has been measured |
-| approve | the store, which holds the cards. Cleared, it asks again |
 | accept | the store. Cleared, it does the rest, and announces all of it again |
+| ask | `settings_in_force`: it must not be paused. If this run has asked already, nobody is asked twice |
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ from airflow.sdk import DAG, TaskGroup
 from airflow.sdk.definitions.mappedoperator import MappedOperator
 
 from kafka_pareto.study.identifiers import MOST_ROUNDS, round_group
-from kafka_pareto_airflow.approval import CardApproval
+from kafka_pareto_airflow.approval import QuestionTrigger
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
 from kafka_pareto_airflow.forms.common import CAMPAIGN_ARGUMENTS
 from kafka_pareto_airflow.forms.parameters import (
-    ANSWER_ARGUMENTS,
     DESIGN_ARGUMENTS,
-    answer_parameters,
+    HAND_OVER_ARGUMENTS,
     round_arguments,
     tune_parameters,
 )
@@ -157,23 +156,24 @@ def tune_dag(route: ClusterRoute) -> None:
             doc_md="Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow.",
             **RULES["report"],
         )
-        approve = CardApproval(
-            task_id="approve",
-            report_task_id="report",
-            params=answer_parameters(),
-            doc_md="Asks a person whether what is recommended may come into force; passes at once unless told to ask.",
-            **RULES["approve"],
-        )
         accept = StepOperator(
             task_id="accept",
             step="accept",
-            arguments=ANSWER_ARGUMENTS,
+            arguments=[*HAND_OVER_ARGUMENTS, f"--cluster={route.cluster}"],
             outlets=[SETTINGS_IN_FORCE],
-            doc_md="Puts into force what is recommended, unless somebody rejected it; keeps the answer.",
+            doc_md="Puts into force what is recommended, unless a person must decide.",
             **RULES["accept"],
         )
+        ask = QuestionTrigger(
+            task_id="ask",
+            asked_by="accept",
+            trigger_dag_id=route.settings_dag_id,
+            trigger_rule="none_failed_min_one_success",  # accept skips what follows where nothing moved
+            doc_md="Has a person asked, in a run of settings_in_force, where one must decide.",
+            **RULES["ask"],
+        )
 
-        learned >> confirm >> report >> approve >> accept
+        learned >> confirm >> report >> accept >> ask
 
 
 for route in (own_route(), *named_routes().values()):

@@ -23,6 +23,7 @@ CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campa
 CheckOption = Annotated[str, typer.Option("--campaign", help="id of the check")]
 CaseOption = Annotated[str, typer.Option("--case", help="one of the study's cases: of the producer a record size")]
 RoundOption = Annotated[int, typer.Option("--round", min=0, help="0: the design; above: what was proposed after it")]
+ClusterIfAny = Annotated[str | None, typer.Option("--cluster", help="move settings of this one alone; empty: our own")]
 ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
 
 

@@ -12,7 +12,7 @@ from kafka_pareto.rollout.messages import plain
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.store import open_store
-from tasks.common import ManifestOption, StudyOption, run_command, run_step
+from tasks.common import ClusterIfAny, ManifestOption, StudyOption, run_command, run_step
 
 CaseIfAny = Annotated[str | None, typer.Option("--case", help="whose settings go back")]
 ByOption = Annotated[str, typer.Option("--by", help="who wants it")]
@@ -28,6 +28,7 @@ def main(
     reason: ReasonOption = "",
     request: RequestOption = "",
     from_version: FromVersionIfAny = None,
+    cluster: ClusterIfAny = None,
     manifest: ManifestOption = None,
 ) -> None:
     """Goes back to the version before, or from the first one to the baseline."""
@@ -43,6 +44,7 @@ def main(
             reason=plain(reason),
             request=plain(request),
             from_version=from_version,
+            cluster=cluster,
         )
 
     run_step(step, manifest)

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Any, ClassVar, TypedDict
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import case_label
 from kafka_pareto_airflow.forms.parameters import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
 
-SEEN_KEY = "seen"
-"""The XCom that says which versions the person was shown: `<case>=<version>,…`, 0 for none."""
+if TYPE_CHECKING:  # these libraries would slow the parsing of the DAG, which every task does
+    from kafka_pareto.campaign.campaign import Campaign
+    from kafka_pareto.decision.decision import Decision
+    from kafka_pareto.rollout.versions import SettingsInForce
+
+ASKED_KEY = "asked"
+"""The XCom that says what the person was shown, and when: `Asked`. It outlives the wait."""
 APPROVE, REJECT = "Approve", "Reject"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
-class Answer(TypedDict):
-    """Holds an answer (approve, reject, not_asked); by whom, why and when (ISO 8601), which may be empty."""
+class Asked(TypedDict):
+    """Holds which versions the person was shown (`<case>=<version>,…`, 0 for none), and when (ISO 8601)."""
+
+    seen: str
+    asked_at: str
+
+
+class Answer(Asked):
+    """Holds an answer (approve, reject) as well; by whom, why, which may be empty, and when (ISO 8601)."""
 
     answer: str
     by: str
@@ -38,41 +54,67 @@ class ApprovalNotifier(Notifier):
         return Message(question.subject, f"Nothing changes before somebody has answered:\n{address}")
 
 
+class QuestionTrigger(TriggerDagRunOperator):
+    """Starts the run that asks a person, if the step before says that somebody is asked.
+
+    A question has a run of its own, so that it waits without holding the campaigns and checks that come after it.
+
+    Args:
+        asked_by: The task of that step; its manifest has the run's parameters.
+    """
+
+    def __init__(self, *, asked_by: str, **kwargs: Any) -> None:
+        # A retry asks nobody twice.
+        run_id = "ask__{{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"
+        super().__init__(trigger_run_id=run_id, skip_when_already_exists=True, **kwargs)
+        self.asked_by = asked_by
+
+    def execute(self, context: Context) -> None:
+        """Starts the run.
+
+        Raises:
+            AirflowSkipException: If nobody is asked.
+        """
+        self.conf = context["ti"].xcom_pull(task_ids=self.asked_by, key="manifest").get("question")
+        if not self.conf:
+            raise AirflowSkipException("nobody is asked")
+        super().execute(context)
+
+
 class CardApproval(HITLOperator):
     """Shows a person the decision cards and what an approval overrides, and waits for as long as it takes.
 
-    Nobody is asked if the run's parameter `approval` is off, or if nothing is recommended. A rejection skips no task:
-    the next step stores the answer.
+    The run's parameters name the campaign. A rejection skips no task: the next step stores the answer.
 
     Args:
-        report_task_id: The task whose manifest says what is recommended.
+        cluster: The name of the cluster whose campaigns are shown; empty for the installation's own.
     """
 
     # The question is made from artifacts, which must not act as templates.
     template_fields: ClassVar[Collection[str]] = ()
 
-    def __init__(self, *, report_task_id: str, **kwargs: Any) -> None:
+    def __init__(self, *, cluster: str, **kwargs: Any) -> None:
         super().__init__(
             subject="May the recommended settings come into force?",
             options=[APPROVE, REJECT],
             notifiers=ApprovalNotifier(),
             **kwargs,
         )
-        self.report_task_id = report_task_id
+        self.cluster = cluster
 
     def execute(self, context: Context) -> Answer:
-        """Asks the person, or returns at once if nobody is to be asked."""
-        manifest = context["ti"].xcom_pull(task_ids=self.report_task_id, key="manifest")
-        recommended = _recommended(manifest)
-        if not context["params"]["approval"] or not recommended:
-            self.log.info("Nobody is asked: %s", "approval is off" if recommended else "nothing is recommended")
-            return Answer(answer="not_asked", by="", reason="", at="")
-        cases = ", ".join(f"{case_label(case)} ({_named(found)})" for case, found in recommended.items())
-        self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {cases}"
-        question, seen = _question(manifest["study"], manifest["campaign"], recommended)
+        """Asks the person.
+
+        Raises:
+            AirflowFailException: If there is no such campaign of this cluster, or nothing that it recommends is left to
+                decide.
+        """
+        try:
+            self.subject, question, asked = _question(context["params"], self.cluster)
+        except BadInputError as error:
+            raise AirflowFailException(str(error)) from error
         self.body = as_code(question)
-        # It outlives the wait. An answer is of what was shown, however late it comes.
-        context["ti"].xcom_push(SEEN_KEY, ",".join(f"{case}={version}" for case, version in seen.items()))
+        context["ti"].xcom_push(ASKED_KEY, asked)
         answer: Answer = super().execute(context)
         return answer
 
@@ -80,11 +122,14 @@ class CardApproval(HITLOperator):
         """Returns the answer that the person gave."""
         given = super().execute_complete(context, event)
         reason = (given["params_input"].get("reason") or "").replace("\0", "")
+        # An answer is of what was shown, however late it comes.
+        asked: Asked = context["ti"].xcom_pull(task_ids=self.task_id, key=ASKED_KEY)
         return Answer(
             answer=given["chosen_options"][0].lower(),
             by=given["responded_by_user"]["name"],
             reason=reason[:LONGEST_REASON],
             at=given["responded_at"].isoformat(),
+            **asked,
         )
 
 
@@ -103,60 +148,56 @@ def _code_span(line: str) -> str:
     return f"{ticks} {line.replace(' ', NO_BREAK_SPACE)} {ticks}"
 
 
-def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    decided = manifest.get("event", {}).get("cases", {})
-    return {
-        case: _as_today(found) for case, found in decided.items() if found["verdict"] in ("recommended", "ask_a_person")
-    }
-
-
-def _as_today(found: dict[str, Any]) -> dict[str, Any]:
-    """Returns a decision that an earlier release's report may have handed over: the reference was the baseline."""
-    return {
-        "pick_configuration_id": found.get("configuration_id"),
-        "pick_properties": found.get("properties"),
-        "reference_properties": found.get("baseline_properties"),
-        "in_force_version": None,
-        **found,
-    }
-
-
-def _named(found: dict[str, Any]) -> str:
-    """Says what the pick changes of what is in force, and its id."""
-    from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415
-
-    before = found["reference_properties"]
-    changed = {name: value for name, value in found["pick_properties"].items() if value != before.get(name)}
-    words = configuration_words(changed)
-    return f"{words}; {found['pick_configuration_id']}" if words else str(found["pick_configuration_id"])
-
-
-def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> tuple[str, dict[str, int]]:
-    """Returns what an approval overrides now in each case, then the cards; and which versions that are."""
-    # Imported only where somebody is asked: these libraries would slow the parsing of the DAG, which every task does.
-    from kafka_pareto.campaign.keys import CampaignKeys  # noqa: PLC0415
-    from kafka_pareto.kafka.producer_config import durability_of  # noqa: PLC0415
-    from kafka_pareto.rollout.messages import Promised, approval_text  # noqa: PLC0415
+def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
+    """Returns the subject; what an approval overrides now in each case, and the cards; and which versions that are."""
+    from kafka_pareto.campaign.campaign import Campaign  # noqa: PLC0415 (as above)
+    from kafka_pareto.report.cards import Cards  # noqa: PLC0415
+    from kafka_pareto.rollout.approvals import changes_shown  # noqa: PLC0415
+    from kafka_pareto.rollout.eligibility import refuse_a_former_cluster, refuse_another_cluster  # noqa: PLC0415
     from kafka_pareto.rollout.versions import in_force  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
     from kafka_pareto.storage.store import open_store  # noqa: PLC0415
 
-    def promised(found: dict[str, Any], what: str) -> Promised:
-        properties = found[f"{what}_properties"]
-        # An earlier release's report, which was of producers, did not hand it over.
-        return Promised(properties, found.get(f"{what}_durability") or durability_of(properties).name)
+    store, study = open_store(load_settings()), given["study"]
+    campaign = Campaign.open(store, study, given["campaign"] or "")
+    refuse_another_cluster(campaign.study.cluster_name, cluster)
+    changes = changes_shown(campaign, given["changes_seen"] or "")
+    decisions = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
+    now = {decision.case: in_force(store, study, decision.case) for decision in decisions if decision.offered}
+    for newest in now.values():
+        refuse_a_former_cluster(campaign, newest, cluster)
+    open_ones = [each for each in decisions if each.case in now and not _holds(now[each.case], campaign, each)]
+    if not open_ones:
+        raise BadInputError(f"campaign {campaign.keys.prefix} recommends nothing that somebody could decide on")
+    named = ", ".join(f"{case_label(each.case)} ({_named(each)})" for each in open_ones)
+    lines = [_overridden(each, now[each.case], changes.get(each.case, [])) for each in open_ones]
+    text = "\n".join([*lines, "", store.get(campaign.keys.report("cards.txt")).decode()])
+    versions = [(each.case, now[each.case]) for each in open_ones]
+    seen = ",".join(f"{case}={settings.version if settings else 0}" for case, settings in versions)
+    subject = f"{study}, campaign {campaign.keys.campaign}: new settings recommended for {named}"
+    return subject, text, Asked(seen=seen, asked_at=datetime.now(UTC).isoformat())
 
-    store = open_store(load_settings())
-    now = {case: in_force(store, study, case) for case in recommended}
-    overrides = [
-        approval_text(
-            case,
-            now[case],
-            promised(found, "baseline"),
-            promised(found, "pick"),
-            found["in_force_version"],
-        )
-        for case, found in recommended.items()
-    ]
-    text = "\n".join([*overrides, "", store.get(CampaignKeys(study, campaign).report("cards.txt")).decode()])
-    return text, {case: settings.version if settings else 0 for case, settings in now.items()}
+
+def _holds(now: SettingsInForce | None, campaign: Campaign, decision: Decision) -> bool:
+    """Tells whether what the campaign recommends is in force already."""
+    recommended = (campaign.keys.campaign, decision.pick_configuration_id)
+    return now is not None and (now.campaign, now.configuration_id) == recommended
+
+
+def _overridden(decision: Decision, now: SettingsInForce | None, changes: list[str]) -> str:
+    from kafka_pareto.rollout.messages import Promised, approval_text  # noqa: PLC0415 (as above)
+
+    baseline = Promised(decision.baseline_properties, decision.baseline_durability)
+    pick = Promised(decision.pick_properties or {}, decision.pick_durability or decision.baseline_durability)
+    compared_with = decision.in_force.version if decision.in_force else None
+    warnings = [f"  WARNING: the system has changed since it was measured: {change}" for change in changes]
+    return "\n".join([approval_text(decision.case, now, baseline, pick, compared_with), *warnings])
+
+
+def _named(decision: Decision) -> str:
+    """Says what the pick changes of what is in force, and its id."""
+    from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415 (as above)
+
+    before, after = decision.reference_properties, decision.pick_properties or {}
+    words = configuration_words({name: value for name, value in after.items() if value != before.get(name)})
+    return f"{words}; {decision.pick_configuration_id}" if words else str(decision.pick_configuration_id)

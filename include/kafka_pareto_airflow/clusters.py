@@ -7,25 +7,29 @@ from dataclasses import dataclass
 from airflow.configuration import conf
 
 from kafka_pareto.study.cluster_names import cluster_names
-from kafka_pareto.study.identifiers import compare_dag_of, pool_of, queue_of, tune_dag_of
+from kafka_pareto.study.identifiers import compare_dag_of, pool_of, queue_of, settings_dag_of, tune_dag_of
 from kafka_pareto_airflow.forms.common import study_files, study_names
 
 
 @dataclass(frozen=True)
 class ClusterRoute:
-    """Routes the tasks of one cluster to its own DAG, pool and workers.
+    """Routes the tasks of one cluster to its own DAGs, pool and workers.
 
     Attributes:
+        cluster: Its name; empty for the installation's own.
         tune_dag_id: The DAG that tunes the cluster.
         compare_dag_id: The DAG that compares configurations on it.
+        settings_dag_id: The DAG that moves what is in force on it, and asks people.
         pool: Has one slot, so that one load at a time runs on the cluster.
         queue: The queue of an executor that has queues; workers near the cluster listen to it.
         studies: The studies that the DAG which tunes offers.
         comparisons: The studies that the DAG which compares offers.
     """
 
+    cluster: str
     tune_dag_id: str
     compare_dag_id: str
+    settings_dag_id: str
     pool: str
     queue: str
     studies: list[str]
@@ -49,8 +53,10 @@ def named_routes() -> dict[str, ClusterRoute]:
 def _route(cluster: str, studies: list[str]) -> ClusterRoute:
     of_kind = {kind: set(study_names(kind)) for kind in ("tune", "compare")}
     return ClusterRoute(
+        cluster=cluster,
         tune_dag_id=tune_dag_of(cluster),
         compare_dag_id=compare_dag_of(cluster),
+        settings_dag_id=settings_dag_of(cluster),
         pool=pool_of(cluster),
         queue=queue_of(cluster) if cluster else conf.get("operators", "default_queue"),
         studies=[study for study in studies if study in of_kind["tune"]],

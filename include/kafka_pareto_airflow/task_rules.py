@@ -41,7 +41,7 @@ RULES: dict[str, Rule] = {
     "confirm": _MEASURING,
     # The MLflow server or the store may be restarting.
     "report": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
-    # The store may be restarting. A timeout would count as the person's answer.
+    # The store may be restarting. A timeout would count as the person's answer; a late one is asked for anew.
     "approve": _rule(retries=2, after=timedelta(seconds=10), timeout=None),
     # A version that is in force already is not made twice.
     "accept": _QUICK,
@@ -52,4 +52,5 @@ RULES: dict[str, Rule] = {
     # The MLflow server or the store may be restarting.
     "check_compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=10)),
     "tune": _QUICK,
+    "ask": _QUICK,
 }

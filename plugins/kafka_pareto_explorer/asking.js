@@ -49,13 +49,13 @@ function runs(run, study, campaign) {
   return day && `${day.replaceAll("-", "")}T${time.replaceAll(":", "")}-${fraction.padEnd(6, "0")}` === campaign;
 }
 
-/** The campaign's last run among Airflow's hundred last ones; null where there is none, or none may be seen. */
-export async function runOf(dag, study, campaign) {
+/** The campaign's last such run among Airflow's hundred last ones; null where there is none, or none may be seen. */
+export async function runOf(dag, study, campaign, isSuch = () => true) {
   const answer = await send(`${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns?order_by=-run_after&limit=100`);
   if (answer.status >= 500) throw new Unanswered(await said(answer));
   if (!answer.ok) return null;
   const { dag_runs: found } = await answer.json();
-  return found.find((run) => runs(run, study, campaign)) ?? null;
+  return found.find((run) => runs(run, study, campaign) && isSuch(run)) ?? null;
 }
 
 /** Where somebody is to answer before the run goes on; null where nobody is, or it may not be seen. */
@@ -67,23 +67,33 @@ export async function questionOf(run) {
   return asked ? `${runAddress(run)}/tasks/${asked.task_instance.task_id}/required_actions` : null;
 }
 
+const goesOn = (run) => run?.state === "queued" || run?.state === "running";
+
+/** Whether a decided campaign waits for anything, and where somebody is to answer. Its own run begins the one that asks. */
+export async function waitingOf(tuneDag, settingsDag, study, campaign) {
+  const isOpen = goesOn(await runOf(tuneDag, study, campaign));
+  const asked = await runOf(settingsDag, study, campaign, (run) => run.conf?.action === "ask");
+  const question = goesOn(asked) ? await questionOf(asked) : null;
+  return { waits: isOpen || goesOn(asked), question };
+}
+
 export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURIComponent(run.dag_run_id)}`;
 
 /** Triggers the DAG that moves the settings in force, and tells of its run, or why nothing is heard of it, until it ended. */
-export async function moveSettings(conf, tell) {
-  const address = `${AIRFLOW}/dags/settings_in_force/dagRuns`;
+export async function moveSettings(dag, conf, tell) {
+  const address = `${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns`;
   const answer = await send(address, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ logical_date: null, conf }),
   });
   if (answer.status === 403)
-    throw new Refused("You may look, but not change what is in force: Airflow lets you trigger no DAG.");
-  if (answer.status === 404) throw new Refused("Airflow has no DAG settings_in_force; nothing was changed.");
+    throw new Refused(`You may look, but not change what is in force: Airflow does not let you trigger ${dag}.`);
+  if (answer.status === 404) throw new Refused(`Airflow has no DAG ${dag}; nothing was changed.`);
   if (!answer.ok) throw new Refused(`Nothing was changed: ${await said(answer)}`);
   let run = await answer.json();
   tell(run);
-  while (run.state === "queued" || run.state === "running") {
+  while (goesOn(run)) {
     // biome-ignore lint/performance/noAwaitInLoops: it waits for the run, a look at a time
     await new Promise((done) => {
       setTimeout(done, POLL_MS);

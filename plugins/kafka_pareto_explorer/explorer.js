@@ -1,7 +1,7 @@
 // What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
 
 import { campaignOf, change } from "./address.js";
-import { ask, keptWhere, questionOf, Refused, runOf } from "./asking.js";
+import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { label, measuredOf } from "./configurations.js";
@@ -25,6 +25,7 @@ const state = {
   opened: 0,
   current: null,
   following: null,
+  settingsDag: null,
 };
 let at = new URLSearchParams(location.hash.slice(1));
 
@@ -89,6 +90,7 @@ async function openCampaign(name, current = opening()) {
   );
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
+  state.settingsDag = overview.settings_dag;
   panels.progress(overview.progress, null, overview.tune_dag);
   if (overview.progress.finished) followApproval(overview.tune_dag);
   else follow(overview.progress, overview.tune_dag);
@@ -124,7 +126,7 @@ async function openSize(current = opening()) {
 /** What follows the campaign into use: neither the choice nor the charts wait for it. */
 function beside() {
   const { view, current } = state;
-  told(() => showInForce(view, inForceMoved, current))();
+  told(() => showInForce(view, state.settingsDag, inForceMoved, current))();
   told(() => showChecks(view.study, view.case, current))();
 }
 
@@ -137,7 +139,8 @@ function inForceMoved() {
 function offerToMove(place, configuration) {
   const { view } = state;
   const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
-  if ($(place)) told(() => offer($(place), state.path, { conf, at: view.case_label }, inForceMoved))();
+  const move = { conf, at: view.case_label, dag: state.settingsDag };
+  if ($(place)) told(() => offer($(place), state.path, move, inForceMoved))();
 }
 
 /** Asks for the best that remains; of answers that overtake each other the last question's counts. */
@@ -187,7 +190,7 @@ function side(which, id) {
   choiceOfSides();
 }
 
-/** Says so while a decided campaign waits for somebody's approval; once its run has ended, what is in force is asked anew. */
+/** Says so while a decided campaign waits for somebody's approval; once that has ended, what is in force is asked anew. */
 function followApproval(dag) {
   const [study, campaign] = [at.get("study"), at.get("campaign")];
   let wentOn = false;
@@ -197,18 +200,16 @@ function followApproval(dag) {
   }, PROGRESS_EVERY_MS);
   state.following = timer;
   async function show() {
-    const run = await runOf(dag, study, campaign);
-    const goesOn = ["queued", "running"].includes(run?.state);
-    const question = goesOn ? await questionOf(run) : null;
+    const { waits, question } = await waitingOf(dag, state.settingsDag, study, campaign);
     if (timer !== state.following) return;
     panels.approval(question);
-    if (!goesOn) {
+    if (!waits) {
       clearInterval(timer);
       state.following = null;
       // A view that is only being opened asks by itself.
       if (wentOn && !$("view").hidden) inForceMoved();
     }
-    wentOn = goesOn;
+    wentOn = waits;
   }
   look();
 }

@@ -5,6 +5,7 @@ import { el, fileLinks, fill, link, table } from "./dom.js";
 import { counted, moment } from "./format.js";
 
 const LONGEST_REASON = 500;
+const CHANGES = /--changes-seen=(?<name>[0-9a-f]{10})/u;
 const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
 
 const changesTable = (changes, before, after) =>
@@ -54,7 +55,7 @@ function history(view) {
  * Shows what is in force for a record size, unless another one is looked at (`current`) once it is known; `moved` is
  * called when it may have changed.
  */
-export async function showInForce({ study, case: size, case_label: at }, moved, current) {
+export async function showInForce({ study, case: size, case_label: at }, dag, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
   const back = el(
@@ -69,6 +70,7 @@ export async function showInForce({ study, case: size, case_label: at }, moved, 
           move: view.way_back,
           conf: { action: "roll_back", study, case: size },
           at,
+          dag,
           moved,
         }),
     },
@@ -91,7 +93,7 @@ export async function showInForce({ study, case: size, case_label: at }, moved, 
 }
 
 /** Readies a button that puts one measured configuration in force, or says why it may not be. */
-export async function offer(place, path, { conf, at }, moved) {
+export async function offer(place, path, { conf, at, dag }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
   place.replaceChildren(
@@ -100,7 +102,7 @@ export async function offer(place, path, { conf, at }, moved) {
       {
         type: "button",
         disabled: Boolean(move.refused),
-        onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, moved }),
+        onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, dag, moved }),
       },
       `${title} …`,
     ),
@@ -108,11 +110,12 @@ export async function offer(place, path, { conf, at }, moved) {
   );
 }
 
-function confirmMove({ title, move, conf, at, moved }) {
+function confirmMove({ title, move, conf, at, dag, moved }) {
   const dialog = document.getElementById("move");
   const from = move.from_version === null ? "the baseline" : `version ${move.from_version}`;
   const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
   const said = el("p", { role: "status" });
+  let seen = {};
   const close = el("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   const confirm = el(
     "button",
@@ -121,8 +124,13 @@ function confirmMove({ title, move, conf, at, moved }) {
       class: "main",
       onclick: async () => {
         confirm.disabled = true;
-        const stated = { ...conf, from_version: move.from_version ?? 0, reason: reason.value.trim() };
-        confirm.disabled = await carryOut(stated, said, moved);
+        const stated = { ...conf, ...seen, from_version: move.from_version ?? 0, reason: reason.value.trim() };
+        const done = await carryOut(dag, stated, said, moved);
+        confirm.disabled = done.begun && !done.changes;
+        if (done.changes) {
+          seen = { changes_seen: done.changes };
+          confirm.textContent = "Put it in force all the same";
+        }
         close.textContent = "Close";
       },
     },
@@ -145,23 +153,28 @@ function confirmMove({ title, move, conf, at, moved }) {
   reason.focus();
 }
 
-/** Has it done, and says how that ends; whether a run of Airflow's began, after which the dialog's table may be old. */
-async function carryOut(conf, said, moved) {
+/**
+ * Has it done, and says how that ends. Returns whether a run of Airflow's began, after which the dialog's table may be
+ * old; and by which name it told of changes of the cluster, which somebody must have seen before it moves anything.
+ */
+async function carryOut(dag, conf, said, moved) {
   let begun = null;
+  let changes = null;
   const see = () => (begun ? [" See ", link(runAddress(begun), "its run in Airflow"), "."] : []);
   try {
-    const run = await moveSettings(conf, (each, silence) => {
+    const run = await moveSettings(dag, conf, (each, silence) => {
       begun = each;
       said.replaceChildren(silence ? `${silence} Asking again …` : `${each.state} …`, ...see());
     });
     const ending = run.state === "success" ? "Done." : await failed(run, conf);
+    changes = CHANGES.exec(ending)?.groups.name ?? null;
     said.replaceChildren(ending, ...see());
     await moved();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     said.replaceChildren(error.message, ...see());
   }
-  return begun !== null;
+  return { begun: begun !== null, changes };
 }
 
 /** Why a run has failed, and what is in force now: one that was killed may have moved it before. */

@@ -49,6 +49,7 @@ def explorer(tmp_path_factory: pytest.TempPathFactory, reported_store: Path) -> 
     shutil.copytree(reported_store, folder / "store")
     environment = {
         "KAFKA_PARETO_STORE_FOLDER": str(folder / "store"),
+        "KAFKA_PARETO_BOOTSTRAP_SERVERS": "",  # no brokers run here: nobody waits for them
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADMINISTRATOR}:admin,{ONLOOKER}:viewer",
     }
     with running_airflow(folder / "state", environment) as stack:

@@ -9,10 +9,12 @@ from playwright.sync_api import Route, expect
 
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.rollout.versions import in_force, versions
-from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, TUNE_DAG_ID
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.browser.conftest import Explorer, Visitor
 from tests.browser.test_explorer import CASE, best_id, open_view
+from tests.tasks.accepting import durable_id, recommend
 from tests.tasks.report_campaign import CAMPAIGN
 from tests.unit.embedded.test_rollout import put_in_force
 
@@ -37,6 +39,9 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     dialog.get_by_label("Reason").fill(REASON)
     visitor.picture("put_in_force")
     dialog.get_by_role("button", name="Confirm").click()
+    expect(dialog.get_by_role("status")).to_contain_text("the system has changed since", timeout=RUN_MS)
+    assert in_force(explorer.store, "paper", CASE) is None
+    dialog.get_by_role("button", name="Put it in force all the same").click()
     expect(dialog.get_by_role("status")).to_contain_text("Done", timeout=RUN_MS)
     dialog.get_by_role("button", name="Close").click()
     panel = page.locator("#in-force")
@@ -129,18 +134,11 @@ def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
 def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_question(
     explorer: Explorer, visitor: Visitor, airflow: AirflowClient
 ) -> None:
-    before = {"baseline_properties": {"acks": "all"}, "reference_properties": {"acks": "all"}, "in_force_version": None}
-    picked = {"pick_configuration_id": "c0123456789", "pick_properties": {"acks": "1"}}
-    event = {"cases": {CASE: {"verdict": "recommended", **before, **picked}}}
-    decided = {"study": "paper", "campaign": CAMPAIGN, "event": event}
-
-    # All but the question is said to be done already; it alone runs.
-    airflow.set_paused(TUNE_DAG_ID, True)
-    airflow.trigger(TUNE_DAG_ID, {"study": "paper", "campaign": CAMPAIGN, "approval": True}, "asked")
-    report = f"dags/{TUNE_DAG_ID}/dagRuns/asked/taskInstances/report"
-    airflow.ask("PATCH", report, {"new_state": "success", "include_upstream": True})
-    airflow.ask("POST", f"{report}/xcomEntries", {"key": "manifest", "value": decided})
-    airflow.set_paused(TUNE_DAG_ID, False)
+    campaign = explorer.campaign()
+    recommend(campaign, durable_id(campaign))
+    airflow.trigger(SETTINGS_IN_FORCE_DAG_ID, {"action": "ask", "study": "paper", "campaign": CAMPAIGN}, "asked")
+    asking = f"dags/{SETTINGS_IN_FORCE_DAG_ID}/dagRuns/asked/taskInstances/approve"
+    wait_until("it asks", lambda: airflow.ask("GET", asking)["state"] == "awaiting_input", RUN_MS / 1000)
 
     waits = visitor.page.locator("#approval")
     open_view(explorer, visitor)
@@ -150,5 +148,5 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
         waits.get_by_role("link").click()
     expect(opened.value.get_by_role("button", name="Reject")).to_be_visible()
     opened.value.close()
-    airflow.stop(TUNE_DAG_ID, "asked")
+    airflow.stop(SETTINGS_IN_FORCE_DAG_ID, "asked")
     expect(waits).to_be_hidden()

@@ -13,11 +13,20 @@ import pytest
 from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import add_version, cases_in_force, in_force, versions, write_files
-from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps import roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
-from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepting_campaign, durable_id, in_store, other_id
+from tests.tasks.accepting import (
+    CASE,
+    OTHER_CASE,
+    STUDY,
+    accepted,
+    accepting_campaign,
+    durable_id,
+    in_store,
+    other_id,
+)
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,7 +41,7 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
     assert cases_in_force(store, STUDY) == []
     assert in_force(store, STUDY, CASE) is None
     for name in (durable_id(campaign), other_id(campaign)):
-        accept.run(campaign, Wanted(CASE, name))
+        accepted(campaign, Wanted(CASE, name))
     roll_back.run(store, STUDY, CASE)
     kept = versions(store, STUDY, CASE)
     assert [settings.version for settings in kept] == [1, 2, 3]
@@ -51,9 +60,7 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
 @pytest.mark.servers
 def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store: Path, tmp_path: Path) -> None:
     campaign = accepting_campaign(reported_store, tmp_path)
-    accepted = run_step(
-        tmp_path,
-        "accept",
+    picked = [
         f"--campaign={campaign.keys.campaign}",
         f"--case={CASE}",
         f"--configuration={durable_id(campaign)}",
@@ -62,9 +69,13 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         "--answered-at=2026-11-22T01:02:03.000004+00:00",
         "--request=manual__2026-11-22T01:02:03+00:00",
         '--reason=--record-size=1 {{ 1+1 }} "quoted"; rm -rf /\n\x1b[31mred',
-    )
-    assert accepted.returncode == 0, accepted.stderr
-    assert json.loads(accepted.stdout.splitlines()[-1])["cases"] == [CASE]
+    ]
+    refused = run_step(tmp_path, "accept", *picked)
+    assert "it cannot be looked at now" in refused.stderr, "there is no cluster here"
+    seen = refused.stderr.split("--changes-seen=")[1][:10]
+    done = run_step(tmp_path, "accept", *picked, f"--changes-seen={seen}")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["cases"] == [CASE]
     settings = in_force(campaign.store, STUDY, CASE)
     assert settings
     assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
@@ -82,6 +93,11 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         (["accept", "--case=1024"], 2, "Error: Missing option '--campaign'"),
         (["accept", "--campaign=c1", "--case=1024"], EXIT_BAD_INPUT, "error: there is no campaign paper/c1 in the"),
         (["accept", "--campaign=c1", "--answered-at=noon"], EXIT_BAD_INPUT, "error: --answered-at: 'noon': must be"),
+        (
+            ["accept", "--campaign=c1", "--changes-seen=../up"],
+            EXIT_BAD_INPUT,
+            "error: --changes-seen: '../up': must be",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_argument_is_said_in_the_last_line(

@@ -14,6 +14,8 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.cost import plan_campaign
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto_embedded.airflow_api.administrator import administrator
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
@@ -29,6 +31,19 @@ STEPS = (
     *("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "accept", "roll_back"),
     *("check", "check_measure", "check_compare"),
 )
+
+# The decision of the one record size, as `stand_in_step.py` tells of it.
+RECOMMENDED = {
+    "case": "1024",
+    "verdict": "recommended",
+    "recommended_configuration_id": "c0123456789",
+    "pick_configuration_id": "c0123456789",
+    "pick_properties": {"acks": "1"},
+    "pick_durability": "acks_1",
+    "baseline_properties": {"acks": "all"},
+    "baseline_durability": "acks_all_idempotent",
+    "in_force": None,
+}
 
 
 @dataclass(frozen=True)
@@ -110,3 +125,7 @@ def _write_study(folder: Path) -> None:
     (folder / "study.yaml").write_text(dump_study(study))
     (folder / "plan.json").write_text(plan_campaign(study, ProducerDriver()).model_dump_json())
     (folder / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))
+    recorded = PROJECT / "tests" / "golden" / "recorded_store" / "golden" / "c1" / "07_report" / "cards.json"
+    decision = decode_record(recorded.read_bytes(), str(recorded), Cards).cards[0].model_copy(update=RECOMMENDED)
+    cards = Cards(study="paper", campaign="", cards=[decision], contexts=[])
+    (folder / "cards.json").write_text(cards.model_dump_json())

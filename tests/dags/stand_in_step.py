@@ -18,14 +18,14 @@ RECOMMENDED = {
     "reasons": [],
 }
 STEP = pathlib.Path(__file__).stem
-OPTIONS = dict(argument.removeprefix("--").split("=", 1) for argument in sys.argv[1:])
+OPTIONS = {name: value for name, _, value in (each.removeprefix("--").partition("=") for each in sys.argv[1:])}
 CAMPAIGN = OPTIONS.get("campaign", "")
 CASE = OPTIONS.get("case", "")
 ROOT = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"])
 STUDY = ROOT / OPTIONS["study"]
 
-cases = ["1024"] if CAMPAIGN.startswith("asked") else ["1024", "65636"]
-event, notice = {}, None
+cases = ["1024"] if CAMPAIGN in ("asked", "upgraded") else ["1024", "65636"]
+event, notice, question = {}, None, {}
 
 
 def write(key: str, text: str = "") -> None:
@@ -64,8 +64,7 @@ if STEP == "confirm":
     write(f"06_confirmation/{CASE}/repetitions/0.json")
 if STEP == "report":
     write("07_report/cards.txt", "THE CARDS\n```\n# <script>alert(1)</script> {{ 1 + 1 }}\n")
-    cards = {"schema_version": 4, "study": STUDY.name, "campaign": CAMPAIGN, "cards": [], "contexts": []}
-    write("07_report/cards.json", json.dumps(cards))
+    write("07_report/cards.json", (STUDY / "cards.json").read_text())
     write("07_report/report.html", "<html>report</html>")
     event = {"study": STUDY.name, "campaign": CAMPAIGN, "cases": {"1024": RECOMMENDED}}
     notice = {
@@ -79,7 +78,14 @@ if STEP in ("accept", "roll_back"):
         moves.write(json.dumps([STEP, OPTIONS]) + "\n")
     if OPTIONS.get("configuration") == "c0000000bad":
         refuse("--configuration: c0000000bad was not confirmed")
-    if OPTIONS.get("answer") == "reject":
+    asked = {"action": "ask", "study": STUDY.name, "campaign": CAMPAIGN}
+    if "ask" in OPTIONS:
+        cases, question = [], asked
+    elif CAMPAIGN == "upgraded" and "changes-seen" not in OPTIONS:
+        cases, question = [], {**asked, "changes_seen": "0123456789"}
+        changes = {"schema_version": 4, "cases": {"1024": ["fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"]}}
+        write("08_rollout/changes/0123456789.json", json.dumps(changes))
+    elif OPTIONS.get("answer") == "reject":
         cases = []
     else:
         event = {"study": STUDY.name, "cases": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
@@ -94,4 +100,4 @@ if STEP == "check_compare":
     event = {"study": "paper", "check": CAMPAIGN, "tune": tune} if cases else {}
     notice = {"kind": "drift" if cases else "unchanged", "subject": f"{STUDY.name}: checked", "text": "1,024 B"}
 manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "cases": cases}
-print(json.dumps({**manifest, "event": event, "notice": notice}))
+print(json.dumps({**manifest, "event": event, "notice": notice, "question": question}))

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowFailException
 
+from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.cluster_names import cluster_names
+from kafka_pareto.study.sections import ForeignCluster
+from kafka_pareto.study.study_file import dump_study
 from kafka_pareto_airflow.assets import CHECK_WANTED
 from tests.dags.test_integrity import step_of
 from tests.dags.test_retune_dags import dags_of
+from tests.recorded import paper_study
 
 pytestmark = pytest.mark.fast
 
@@ -45,6 +50,28 @@ def test_each_cluster_has_a_dag_a_slot_and_a_queue() -> None:
 def test_a_study_that_yaml_cannot_construct_names_no_cluster(tmp_path: Path, note: str) -> None:
     (tmp_path / "broken.yaml").write_text(f"name: broken\ncluster: {{name: berlin}}\nnote: {note}\n")
     assert cluster_names([tmp_path / "broken.yaml"]) == {}
+
+
+@pytest.mark.usefixtures("studies")
+def test_settings_move_by_the_dag_of_their_own_cluster_which_alone_asks_about_them() -> None:
+    dags, tuning = dags_of("settings_in_force"), dags_of("tune_producer")
+    assert set(dags) == {"settings_in_force", "settings_in_force_berlin"}
+    for suffix, cluster in (("", ""), ("_berlin", "berlin")):
+        move, tune = dags[f"settings_in_force{suffix}"], tuning[f"tune_producer{suffix}"]
+        for step in (move.get_task("accept"), move.get_task("roll_back"), tune.get_task("accept")):
+            assert step.arguments[-1] == f"--cluster={cluster}"
+        assert {task.trigger_dag_id for task in (move.get_task("ask"), tune.get_task("ask"))} == {move.dag_id}
+        assert {task.queue for task in move.tasks} == {"kafka_berlin" if cluster else "default"}
+
+
+def test_a_question_shows_no_campaign_of_another_cluster(studies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STORE_FOLDER", str(studies / "store"))
+    berlin = ForeignCluster(name="berlin", bootstrap_servers="b:1", ceiling_mib_s=1, ceiling_gib=1)
+    frozen = dump_study(paper_study().model_copy(update={"cluster": berlin}))
+    FolderStore(studies / "store").put("paper/c1/study.yaml", frozen.encode())
+    approve = dags_of("settings_in_force")["settings_in_force"].get_task("approve")
+    with pytest.raises(AirflowFailException, match="of the cluster berlin; trigger settings_in_force_berlin instead"):
+        approve.execute({"params": {"study": "paper", "campaign": "c1", "changes_seen": None}})
 
 
 @pytest.mark.usefixtures("studies")

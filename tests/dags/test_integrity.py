@@ -39,6 +39,7 @@ RETRIES = {
     "report": 2,
     "approve": 2,
     "accept": 2,
+    "ask": 2,
     "action": 2,
     "roll_back": 2,
 }
@@ -77,14 +78,14 @@ def step_of(task_id: str) -> str:
 def test_the_edges_are_exactly_the_pipelines(dag: DAG) -> None:
     edges = {(task.task_id, below) for task in dag.tasks for below in task.downstream_task_ids}
     rounds = [f"round_{number}.{step}" for number in range(1, MOST_ROUNDS + 1) for step in ("propose", *LEARNING)]
-    steps = ["design", *LEARNING, *rounds, "confirm", "report", "approve", "accept"]
+    steps = ["design", *LEARNING, *rounds, "confirm", "report", "accept", "ask"]
     assert [task.task_id for task in dag.topological_sort()] == steps
     assert edges == {*itertools.pairwise(steps), ("design", "confirm")}  # the latter is what confirm is mapped over
 
 
-def test_only_the_confirmation_goes_on_after_rounds_that_were_skipped(dag: DAG) -> None:
+def test_only_the_confirmation_goes_on_after_skipped_rounds_and_only_a_question_after_nothing_moved(dag: DAG) -> None:
     lenient = {task.task_id: task.trigger_rule for task in dag.tasks if task.trigger_rule != "all_success"}
-    assert lenient == {"confirm": "none_failed"}
+    assert lenient == {"confirm": "none_failed", "ask": "none_failed_min_one_success"}
 
 
 def test_measure_optimize_and_confirm_are_mapped_and_labelled_by_record_size(dag: DAG) -> None:
@@ -125,8 +126,8 @@ def test_every_dag_says_what_it_needs_what_it_makes_and_what_to_do_for_every_tas
             assert words in dag.doc_md, f"{dag.dag_id}: its module docstring lacks {words}"
 
 
-def test_an_approval_waits_for_as_long_as_it_takes_and_holds_no_slot_of_the_cluster(dag: DAG) -> None:
-    approve = dag.get_task("approve")
+def test_an_approval_waits_for_as_long_as_it_takes_and_holds_no_slot_of_the_cluster(move: DAG) -> None:
+    approve = move.get_task("approve")
     assert (approve.response_timeout, approve.execution_timeout) == (None, None)
     assert approve.pool == "default_pool"
 
@@ -146,11 +147,14 @@ def test_people_are_told_when_a_run_fails(dag_bag: DagBag) -> None:
         assert isinstance(dag.on_failure_callback, FailureNotifier), f"{dag.dag_id}: set its on_failure_callback"
 
 
-def test_runs_are_started_by_hand_one_at_a_time(dag: DAG, move: DAG) -> None:
+def test_runs_are_started_by_hand_campaigns_one_by_one_and_moves_beside_open_questions(dag: DAG, move: DAG) -> None:
     for each in (dag, move):
         assert each.schedule is None
-        assert (each.catchup, each.max_active_runs) == (False, 1)
+        assert each.catchup is False
         assert each.tags
+    assert dag.max_active_runs == 1
+    assert move.max_active_runs >= 1000, "an open question is a run: it would keep the others waiting"
+    assert {move.get_task(name).max_active_tis_per_dag for name in ("accept", "roll_back")} == {1}
 
 
 def test_what_somebody_asks_for_moves_at_once_also_in_a_new_installation(move: DAG) -> None:

@@ -87,8 +87,13 @@ def test_a_notice_that_cannot_be_made_fails_nothing(capsys: pytest.CaptureFixtur
     assert "there is no notice: the database is away" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("manifest", [None, {}, {"notice": None}])
-def test_a_step_without_a_notice_tells_nobody(manifest: dict[str, Any] | None) -> None:
+@pytest.mark.parametrize(
+    "manifest",
+    [None, {}, {"notice": None}, {"notice": {"subject": "a", "text": "b"}, "cases": [], "question": {"action": "ask"}}],
+)
+def test_a_step_without_a_notice_tells_nobody_nor_does_one_whose_question_tells_them(
+    manifest: dict[str, Any] | None,
+) -> None:
     context: Any = {"ti": Manifests(manifest)}
     assert StepNotifier().message(context) is None
 

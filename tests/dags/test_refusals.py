@@ -63,7 +63,7 @@ def test_a_refused_parameter_of_a_campaign_is_named_as_its_option_with_its_value
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("action", "delete", "ACTION=delete: must be one of accept, roll_back"),
+        ("action", "delete", "ACTION=delete: must be one of accept, ask, roll_back"),
         ("study", "../up", "STUDY=../up: must be lower-case letters, digits, '-' or '_'"),
         ("case", 1024, "RECORD_SIZE=1024: must be a text"),
         ("reason", "x" * 501, f"REASON={'x' * 501}: must have at most 500 characters"),

@@ -21,7 +21,7 @@ from pathlib import Path
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.records import Repetition, Sizing
+from kafka_pareto.campaign.records import Fingerprint, Repetition, Sizing
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.cards import Cards
@@ -112,6 +112,11 @@ def decided(folder: Path) -> Texts:
         return again.written()
 
 
+def measured_on(campaign: Campaign) -> Fingerprint:
+    """The cluster as the campaign found it."""
+    return campaign.read_record(campaign.keys.fingerprint(CASES[0]), Fingerprint)
+
+
 def in_force(folder: Path) -> Texts:
     """An approval, a pick that is confirmed too, and a way back, from the stored report."""
     from kafka_pareto.steps import accept, roll_back
@@ -123,9 +128,9 @@ def in_force(folder: Path) -> Texts:
         again.begin("_in_force/*", "*/08_rollout/*")
         asked = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
         approved = Wanted(answer="approve", by="ada", reason="before the sale", answered_at=asked)
-        again.ran("accept", accept.run(campaign, approved))
-        again.ran("accept again", accept.run(campaign, Wanted()))
-        again.ran("pick", accept.run(campaign, Wanted(CASES[0], picked, by="bob", reason="less CPU", request="p1")))
+        pick = Wanted(CASES[0], picked, by="bob", reason="less CPU", request="p1")
+        for name, wanted in (("accept", approved), ("accept again", Wanted()), ("pick", pick)):
+            again.ran(name, accept.run(campaign, wanted, measured_on))
         back = roll_back.run(again.store, STUDY, CASES[1], by="ada", reason="alarms at night", request="b1")
         again.ran("roll_back", back)
         return again.written()

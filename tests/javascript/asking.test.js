@@ -14,6 +14,7 @@ import {
   runAddress,
   runOf,
   Unanswered,
+  waitingOf,
 } from "../../plugins/kafka_pareto_explorer/asking.js";
 
 const RUNS = "/api/v2/dags/settings_in_force/dagRuns";
@@ -108,6 +109,7 @@ test("a campaign's run is found by its name, or by the time after which a campai
   assert.equal(await found("quick", "20260504T123456-789000"), "2");
   assert.equal(await found("quick", "20260505T010203-000000"), "3");
   assert.equal(await found("quick", "20260504T123456-000000"), null);
+  assert.equal(await runOf("tune_producer", "paper", "mine", (run) => run.conf.action === "ask"), null);
 });
 
 test("who may not see runs sees none, and an Airflow that fails is not one without runs", async () => {
@@ -116,6 +118,27 @@ test("who may not see runs sees none, and an Airflow that fails is not one witho
   assert.equal(await runOf("tune_producer", "quick", "c1"), null);
   says(path, [500, { detail: "broken" }]);
   await assert.rejects(runOf("tune_producer", "quick", "c1"), refusal(Unanswered, /^broken$/u));
+});
+
+test("a campaign waits while its own run goes on, or one that asks about it, which leads to where it is answered", async () => {
+  const runs = (dag) => `GET /api/v2/dags/${dag}/dagRuns?order_by=-run_after&limit=100`;
+  const run = (state, action) => ({ ...RUN, state, conf: { campaign: "mine", study: "paper", action } });
+  const waiting = () => waitingOf("tune_producer", "settings_in_force", "paper", "mine");
+  says(runs("tune_producer"), [200, { dag_runs: [run("running")] }], [200, { dag_runs: [run("success")] }]);
+  says(
+    runs("settings_in_force"),
+    [200, { dag_runs: [] }],
+    [200, { dag_runs: [run("success", "accept"), run("running", "ask")] }],
+    [200, { dag_runs: [run("success", "ask")] }],
+  );
+  says(`GET ${RUNS}/manual__1%2B2/hitlDetails?response_received=false`, [
+    200,
+    { hitl_details: [{ task_instance: { task_id: "approve" } }] },
+  ]);
+  assert.deepEqual(await waiting(), { waits: true, question: null });
+  const question = "../dags/settings_in_force/runs/manual__1%2B2/tasks/approve/required_actions";
+  assert.deepEqual(await waiting(), { waits: true, question });
+  assert.deepEqual(await waiting(), { waits: false, question: null });
 });
 
 test("an open question leads to where it is answered", async () => {
@@ -128,12 +151,12 @@ test("an open question leads to where it is answered", async () => {
   assert.equal(await questionOf(RUN), null);
 });
 
-test("moving the settings triggers the DAG and follows its run to its end, through a silence", async () => {
+test("moving the settings triggers the DAG of their cluster and follows its run to its end, through a silence", async () => {
   says(`POST ${RUNS}`, [200, RUN]);
   says(`GET ${RUNS}/manual__1%2B2`, [500, { detail: "restarting" }], [200, { ...RUN, state: "success" }]);
   const told = [];
   const conf = { action: "accept", study: "quick" };
-  const run = await moveSettings(conf, (each, silence) => told.push([each.state, silence]));
+  const run = await moveSettings("settings_in_force", conf, (each, silence) => told.push([each.state, silence]));
 
   assert.equal(run.state, "success");
   assert.deepEqual(told, [
@@ -145,7 +168,7 @@ test("moving the settings triggers the DAG and follows its run to its end, throu
 });
 
 test("a move that Airflow does not take says that nothing was changed", async () => {
-  const move = () => moveSettings({}, assert.fail);
+  const move = () => moveSettings("settings_in_force", {}, assert.fail);
   says(`POST ${RUNS}`, [403, {}], [404, {}], [409, { detail: "It is paused." }]);
 
   await assert.rejects(move(), refusal(Refused, /may look, but not change/u));

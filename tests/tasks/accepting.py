@@ -10,11 +10,15 @@ import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.rollout.renewal import Look
 from kafka_pareto.rollout.versions import SettingsInForce, in_force
+from kafka_pareto.steps import accept
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
@@ -108,6 +112,16 @@ def newest(campaign: Campaign, case: str = CASE) -> SettingsInForce:
     found = in_force(campaign.store, STUDY, case)
     assert found
     return found
+
+
+def measured_on(campaign: Campaign) -> Fingerprint:
+    """The cluster as the campaign found it."""
+    return campaign.read_record(campaign.keys.fingerprint(CASE), Fingerprint)
+
+
+def accepted(campaign: Campaign, wanted: Wanted, look: Look = measured_on) -> Manifest:
+    """Runs the step on this cluster."""
+    return accept.run(campaign, wanted, look)
 
 
 def pick(configuration_id: str, case: str = CASE) -> Wanted:

@@ -16,13 +16,14 @@ from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.versions import file_of, in_force_with_files, versions
-from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps import roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import (
     CASE,
     OTHER_CASE,
     STUDY,
+    accepted,
     accepting_campaign,
     decision_of,
     durable_id,
@@ -60,7 +61,7 @@ class KilledBeforeTheFiles(FolderStore):
 
 
 def killed(dying: Campaign, wanted: Wanted) -> None:
-    child = multiprocessing.get_context("fork").Process(target=accept.run, args=(dying, wanted))
+    child = multiprocessing.get_context("fork").Process(target=accepted, args=(dying, wanted))
     child.start()
     child.join(30)
     assert child.exitcode == -signal.SIGKILL
@@ -75,7 +76,7 @@ def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(c
     killed_between_version_and_files(campaign, wanted)
     assert newest(campaign).version == 1
     assert campaign.store.tag(f"_in_force/{STUDY}/{CASE}/producer.properties") is None
-    manifest = accept.run(campaign, wanted)
+    manifest = accepted(campaign, wanted)
     assert (len(versions(campaign.store, STUDY, CASE)), manifest.cases) == (1, [CASE])
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
@@ -89,13 +90,13 @@ def test_a_refused_run_of_the_other_step_mends_the_files_as_well(campaign: Campa
 
 def test_a_record_size_that_cannot_be_read_blocks_itself_alone(campaign: Campaign) -> None:
     campaign.store.put(InForceKeys(STUDY, OTHER_CASE).version(1), b"{damaged")
-    accept.run(campaign, pick(durable_id(campaign)))
+    accepted(campaign, pick(durable_id(campaign)))
     roll_back.run(campaign.store, STUDY, CASE)
     assert newest(campaign).version == 2
     with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
         roll_back.run(campaign.store, STUDY, OTHER_CASE)
     with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
-        accept.run(campaign, Wanted())
+        accepted(campaign, Wanted())
 
 
 class LosesAnswers(FolderStore):
@@ -108,7 +109,7 @@ class LosesAnswers(FolderStore):
 
 def test_an_answer_of_the_store_that_was_lost_makes_nobody_faster(campaign: Campaign) -> None:
     losing = in_store(campaign, LosesAnswers(campaign.store._folder))
-    assert accept.run(losing, Wanted()).cases == [CASE]
+    assert accepted(losing, Wanted()).cases == [CASE]
     assert roll_back.run(losing.store, STUDY, CASE).cases == [CASE]
     assert newest(campaign).version == 2
 
@@ -130,7 +131,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: C
 
     def contend(name: str) -> str:
         try:
-            accept.run(together, pick(name))
+            accepted(together, pick(name))
         except BadInputError as error:
             return str(error)
         return name
@@ -155,7 +156,7 @@ class Overtaken(FolderStore):
 
 
 def test_files_that_were_overtaken_while_they_were_written_end_as_the_newest_version(campaign: Campaign) -> None:
-    accept.run(in_store(campaign, Overtaken(campaign.store._folder)), Wanted())
+    accepted(in_store(campaign, Overtaken(campaign.store._folder)), Wanted())
     assert newest(campaign).is_baseline
     assert told(campaign)["linger.ms"] == str(newest(campaign).properties["linger.ms"])
     assert told(campaign)["linger.ms"] != str(decision_of(campaign).recommended_properties["linger.ms"])
@@ -181,7 +182,7 @@ def test_a_writer_that_paused_puts_no_older_file_beside_a_newer_version_whatever
 
 
 def test_a_file_that_a_killed_writer_left_behind_is_written_at_the_next_reading(campaign: Campaign) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     stale = {name: campaign.store.get(f"_in_force/{STUDY}/{CASE}/{name}") for name in client_files("producer")}
     roll_back.run(campaign.store, STUDY, CASE)
     for name, content in stale.items():

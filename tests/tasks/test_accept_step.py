@@ -17,7 +17,7 @@ from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer
 from kafka_pareto.rollout.messages import Promised, approval_text
 from kafka_pareto.rollout.versions import cases_in_force, versions
-from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps import roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.study.cases import case_label
 from tests.tasks.accepting import (
@@ -25,6 +25,7 @@ from tests.tasks.accepting import (
     FORMS,
     OTHER_CASE,
     STUDY,
+    accepted,
     accepting_campaign,
     change_decision,
     change_trial,
@@ -55,7 +56,7 @@ def notice_of(manifest: Manifest) -> tuple[str, str]:
 
 
 def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before(campaign: Campaign) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     decision, settings = decision_of(campaign), newest(campaign)
     assert (settings.version, settings.previous_version, settings.came_by) == (1, None, "recommended")
     assert settings.properties == decision.recommended_properties
@@ -67,14 +68,14 @@ def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before
 
 
 def test_what_keeps_the_baseline_moves_nothing(campaign: Campaign) -> None:
-    manifest = accept.run(campaign, Wanted())
+    manifest = accepted(campaign, Wanted())
     assert cases_in_force(campaign.store, STUDY) == [CASE] == manifest.cases
     assert "1,024 B: KEEP THE BASELINE" in notice_of(manifest)[1]
 
 
 def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaign) -> None:
     change_decision(campaign, verdict="keep_no_gain")
-    manifest = accept.run(campaign, Wanted(answer="approve", by="alice"))
+    manifest = accepted(campaign, Wanted(answer="approve", by="alice"))
     assert notice_of(manifest)[0] == "no_gain"
     assert (manifest.cases, manifest.event) == ([], {})
     assert cases_in_force(campaign.store, STUDY) == []
@@ -82,11 +83,11 @@ def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaig
 
 def test_no_gain_of_which_the_report_has_told_is_not_told_again_where_nobody_was_asked(campaign: Campaign) -> None:
     change_decision(campaign, verdict="keep_no_gain")
-    assert accept.run(campaign, Wanted()).notice is None
+    assert accepted(campaign, Wanted()).notice is None
 
 
 def test_the_event_tells_other_dags_what_producers_are_to_be_told(campaign: Campaign) -> None:
-    decision, manifest = decision_of(campaign), accept.run(campaign, Wanted())
+    decision, manifest = decision_of(campaign), accepted(campaign, Wanted())
     assert manifest.event == {
         "study": STUDY,
         "cases": {
@@ -104,7 +105,7 @@ def test_the_event_tells_other_dags_what_producers_are_to_be_told(campaign: Camp
 
 def test_the_notice_says_what_changed_what_it_gains_and_how_to_go_back(campaign: Campaign) -> None:
     decision = decision_of(campaign)
-    kind, text = notice_of(accept.run(campaign, Wanted()))
+    kind, text = notice_of(accepted(campaign, Wanted()))
     assert kind == "in_force"
     new = decision.recommended_properties["batch.size"]
     assert f"batch.size 16,384 -> {new:,}" in text
@@ -114,8 +115,8 @@ def test_the_notice_says_what_changed_what_it_gains_and_how_to_go_back(campaign:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Campaign, form: str) -> None:
-    accept.run(campaign, Wanted())
-    accept.run(campaign, pick(other_id(campaign)))
+    accepted(campaign, Wanted())
+    accepted(campaign, pick(other_id(campaign)))
     text = campaign.store.get(f"_in_force/{STUDY}/{CASE}/{form}").decode()
     assert f"{case_label(CASE)} of study {STUDY}" in text
     assert f"Version 2 since {newest(campaign).at}: picked" in text
@@ -125,40 +126,40 @@ def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Camp
 
 
 def test_the_properties_file_tells_what_the_report_tells(campaign: Campaign) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     wanted = decision_of(campaign).recommended_properties
     assert told(campaign) == {name: property_text(value) for name, value in wanted.items()}
 
 
 def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Campaign) -> None:
-    first = accept.run(campaign, Wanted(request="manual__1"))
-    assert accept.run(campaign, Wanted(request="manual__1")) == first
+    first = accepted(campaign, Wanted(request="manual__1"))
+    assert accepted(campaign, Wanted(request="manual__1")) == first
     assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
 def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
     wanted = Wanted(CASE, other_id(campaign), request="manual__1", from_version=1)
     with pytest.raises(BadInputError, match="over version 1, but there is no version yet"):
-        accept.run(campaign, wanted)
-    accept.run(campaign, pick(durable_id(campaign)))
-    first = accept.run(campaign, wanted)
-    assert accept.run(campaign, wanted) == first
+        accepted(campaign, wanted)
+    accepted(campaign, pick(durable_id(campaign)))
+    first = accepted(campaign, wanted)
+    assert accepted(campaign, wanted) == first
     with pytest.raises(BadInputError, match="over version 1, but version 2 is in force by now"):
-        accept.run(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=1))
+        accepted(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=1))
     with pytest.raises(BadInputError, match="before there was a version, but version 2 is in force by now"):
-        accept.run(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=0))
+        accepted(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=0))
     assert newest(campaign).version == 2
 
 
 def test_the_version_that_is_moved_from_is_one_record_sizes(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match="--from-version needs --case"):
-        accept.run(campaign, Wanted(from_version=1))
+        accepted(campaign, Wanted(from_version=1))
 
 
 @pytest.mark.parametrize("again", [Wanted(), Wanted(answer="approve", by="alice", request="manual__2")])
 def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, again: Wanted) -> None:
-    accept.run(campaign, Wanted(request="manual__1"))
-    manifest = accept.run(campaign, again)
+    accepted(campaign, Wanted(request="manual__1"))
+    manifest = accepted(campaign, again)
     assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
     assert (kind, "65,636 B: in force already as version 1." in text) == ("unchanged", True)
@@ -167,26 +168,26 @@ def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, aga
 
 def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_counts(campaign: Campaign) -> None:
     approval = Wanted(answer="approve", by="alice", request="manual__1")
-    accept.run(campaign, approval)
-    accept.run(campaign, pick(other_id(campaign)))
-    manifest = accept.run(campaign, approval)
+    accepted(campaign, approval)
+    accepted(campaign, pick(other_id(campaign)))
+    manifest = accepted(campaign, approval)
     assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
     assert kind == "unchanged"
     assert "version 2 is in force, picked from campaign" in text
     assert "This request made version 1, which was left since." in text
-    accept.run(campaign, Wanted(answer="approve", by="alice", request="manual__2"))
+    accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2"))
     assert (newest(campaign).version, newest(campaign).request) == (3, "manual__2")
 
 
 def test_an_answer_does_not_replace_what_came_into_force_after_the_question(campaign: Campaign) -> None:
     asked = Wanted(answer="approve", by="alice", request="manual__1", seen={CASE: 0})
-    accept.run(campaign, Wanted(CASE, other_id(campaign), by="bob"))
-    kind, text = notice_of(accept.run(campaign, asked))
+    accepted(campaign, Wanted(CASE, other_id(campaign), by="bob"))
+    kind, text = notice_of(accepted(campaign, asked))
     assert kind == "needs_approval"
     assert "version 1 stays; it came into force after the question, which was asked before anything was" in text
     assert newest(campaign).accepted_by == "bob"
-    accept.run(campaign, Wanted(answer="approve", by="alice", request="manual__2", seen={CASE: 1}))
+    accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2", seen={CASE: 1}))
     assert (newest(campaign).version, newest(campaign).accepted_by) == (2, "alice")
 
 
@@ -195,12 +196,12 @@ def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_pe
 ) -> None:
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
     recommend(older, durable_id(older))
-    accept.run(campaign, pick(other_id(campaign)))
-    kind, text = notice_of(accept.run(older, Wanted()))
+    accepted(campaign, pick(other_id(campaign)))
+    kind, text = notice_of(accepted(older, Wanted()))
     assert kind == "unchanged"
     assert "version 1 stays; this campaign has not measured it" in text
     assert "trigger settings_in_force with action accept, campaign older, 65,636 B" in text
-    accept.run(older, Wanted(answer="approve", by="alice"))
+    accepted(older, Wanted(answer="approve", by="alice"))
     assert newest(older).campaign == "older"
 
 
@@ -210,19 +211,19 @@ def test_a_campaign_from_before_settings_in_force_were_measured_waits_for_a_pers
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
     recommend(older, durable_id(older))
     change_decision(older, newest_version=None)
-    accept.run(campaign, pick(other_id(campaign)))
-    assert notice_of(accept.run(older, Wanted()))[0] == "unchanged"
+    accepted(campaign, pick(other_id(campaign)))
+    assert notice_of(accepted(older, Wanted()))[0] == "unchanged"
     assert newest(older).version == 1
 
 
 def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_alone(campaign: Campaign) -> None:
     recommend(campaign, durable_id(campaign))
     change_decision(campaign, verdict="ask_a_person")
-    kind, text = notice_of(accept.run(campaign, Wanted()))
+    kind, text = notice_of(accepted(campaign, Wanted()))
     assert (kind, cases_in_force(campaign.store, STUDY)) == ("needs_approval", [])
     assert "65,636 B: A PERSON DECIDES" in text
     assert "trigger settings_in_force with action accept" in text
-    accept.run(campaign, Wanted(answer="approve", by="alice"))
+    accepted(campaign, Wanted(answer="approve", by="alice"))
     assert (newest(campaign).came_by, newest(campaign).gains) == ("picked", decision_of(campaign).gains)
 
 
@@ -236,12 +237,12 @@ def beside_version_1(campaign: Campaign, **changes: Any) -> InForce:
 def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseline(
     campaign: Campaign, reported_store: Path
 ) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
     recommend(later, durable_id(later))
     gains = decision_of(later).gains
     change_decision(later, newest_version=1, in_force=beside_version_1(later), gains_over_baseline=gains)
-    _, text = notice_of(accept.run(later, Wanted()))
+    _, text = notice_of(accepted(later, Wanted()))
     assert (newest(later).version, newest(later).compared_with_version) == (2, 1)
     assert "Against version 1, in fresh blocks: p95 latency" in text
     assert "Against the baseline, in the same blocks: p95 latency" in text
@@ -251,20 +252,20 @@ def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseli
 def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_warned_of(
     campaign: Campaign, reported_store: Path
 ) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
-    _, text = notice_of(accept.run(older, pick(other_id(older))))
+    _, text = notice_of(accepted(older, pick(other_id(older))))
     assert "WARNING: this campaign did not measure version 1, which it replaced" in text
 
 
 def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_replaced_unasked(
     campaign: Campaign, reported_store: Path
 ) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
     recommend(later, durable_id(later))
     change_decision(later, newest_version=1, in_force_left_out=["workload.keys: 0 then, 10 now"])
-    kind, text = notice_of(accept.run(later, Wanted()))
+    kind, text = notice_of(accepted(later, Wanted()))
     assert (kind, newest(later).version) == ("needs_approval", 1)
     assert "version 1 is in force and was not measured beside it (workload.keys: 0 then, 10 now)" in text
 
@@ -273,23 +274,23 @@ def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_repla
 def test_settings_in_force_that_break_a_rule_of_today_are_a_persons_matter(
     campaign: Campaign, reported_store: Path, verdict: str
 ) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
     recommend(later, durable_id(later))
     broken = beside_version_1(later, durability_accepted=False)
     change_decision(later, newest_version=1, in_force=broken, verdict=verdict)
-    kind, text = notice_of(accept.run(later, Wanted()))
+    kind, text = notice_of(accepted(later, Wanted()))
     assert (kind, newest(later).version) == ("needs_approval", 1)
     assert "Version 1, which is in force, does not keep the durability that the study accepts" in text
 
 
 def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
     weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
-    manifest = accept.run(weak, Wanted())
+    manifest = accepted(weak, Wanted())
     kind, text = notice_of(manifest)
     assert (kind, manifest.cases) == ("needs_approval", [])
     assert "acks_1 instead of acks_all_idempotent" in text
-    kind, text = notice_of(accept.run(weak, Wanted(answer="approve", by="alice")))
+    kind, text = notice_of(accepted(weak, Wanted(answer="approve", by="alice")))
     assert kind == "in_force"
     assert "WARNING: it promises less durability" in text
     assert (newest(weak).durability, newest(weak).previous_durability) == ("acks_1", "acks_all_idempotent")
@@ -298,31 +299,31 @@ def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaig
 
 
 def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
     weakest = {"baseline_properties": {"acks": "0"}, "baseline_durability": "acks_0"}
     change_decision(weak, **weakest, weaker_than_baseline=False, newest_version=1)
-    assert notice_of(accept.run(weak, Wanted()))[0] == "needs_approval"
+    assert notice_of(accepted(weak, Wanted()))[0] == "needs_approval"
     assert newest(campaign).version == 1
 
 
 def test_a_later_campaigns_recommendation_leads_back_to_the_former_one(
     campaign: Campaign, reported_store: Path
 ) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
     recommend(later, other_id(later))
-    accept.run(later, Wanted(answer="approve"))
+    accepted(later, Wanted(answer="approve"))
     assert (newest(later).version, newest(later).previous_version) == (2, 1)
     assert newest(later).previous_properties == decision_of(campaign).recommended_properties
 
 
 def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: Campaign, reported_store: Path) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
     recommend(later, durable_id(later))
     change_decision(later, newest_version=1)
-    _, text = notice_of(accept.run(later, Wanted()))
+    _, text = notice_of(accepted(later, Wanted()))
     settings = newest(later)
     assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "later")
     assert settings.previous_properties == decision_of(campaign).baseline_properties
@@ -330,12 +331,12 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
 
 
 def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     roll_back.run(campaign.store, STUDY, CASE)
-    kind, text = notice_of(accept.run(campaign, Wanted()))
+    kind, text = notice_of(accepted(campaign, Wanted()))
     assert kind == "unchanged"
     assert "version 2 stays" in text
-    accept.run(campaign, Wanted(answer="approve", by="alice"))
+    accepted(campaign, Wanted(answer="approve", by="alice"))
     assert (newest(campaign).version, newest(campaign).came_by, newest(campaign).accepted_by) == (
         3,
         "recommended",
@@ -344,7 +345,7 @@ def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) ->
 
 
 def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaign) -> None:
-    manifest = accept.run(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
+    manifest = accepted(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
     answer = last_answer(campaign, CASE)
     assert answer
     assert (answer.answer, answer.by, answer.reason) == ("reject", "bob", "not before the holidays")
@@ -357,9 +358,9 @@ def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaig
 
 
 def test_an_approval_is_kept_and_nothing_is_where_nobody_was_asked(campaign: Campaign) -> None:
-    accept.run(campaign, Wanted())
+    accepted(campaign, Wanted())
     assert campaign.store.keys(campaign.keys.answers()) == []
-    accept.run(campaign, Wanted(answer="approve", by="alice"))
+    accepted(campaign, Wanted(answer="approve", by="alice"))
     answer = last_answer(campaign, CASE)
     assert answer
     assert (answer.answer, answer.by, answer.cases) == ("approve", "alice", [OTHER_CASE, CASE])
@@ -368,8 +369,8 @@ def test_an_approval_is_kept_and_nothing_is_where_nobody_was_asked(campaign: Cam
 def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(campaign: Campaign) -> None:
     first, second = datetime(2026, 11, 22, 1, 2, 3, 4, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
     for _ in range(2):
-        accept.run(campaign, Wanted(answer="reject", by="bob", answered_at=first))
-    accept.run(campaign, Wanted(OTHER_CASE, answer="approve", by="alice", answered_at=second))
+        accepted(campaign, Wanted(answer="reject", by="bob", answered_at=first))
+    accepted(campaign, Wanted(OTHER_CASE, answer="approve", by="alice", answered_at=second))
     kept = [campaign.read_record(key, Answer) for key in campaign.store.keys(campaign.keys.answers())]
     assert [(answer.answer, answer.at) for answer in kept] == [("reject", first), ("approve", second)]
     assert [last_answer(campaign, size) for size in (CASE, OTHER_CASE)] == kept
@@ -378,12 +379,12 @@ def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(cam
 def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_and_nobody_is_asked(
     campaign: Campaign,
 ) -> None:
-    accept.run(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
-    kind, text = notice_of(accept.run(campaign, Wanted(request="manual__2")))
+    accepted(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
+    kind, text = notice_of(accepted(campaign, Wanted(request="manual__2")))
     assert kind == "unchanged"
     assert "65,636 B: was rejected by bob (not before the holidays)." in text
     assert cases_in_force(campaign.store, STUDY) == []
-    accept.run(campaign, Wanted(answer="approve", by="bob"))
+    accepted(campaign, Wanted(answer="approve", by="bob"))
     assert newest(campaign).accepted_by == "bob"
 
 
@@ -395,7 +396,7 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
         "65,636 B: approving replaces the baseline; nothing was put in force yet.",
         "  Changed: nothing; the same settings, on newer evidence.",
     ]
-    accept.run(campaign, Wanted(CASE, durable_id(campaign), by="alice"))
+    accepted(campaign, Wanted(CASE, durable_id(campaign), by="alice"))
     told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
     assert told.splitlines() == [
         f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
@@ -408,13 +409,13 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
     recommend(campaign, durable_id(campaign, case=OTHER_CASE), OTHER_CASE)
-    manifest = accept.run(campaign, Wanted(OTHER_CASE, answer="approve"))
+    manifest = accepted(campaign, Wanted(OTHER_CASE, answer="approve"))
     assert manifest.cases == [OTHER_CASE] == cases_in_force(campaign.store, STUDY)
 
 
 def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
     name = other_id(campaign)
-    accept.run(campaign, Wanted(CASE, name, by="alice", reason="p95 below 50 ms"))
+    accepted(campaign, Wanted(CASE, name, by="alice", reason="p95 below 50 ms"))
     settings = newest(campaign)
     row = trials_of(campaign).set_index("configuration_id").loc[name]
     assert (settings.came_by, settings.gains, settings.configuration_id) == ("picked", [], name)
@@ -423,20 +424,20 @@ def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_state
 
 
 def test_picking_what_is_recommended_is_accepting_it(campaign: Campaign) -> None:
-    accept.run(campaign, pick(durable_id(campaign)))
+    accepted(campaign, pick(durable_id(campaign)))
     assert (newest(campaign).came_by, newest(campaign).gains) == ("recommended", decision_of(campaign).gains)
 
 
 def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
-    accept.run(campaign, Wanted())
-    accept.run(campaign, pick(campaign.study.baseline_id()))
+    accepted(campaign, Wanted())
+    accepted(campaign, pick(campaign.study.baseline_id()))
     assert newest(campaign).is_baseline
     assert newest(campaign).previous_version == 1
 
 
 def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65,636 B .*confirmed were c"):
-        accept.run(campaign, pick("c0000000000"))
+        accepted(campaign, pick("c0000000000"))
     assert cases_in_force(campaign.store, STUDY) == []
 
 
@@ -454,14 +455,14 @@ def test_what_may_not_be_picked_is_refused_with_the_rule(
     name = other_id(campaign)
     change_trial(campaign, name, **changes)
     with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65,636 B: .*{rule}"):
-        accept.run(campaign, pick(name))
+        accepted(campaign, pick(name))
     assert cases_in_force(campaign.store, STUDY) == []
 
 
 def test_a_record_lost_in_the_gain_blocks_alone_refuses_the_pick_too(campaign: Campaign) -> None:
     change_decision(campaign, pick_counts=Counts(repetitions=20, lost_records=1, failed=0), verdict="keep_lost_records")
     with pytest.raises(BadInputError, match="lost or duplicated records"):
-        accept.run(campaign, pick(durable_id(campaign)))
+        accepted(campaign, pick(durable_id(campaign)))
 
 
 def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campaign) -> None:
@@ -470,7 +471,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
     study = campaign.study.model_copy(update={"durability": None})
     strict = Campaign(study, campaign.keys, campaign.store)
     with pytest.raises(BadInputError, match=f"'{weak}' .*promises acks_1, the study accepts acks_all_idempotent"):
-        accept.run(strict, pick(weak))
+        accepted(strict, pick(weak))
 
 
 @pytest.mark.parametrize(
@@ -483,10 +484,10 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
 )
 def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, message: str) -> None:
     with pytest.raises(BadInputError, match=message):
-        accept.run(campaign, wanted)
+        accepted(campaign, wanted)
 
 
 def test_a_campaign_without_a_report_is_refused(campaign: Campaign) -> None:
     campaign.store.delete(campaign.keys.report("cards.json"))
     with pytest.raises(BadInputError, match=r"cards.json: campaign .* has no report yet; let it end first"):
-        accept.run(campaign, Wanted())
+        accepted(campaign, Wanted())

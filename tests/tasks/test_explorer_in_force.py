@@ -13,9 +13,9 @@ from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view
 from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import add_version, in_force, versions
-from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.folder_store import FolderStore
-from tests.tasks.accepting import CASE, STUDY, change_trial, durable_id, other_id, pick, told, trials_of
+from tests.tasks.accepting import CASE, STUDY, accepted, change_trial, durable_id, other_id, pick, told, trials_of
 from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.fast
@@ -46,7 +46,7 @@ def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) ->
     for name in (durable_id(campaign), other_id(campaign)):
         said = moving(campaign, name)
         assert said.refused == ""
-        accept.run(campaign, pick(name))
+        accepted(campaign, pick(name))
         after = told(campaign)
         for change in said.changes:
             assert change.after.replace(",", "") == after[change.name]
@@ -56,7 +56,7 @@ def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) ->
 
 
 def test_the_way_back_says_what_it_changes_and_ends_at_the_baseline(campaign: Campaign) -> None:
-    accept.run(campaign, pick(durable_id(campaign)))
+    accepted(campaign, pick(durable_id(campaign)))
     view = shown(campaign)
     forth = {change.name: (change.before, change.after) for change in view.differs_from_baseline}
     assert forth
@@ -70,7 +70,7 @@ def test_less_durability_is_said_in_either_direction(campaign: Campaign) -> None
     weaker = other_id(campaign)
     said = moving(campaign, weaker).weakens
     assert said == f"{dict(zip(*_durabilities(campaign), strict=True))[weaker]} instead of acks_all_idempotent"
-    accept.run(campaign, pick(weaker))
+    accepted(campaign, pick(weaker))
     assert shown(campaign).way_back.weakens == ""
     assert moving(campaign, durable_id(campaign)).weakens == ""
 
@@ -86,11 +86,11 @@ def test_what_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: d
     change_trial(campaign, name, **outcome)
     refused = moving(campaign, name).refused
     with pytest.raises(BadInputError, match=refused[-20:]):
-        accept.run(campaign, pick(name))
+        accepted(campaign, pick(name))
 
 
 def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> None:
-    accept.run(campaign, pick(durable_id(campaign)))
+    accepted(campaign, pick(durable_id(campaign)))
     assert moving(campaign, durable_id(campaign)).refused == "It is in force already, as version 1."
     assert moving(campaign, other_id(campaign)).refused == ""
 
@@ -98,7 +98,7 @@ def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> N
 def test_the_settings_in_use_have_one_only_where_others_are_in_force(campaign: Campaign) -> None:
     baseline = campaign.study.baseline_id()
     assert "no other settings are in force" in moving(campaign, baseline).refused
-    accept.run(campaign, pick(durable_id(campaign)))
+    accepted(campaign, pick(durable_id(campaign)))
     assert moving(campaign, baseline).refused == ""
 
 
@@ -115,7 +115,7 @@ def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
 def test_a_download_is_of_the_newest_version_though_its_files_were_never_written(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match="nothing is in force for 65,636 B of study paper"):
         text_in_force(campaign.store, STUDY, CASE, "producer.properties")
-    accept.run(campaign, pick(durable_id(campaign)))
+    accepted(campaign, pick(durable_id(campaign)))
     first = versions(campaign.store, STUDY, CASE)[0]
     add_version(campaign.store, first.model_copy(update={"version": 2, "properties": {"linger.ms": 77}}))
     text = text_in_force(campaign.store, STUDY, CASE, "producer.properties")

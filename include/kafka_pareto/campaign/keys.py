@@ -132,6 +132,10 @@ class CampaignKeys:
         """Returns the key of `report.html`, `cards.json`, a case's settings, `figures/…` or `tables/…`."""
         return f"{self.prefix}/07_report/{name}"
 
+    def changes(self, name: str) -> str:
+        """Returns the key of what has changed of the system since it was measured (JSON, `Changes`)."""
+        return f"{self.prefix}/08_rollout/changes/{name}.json"
+
     def answers(self) -> str:
         """Returns the prefix of people's answers to the question about the recommendations; the oldest key is first."""
         return f"{self.prefix}/08_rollout/answers/"

@@ -27,6 +27,7 @@ class Manifest(Record):
     Attributes:
         event: What the step's asset events carry, for other DAGs to react to; empty where it has none.
         notice: What people are told, if anything.
+        question: The parameters of the run that asks a person; empty if nobody is asked.
     """
 
     step: str
@@ -37,3 +38,4 @@ class Manifest(Record):
     counts: dict[str, int | float]
     event: dict[str, JsonValue] = Field(default_factory=dict)
     notice: Notice | None = None
+    question: dict[str, JsonValue] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Decides which confirmed configurations a person may put in force, whatever the campaign recommends."""
+"""Decides what a person may put in force, whatever the campaign recommends, and on which cluster."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from kafka_pareto.analysis.wording import joined
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.errors import PickError
+from kafka_pareto.errors import BadInputError, PickError
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.rollout.versions import SettingsInForce, cluster_of_version
+from kafka_pareto.settings import load_settings
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.cluster_names import cluster_of
+from kafka_pareto.study.identifiers import settings_dag_of
 
 
 def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: str) -> dict[str, Any]:
@@ -53,6 +57,33 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
         )
     if not trial["feasible"]:
         raise PickError(f"{place}: it breaks a rule of the study; pick another")
+
+
+def refuse_another_cluster(cluster: str, may_move: str | None) -> None:
+    """Refuses to move settings of a cluster from the DAG of another, which other people may trigger.
+
+    Args:
+        cluster: The name of the cluster whose settings they are; empty for the installation's own.
+        may_move: The name of the cluster whose settings may be moved; None: of any.
+
+    Raises:
+        BadInputError: If it is another one.
+    """
+    if may_move is not None and cluster != may_move:
+        whose = f"the cluster {cluster}" if cluster else "this installation's own cluster"
+        raise BadInputError(
+            f"--cluster: {may_move!r}: these settings are of {whose}; trigger {settings_dag_of(cluster)} instead"
+        )
+
+
+def refuse_a_former_cluster(campaign: Campaign, newest: SettingsInForce | None, may_move: str | None) -> None:
+    """Refuses to replace what is in force on the cluster that a study has come to, from the DAG of its former one.
+
+    Raises:
+        BadInputError: If the study's file names another cluster now, whose settings these are.
+    """
+    if newest and cluster_of(load_settings().studies, campaign.keys.study) != campaign.study.cluster_name:
+        refuse_another_cluster(cluster_of_version(campaign.store, newest), may_move)
 
 
 def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import NoticeKind
@@ -12,8 +13,10 @@ from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.reasons import harm_sentences, rules_broken
 from kafka_pareto.rollout.approvals import last_answer
 from kafka_pareto.rollout.messages import by_whom, weakening
+from kafka_pareto.rollout.renewal import SystemNow, days_too_late
 from kafka_pareto.rollout.versions import SettingsInForce
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.identifiers import settings_dag_of
 
 Kept = list[SettingsInForce]
 """Every version of a case, the oldest first."""
@@ -21,17 +24,19 @@ Kept = list[SettingsInForce]
 
 @dataclass(frozen=True)
 class Stays:
-    """Says why nothing moves in a case, and which kind of notice that is."""
+    """Says why nothing moves in a case, which kind of notice that is, and whether a person is asked."""
 
     kind: NoticeKind
     text: str
     subject: str = ""
+    asks: bool = False
 
 
 def how_to_accept(campaign: Campaign, case: str) -> str:
     """Says how a person puts it in force."""
+    dag_id = settings_dag_of(campaign.study.cluster_name)
     return (
-        "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
+        f"Put it in force in the Pareto explorer, or trigger {dag_id} with action accept, campaign "
         f"{campaign.keys.campaign}, {case_label(case)}."
     )
 
@@ -55,6 +60,33 @@ def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mappin
         f"{case}: version {newest} stays; it came into force after the question, which was asked {asked}. "
         f"{how_to_accept(campaign, decision.case)}",
     )
+
+
+def no_longer_counts(
+    campaign: Campaign,
+    decision: Decision,
+    system: SystemNow,
+    shown: Mapping[str, Sequence[str]],
+    asked_at: datetime | None,
+) -> Stays | None:
+    """Returns why a recommendation, or an answer to it, does not count today; None if it does.
+
+    Args:
+        campaign: The campaign that recommends.
+        decision: Of one case.
+        system: Tells what of the system has changed since it was measured.
+        shown: The changes by case that whoever answered was shown.
+        asked_at: When they were asked; None where that does not matter.
+    """
+    case, changes = case_label(decision.case), system.changes(decision.case)
+    if changes and changes != shown.get(decision.case):
+        since = f"the system has changed since campaign {campaign.keys.campaign} measured it: {'; '.join(changes)}."
+        return Stays("needs_approval", f"{case}: {since}", asks=True)
+    days = days_too_late(campaign, asked_at)
+    if days is None:
+        return None
+    late = f"the question was asked on {asked_at:%Y-%m-%d}, and an answer counts for {days} days from then on"
+    return Stays("needs_approval", f"{case}: {late} (confirmation.answer_within_days); it is asked again.", asks=True)
 
 
 def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | None:

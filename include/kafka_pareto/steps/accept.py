@@ -17,13 +17,28 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import headline_of, reason_of, rules_broken
-from kafka_pareto.rollout.approvals import Answer, keep_answer
-from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
+from kafka_pareto.rollout.approvals import Answer, changes_shown, keep_answer
+from kafka_pareto.rollout.eligibility import (
+    confirmed_trial,
+    refuse_a_former_cluster,
+    refuse_another_cluster,
+    refuse_what_may_not_be_picked,
+)
 from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text
-from kafka_pareto.rollout.objections import Kept, Stays, came_unseen, holds, how_to_accept, needs_a_word
+from kafka_pareto.rollout.objections import (
+    Kept,
+    Stays,
+    came_unseen,
+    holds,
+    how_to_accept,
+    needs_a_word,
+    no_longer_counts,
+)
+from kafka_pareto.rollout.renewal import Look, SystemNow, how_to_say_so, look_now, question_about
 from kafka_pareto.rollout.versions import (
     SettingsInForce,
     add_version,
+    cluster_of_version,
     mend_files,
     now,
     refuse_another_version,
@@ -47,8 +62,12 @@ class Wanted:
         reason: In their words, in one line.
         answered_at: When they said so; None: now.
         seen: The version by case that was in force when they were asked, 0 for none; empty where nobody was.
+        asks: A person is asked first: of what is recommended nothing comes into force yet.
+        asked_at: When the question was asked that they answered; None: no question is that old.
+        changes_seen: By which name they were shown what has changed of the system since it was measured; may be empty.
         request: By which a retry is known: it announces again what it has moved; one that was left since stays left.
         from_version: The version that the record size is moved from; 0: there is none yet; None: whichever is in force.
+        cluster: The name of the cluster whose settings may be moved; empty: the installation's own; None: of any.
     """
 
     case: str | None = None
@@ -58,31 +77,49 @@ class Wanted:
     reason: str = ""
     answered_at: datetime | None = None
     seen: Mapping[str, int] = field(default_factory=dict)
+    asks: bool = False
+    asked_at: datetime | None = None
+    changes_seen: str = ""
     request: str = ""
     from_version: int | None = None
+    cluster: str | None = None
 
 
-def run(campaign: Campaign, wanted: Wanted) -> Manifest:
+def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
     """Moves record size by record size, and says what moved and what did not.
 
     Safe to run again: what this campaign has put in force already gets no second version. What was left since, what
-    was rejected, and what was measured before something else came into force needs a person's word.
+    was rejected, and what was measured before something else came into force needs a person's word. So does what was
+    measured on a system that has changed since; the manifest's question is then asked, by another run.
 
     Raises:
-        BadInputError: If the campaign has no report or no such record size, if what was picked may not be put in
-            force, or if somebody else has moved the settings meanwhile. What moved at other record sizes before that
+        BadInputError: If the campaign has no report or no such record size, if it is of a cluster that may not be moved
+            here, if what was picked may not be put in force, or was picked without a look at how the system has
+            changed, or if somebody else has moved the settings meanwhile. What moved at other record sizes before that
             stays, and the same request announces it once it is tried again.
     """
+    refuse_another_cluster(campaign.study.cluster_name, wanted.cluster)
     decisions = _decisions(campaign, wanted)
     mend_files(campaign.store, campaign.keys.study, [decision.case for decision in decisions])
+    system = SystemNow(campaign, look)
     if wanted.configuration_id is not None:
         _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration_id, wanted)
-        return _manifest(campaign, [_moved(campaign, decisions[0], wanted.configuration_id, wanted)], [])
+        moved = _moved(campaign, decisions[0], wanted.configuration_id, wanted, system)
+        if isinstance(moved, Stays) and moved.asks:
+            raise BadInputError(f"--configuration: {moved.text} {how_to_say_so(campaign, decisions[0].case, system)}")
+        return _manifest(campaign, [moved], [])
     answer = [] if wanted.answer == "not_asked" else [_keep_answer(campaign, decisions, wanted)]
     if wanted.answer == "reject":
         text = f"What campaign {campaign.keys.campaign} recommends was rejected{by_whom(wanted.by, wanted.reason)}."
         return _manifest(campaign, [Stays("unchanged", text)], answer)
-    return _manifest(campaign, [_moved_if_recommended(campaign, decision, wanted) for decision in decisions], answer)
+    outcomes = [_moved_if_recommended(campaign, decision, wanted, system) for decision in decisions]
+    asked = [
+        decision.case
+        for decision, outcome in zip(decisions, outcomes, strict=True)
+        if isinstance(outcome, Stays) and outcome.asks
+    ]
+    written, question = question_about(campaign, asked, system) if asked else ([], {})
+    return _manifest(campaign, outcomes, [*answer, *written]).model_copy(update={"question": question})
 
 
 def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
@@ -111,9 +148,10 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
         raise BadInputError(f"--configuration: {error}") from error
 
 
-def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | Stays:
-    if decision.pick_configuration_id and (decision.recommended or (decision.offered and wanted.answer == "approve")):
-        return _moved(campaign, decision, decision.pick_configuration_id, wanted)
+def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted, system: SystemNow) -> Kept | Stays:
+    somebody_decides = wanted.asks or wanted.answer == "approve"
+    if decision.pick_configuration_id and (decision.recommended or (decision.offered and somebody_decides)):
+        return _moved(campaign, decision, decision.pick_configuration_id, wanted, system)
     text = f"{case_label(decision.case)}: {headline_of(decision)}. {reason_of(decision)}"
     if decision.offered:
         return Stays("needs_approval", f"{text} {how_to_accept(campaign, decision.case)}")
@@ -126,10 +164,13 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
     return Stays("no_gain", text)
 
 
-def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> Kept | Stays:
+def _moved(
+    campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted, system: SystemNow
+) -> Kept | Stays:
     """All versions of this record size, the newest being the one wanted; or why nothing moves."""
     store, study, case = campaign.store, campaign.keys.study, decision.case
     kept = versions(store, study, case)
+    refuse_a_former_cluster(campaign, kept[-1] if kept else None, wanted.cluster)
     held = [settings for settings in kept if holds(settings, campaign, configuration_id)]
     own = [settings for settings in held if wanted.request and settings.request == wanted.request]
     if own and own[-1] == kept[-1]:
@@ -139,12 +180,19 @@ def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted
         return Stays("unchanged", text)
     if held and held[-1] == kept[-1]:
         return Stays("unchanged", f"{case_label(case)}: in force already as version {kept[-1].version}.")
-    nobody_decided = wanted.answer == "not_asked" and wanted.configuration_id is None
+    if wanted.asks:
+        text = f"{case_label(case)}: waits for a person's approval, under Required Actions in Airflow."
+        return Stays("needs_approval", text, asks=True)
+    is_picked = wanted.configuration_id is not None
+    nobody_decided = wanted.answer == "not_asked" and not is_picked
     if nobody_decided and (reason := needs_a_word(campaign, decision, kept)):
         return reason
     if came_later := came_unseen(campaign, decision, kept, wanted.seen):
         return came_later
     refuse_another_version(kept, wanted.from_version)
+    shown = changes_shown(campaign, wanted.changes_seen)
+    if not_today := no_longer_counts(campaign, decision, system, shown, None if is_picked else wanted.asked_at):
+        return not_today
     kept.append(_next_version(campaign, decision, configuration_id, wanted, kept))
     add_version(store, kept[-1])
     write_files(store, study, case)
@@ -160,12 +208,14 @@ def _next_version(
     properties = study.properties(configuration)
     is_the_pick = configuration_id == decision.pick_configuration_id
     newest = kept[-1] if kept else None
-    previous_version = newest.version if newest else None
-    previous_properties = newest.properties if newest else decision.baseline_properties
-    previous_durability = newest.durability if newest else decision.baseline_durability
-    if newest and newest.properties == properties:  # newer evidence; the way back leads to something else
-        previous_version, previous_properties = newest.previous_version, newest.previous_properties
-        previous_durability = newest.durability_after_going_back
+    # The way back leads to no settings of another cluster: they were not measured on this one.
+    before = newest if newest and cluster_of_version(campaign.store, newest) == study.cluster_name else None
+    previous_version = before.version if before else None
+    previous_properties = before.properties if before else decision.baseline_properties
+    previous_durability = before.durability if before else decision.baseline_durability
+    if before and before.properties == properties:  # newer evidence; the way back leads to something else
+        previous_version, previous_properties = before.previous_version, before.previous_properties
+        previous_durability = before.durability_after_going_back
     return SettingsInForce(
         study=keys.study,
         case=decision.case,

@@ -9,10 +9,12 @@ from kafka_pareto.analysis.wording import joined
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.rollout.eligibility import refuse_another_cluster
 from kafka_pareto.rollout.messages import event_of, moved_text, standing_text
 from kafka_pareto.rollout.versions import (
     add_version,
     cases_in_force,
+    cluster_of_version,
     mend_files,
     refuse_another_version,
     versions,
@@ -35,6 +37,7 @@ def run(
     reason: str = "",
     request: str = "",
     from_version: int | None = None,
+    cluster: str | None = None,
 ) -> Manifest:
     """Goes back by one version, or to the baseline from the first.
 
@@ -48,10 +51,11 @@ def run(
         reason: Why, in their words, in one line.
         request: Where it is given, the same request goes back only once, however often it is tried.
         from_version: The version to go back from; None: whichever is in force.
+        cluster: The name of the cluster whose settings may be moved; empty: the installation's own; None: of any.
 
     Raises:
-        BadInputError: If nothing is in force, if the baseline is, or if somebody else has moved the settings
-            meanwhile.
+        BadInputError: If nothing is in force, if the baseline is, if it is of a cluster that may not be moved here, or
+            if somebody else has moved the settings meanwhile.
     """
     if not re.fullmatch(STUDY_NAME, study):
         raise BadInputError(f"--study: {study!r} is no name of a study; it must match {STUDY_NAME}")
@@ -64,6 +68,7 @@ def run(
             f"--case: {case}: nothing is in force for it that one could go back from; "
             f"study {study} has settings in force for {known}"
         )
+    refuse_another_cluster(cluster_of_version(store, kept[-1]), cluster)
     done = [settings.version for settings in kept if request and settings.request == request]
     if not done:
         refuse_another_version(kept, from_version)

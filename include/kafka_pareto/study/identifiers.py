@@ -17,6 +17,9 @@ CAMPAIGN_IDS = f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*"
 CONFIGURATION_ID = "c[0-9a-f]{10}"
 """Pattern of a configuration's id, which `study.factors.configuration_id` computes."""
 
+CHANGES_NAME = "[0-9a-f]{10}"
+"""Pattern of the name under which changes of a system were shown, which `rollout.approvals` computes."""
+
 FACTOR_NAME = "[a-z][a-z0-9._]{0,99}"
 """Pattern of the name of what a study can set: a property of Kafka, or a driver's own as `bulk_max_size`."""
 
@@ -60,6 +63,11 @@ def compare_dag_of(cluster_name: str) -> str:
 def retune_dag_of(study: str) -> str:
     """Returns the id of the DAG that checks this study alone; an empty name stands for the DAG of all other studies."""
     return f"{RETUNE_DAG_ID}_{study}" if study else RETUNE_DAG_ID
+
+
+def settings_dag_of(cluster_name: str) -> str:
+    """Returns the id of the DAG that moves the settings in force on the cluster; an empty name as above."""
+    return f"{SETTINGS_IN_FORCE_DAG_ID}_{cluster_name}" if cluster_name else SETTINGS_IN_FORCE_DAG_ID
 
 
 def pool_of(cluster_name: str) -> str:

@@ -105,7 +105,8 @@ class Confirmation(Section):
     or an order or weights of objectives. With `advice` the best of it is in the fresh blocks, too: `if_better`, where
     it beat what is in force in the choice blocks; or `always`, where it may be chosen at all.
     `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
-    takes to find one.
+    takes to find one. An answer to the question about a recommendation counts for
+    `answer_within_days` from the question on; a later one is asked for anew.
     """
 
     points: Count
@@ -119,6 +120,7 @@ class Confirmation(Section):
     compare_advice: Literal["always", "if_better"] = "if_better"
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
     harm_margin_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
+    answer_within_days: Count = 7
 
     def most_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
         """Returns the most repetitions that one case can take.

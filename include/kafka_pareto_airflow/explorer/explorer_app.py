@@ -32,7 +32,7 @@ from kafka_pareto.rollout.versions import cluster_of_version, in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.identifiers import TUNE_DAG_ID, tune_dag_of
+from kafka_pareto.study.identifiers import TUNE_DAG_ID, settings_dag_of, tune_dag_of
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_airflow.explorer.access import MayRead, Readers
@@ -135,6 +135,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
         "data_docs": [key.removeprefix(prefix) for key in docs],
         "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
         "tune_dag": tune_dag_of(found.study.cluster_name),
+        "settings_dag": settings_dag_of(found.study.cluster_name),
         "tracked": bool(load_settings().mlflow_tracking_uri),
     }
 

@@ -8,6 +8,7 @@ from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.identifiers import (
     CAMPAIGN_ID,
     CAMPAIGN_IDS,
+    CHANGES_NAME,
     CONFIGURATION_ID,
     MOST_RECORD_SIZE_BYTES,
     SENSITIVE_NAMES,
@@ -35,28 +36,28 @@ DESIGN_ARGUMENTS = [
     *CLUSTER_ARGUMENTS,
 ]
 
-# The answer that the task `approve` returned.
-ANSWER_ARGUMENTS = [
+# The end of a campaign: what it recommends comes into force, or a person is asked.
+HAND_OVER_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
-    "--answer={{ ti.xcom_pull(task_ids='approve')['answer'] }}",
-    "--approved-by={{ ti.xcom_pull(task_ids='approve')['by'] }}",
-    "--reason={{ ti.xcom_pull(task_ids='approve')['reason'] }}",
-    "--answered-at={{ ti.xcom_pull(task_ids='approve')['at'] }}",
-    # A retry is the same request. An answer that was asked for again is a new one.
-    "{% set seen = ti.xcom_pull(task_ids='approve', key='seen') %}{% if seen %}--seen={{ seen }}{% endif %}",
-    "--request={{ (run_id ~ ' ' ~ ti.xcom_pull(task_ids='approve')['at']) | trim }}",
+    "{% if params.approval %}--ask{% endif %}",
+    "--request={{ run_id }}",
 ]
-# Whoever triggers the DAG has decided: nobody is asked again.
+# The answer that the task `approve` returned, or the word of whoever triggered the DAG.
+_ANSWERED = "{% set given = ti.xcom_pull(task_ids='approve') %}"
 ACCEPT_ARGUMENTS = [
     "--study={{ params.study }}",
     "--campaign={{ params.campaign or '' }}",
     "{% if params.case %}--case={{ params.case }}{% endif %}",
     "{% if params.configuration %}--configuration={{ params.configuration }}{% endif %}",
-    "--answer=approve",
-    "--approved-by={{ dag_run.triggering_user_name or '' }}",
-    "--reason={{ params.reason or '' }}",
-    "--answered-at={{ dag_run.run_after.isoformat() }}",
-    "--request={{ run_id }}",
+    f"{_ANSWERED}--answer={{{{ given['answer'] if given else 'approve' }}}}",
+    f"{_ANSWERED}--approved-by={{{{ given['by'] if given else dag_run.triggering_user_name or '' }}}}",
+    f"{_ANSWERED}--reason={{{{ given['reason'] if given else params.reason or '' }}}}",
+    f"{_ANSWERED}--answered-at={{{{ given['at'] if given else dag_run.run_after.isoformat() }}}}",
+    f"{_ANSWERED}--asked-at={{{{ given['asked_at'] if given else dag_run.run_after.isoformat() }}}}",
+    f"{_ANSWERED}{{% if given %}}--seen={{{{ given['seen'] }}}}{{% endif %}}",
+    "{% if params.changes_seen %}--changes-seen={{ params.changes_seen }}{% endif %}",
+    # A retry is the same request. An answer that was asked for again is a new one.
+    f"{_ANSWERED}--request={{{{ run_id ~ ' ' ~ given['at'] if given else run_id }}}}",
     "{% if params.from_version is not none %}--from-version={{ params.from_version | int }}{% endif %}",
 ]
 ROLL_BACK_ARGUMENTS = [
@@ -129,16 +130,16 @@ def answer_parameters() -> dict[str, Param]:
     }
 
 
-def in_force_parameters() -> dict[str, Param]:
-    """Returns the parameters of `settings_in_force`; the step says which of them an action needs."""
-    studies = study_names()
+def in_force_parameters(studies: list[str] | None = None) -> dict[str, Param]:
+    """Returns the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
+    studies = studies or study_names()
     return {
         "action": Param(
             "accept",
             type="string",
-            enum=["accept", "roll_back"],
+            enum=["accept", "ask", "roll_back"],
             title="Action",
-            description="Put something into force, or go back to what was in force before.",
+            description="Put something into force, ask a person first, or go back to what was in force before.",
         ),
         # A study whose file is gone may still have settings in force.
         "study": Param(
@@ -176,6 +177,13 @@ def in_force_parameters() -> dict[str, Param]:
             minimum=0,
             title="From version",
             description="Refused if another is in force by then; 0: if any is; empty: not looked at.",
+        ),
+        "changes_seen": Param(
+            None,
+            type=["null", "string"],
+            pattern=f"^({CHANGES_NAME})?$",
+            title="Changes seen",
+            description="Of the cluster since it was measured: the name by which the step told of them; empty: none.",
         ),
         "reason": Param(
             None,

@@ -75,11 +75,13 @@ class StepNotifier(Notifier):
     """Sends the notice in a step's manifest."""
 
     def message(self, context: Context) -> Message | None:
-        """Returns the manifest's notice."""
+        """Returns the manifest's notice; None if all that it tells is a question, which the task that asks it tells."""
         task = context["ti"]
         # Without the index, Airflow gives the manifests of all of a mapped task's.
-        notice = (task.xcom_pull(key="manifest", map_indexes=task.map_index) or {}).get("notice")
-        return Message(notice["subject"], notice["text"]) if notice else None
+        manifest = task.xcom_pull(key="manifest", map_indexes=task.map_index) or {}
+        notice = manifest.get("notice")
+        is_told = bool(manifest.get("question")) and not manifest["cases"]
+        return Message(notice["subject"], notice["text"]) if notice and not is_told else None
 
 
 class FailureNotifier(Notifier):

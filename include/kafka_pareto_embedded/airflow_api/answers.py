@@ -11,8 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 PARTS = ("metadatabase", "scheduler", "dag_processor", "triggerer")
 
-_WAITS_FOR_A_PERSON = "awaiting_input"
-
 
 class _Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
@@ -120,11 +118,6 @@ class TaskRun:
             queue=answer["queue"],
             hostname=answer["hostname"],
         )
-
-    @property
-    def waits_for_a_person(self) -> bool:
-        """Returns whether the task waits for a person's answer."""
-        return self.state == _WAITS_FOR_A_PERSON
 
     @property
     def seconds(self) -> float | None:

@@ -87,10 +87,6 @@ class AirflowRuns:
         """Returns the address where a person sees the run."""
         return self._client.run_address(self._dag_id, run_id)
 
-    def answer_address(self, run_id: str, task: TaskRun) -> str:
-        """Returns the address where a person answers a task that waits."""
-        return f"{self.address(run_id)}/tasks/{task.task_id}/required_actions?map_index={task.map_index}"
-
 
 @contextmanager
 def stack_runs(stack: Stack, dag_id: str) -> Iterator[AirflowRuns]:

@@ -27,10 +27,9 @@ _AIRFLOW_FAILED = "Task failed with exception"
 
 
 def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Console) -> Progress:
-    """Shows the run's progress until the end and returns the last of it; says where a person's answer is awaited."""
+    """Shows the run's progress until the end and returns the last of it."""
     began = time.monotonic()
     never = Event()
-    asked: set[str] = set()
     overrides = ""
     with open_display(console) as display:
         while True:
@@ -41,10 +40,6 @@ def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Conso
             if progress.overrides != overrides:  # once the plan is there
                 overrides = progress.overrides
                 display.say(f"Unlike the study's file: {progress.overrides}")
-            for row in progress.rows:
-                if row.task.waits_for_a_person and row.name not in asked:
-                    asked.add(row.name)
-                    display.say(f"{row.name} waits for your answer: {runs.answer_address(run_id, row.task)}")
             if state in ("success", "failed"):
                 return progress
             never.wait(_POLL_S)

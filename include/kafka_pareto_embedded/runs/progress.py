@@ -23,7 +23,7 @@ from kafka_pareto.study.identifiers import step_and_round
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 
-_AFTER_THE_ROUNDS = ("compare", "confirm", "report", "approve", "accept")
+_AFTER_THE_ROUNDS = ("compare", "confirm", "report", "accept", "ask")
 _STEPS = ("design", "propose", "measure", "validate", "train", "optimize", *_AFTER_THE_ROUNDS)
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
@@ -160,7 +160,7 @@ class CampaignProgress:
             repetitions_likely=None if planned is None else planned.likely(parts, rounds),
             repetitions_most=None if planned is None else planned.most(parts, rounds),
             elapsed_s=elapsed_s,
-            time_left=self._time_left(run_state, rows, parts, elapsed_s),
+            time_left=self._time_left(run_state, parts, elapsed_s),
             overrides="" if planned is None else "; ".join(map(str, planned.plan.overrides)),
         )
 
@@ -225,11 +225,8 @@ class CampaignProgress:
         self._counts[prefix] = _Count(stored_at, task.state, elapsed_s)
         return stored_at
 
-    def _time_left(
-        self, run_state: str, rows: Sequence[Row], parts: Sequence[Part], elapsed_s: float
-    ) -> TimeLeft | None:
-        waits = any(row.task.waits_for_a_person for row in rows)
-        if self._planned is None or run_state != "running" or waits:
+    def _time_left(self, run_state: str, parts: Sequence[Part], elapsed_s: float) -> TimeLeft | None:
+        if self._planned is None or run_state != "running":
             return None
         now = self._clock()
         return time_left(self._planned, parts, self._cases_of_rounds, now - timedelta(seconds=elapsed_s), now)

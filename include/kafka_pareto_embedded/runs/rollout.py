@@ -14,6 +14,7 @@ from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.versions import (
     SettingsInForce,
     cases_in_force,
+    cluster_of_version,
     file_of,
     in_force,
     in_force_with_files,
@@ -21,7 +22,7 @@ from kafka_pareto.rollout.versions import (
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import CASE, case_label
 from kafka_pareto.study.cluster_names import cluster_of
-from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, STUDY_NAME, retune_dag_of, tune_dag_of
+from kafka_pareto.study.identifiers import STUDY_NAME, retune_dag_of, settings_dag_of, tune_dag_of
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
@@ -70,11 +71,12 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
     """
     store = open_store(stack.settings())
     case = request.record_size
-    if in_force(store, request.study, case) is None:
+    now = in_force(store, request.study, case)
+    if now is None:
         raise _nothing_in_force(store, request.study, case)
     asked = {"study": request.study, "case": case, "reason": request.reason}
     parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": ""}
-    code = _run_dag(stack, SETTINGS_IN_FORCE_DAG_ID, f"rollback__{timestamp()}", parameters)
+    code = _run_dag(stack, settings_dag_of(cluster_of_version(store, now)), f"rollback__{timestamp()}", parameters)
     if code == 0:
         print()
         _print(in_force(store, request.study, case))

@@ -100,13 +100,8 @@ def run_campaign(
 
 
 def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, parameters: Mapping[str, Any]) -> None:
-    """Stops the campaign, so that no load is left; a run that only waits for a person goes on waiting."""
+    """Stops the campaign, so that no load is left."""
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
-    waiting = [task for task in runs.tasks(run_id) if task.waits_for_a_person]
-    if waiting:
-        _say(f"\nThe campaign goes on waiting for your answer: {runs.answer_address(run_id, waiting[0])}")
-        _say(f"To follow it again: make run STUDY={keys.study} CAMPAIGN={keys.campaign}")
-        return
     _say("\nStopping the campaign …")
     ended = stop(runs, run_id, keys)
     _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")

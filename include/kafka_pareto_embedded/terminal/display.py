@@ -23,7 +23,6 @@ _STYLES = {
     "failed": "bold red",
     "running": "bold cyan",
     "up_for_retry": "yellow",
-    "awaiting_input": "bold yellow",
 }
 _BAR_WIDTH = 48
 
@@ -98,7 +97,7 @@ class LineDisplay:
         is_planned = progress.repetitions_likely is not None and progress.run_state != "queued"
         since_s = progress.elapsed_s - self._counted_at_s
         counted = progress.repetitions != self._counted
-        # Without a time left nothing changes but the clock: a run that waits for a person does so for days.
+        # Without a time left nothing changes but the clock: a run that is held back may be so for hours.
         is_due = since_s >= (_COUNT_EVERY_S if counted else _TIME_EVERY_S) and (
             counted or progress.time_left is not None
         )

@@ -15,7 +15,6 @@ _WORDS = {
     "upstream_failed": "not reached",
     "scheduled": "waiting",
     "queued": "waiting",
-    "awaiting_input": "waits for a person",
 }
 
 

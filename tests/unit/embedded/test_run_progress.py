@@ -140,8 +140,6 @@ def test_time_is_left_until_the_run_ends_and_none_while_it_waits(store: FolderSt
     assert re.search(rf"^{reporting.repetitions} repetitions, (about \d+ s|a few seconds) left", drawn(reporting), re.M)
     assert campaign.at("success", done, 130.0).time_left is None
     assert campaign.at("queued", done, 130.0).time_left is None
-    waits = [*done, task("approve", "awaiting_input")]
-    assert campaign.at("running", waits, 130.0).time_left is None
 
 
 @pytest.mark.parametrize(
@@ -259,7 +257,7 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     assert "\x1b" not in output.getvalue()
 
 
-def test_a_run_that_waits_for_a_person_is_said_once() -> None:
+def test_a_run_without_a_time_left_is_said_once() -> None:
     output = io.StringIO()
     with open_display(Console(file=output)) as display:
         for second in range(0, 600, 5):
@@ -311,7 +309,7 @@ def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path
     ended += [task(f"{prefix}propose", "success") for prefix in ("round_1.", "round_2.", "round_3.")]
     now = [task("round_3.measure", "success", 0), task("round_3.measure", "running", 1)]
     now += [task("round_3.measure", "queued", index) for index in sizes[2:]]
-    rest = [task(step, "waiting") for step in ("confirm", "report", "approve", "accept")]
+    rest = [task(step, "waiting") for step in ("confirm", "report", "accept", "ask")]
     plan = CampaignProgress(FolderStore(tmp_path), KEYS)
     lines, to_come = lines_of(plan.at("running", [task("design", "success"), *ended, *now, *rest], 60.0).rows)
     assert [(line.step, line.state_text) for line in lines] == [
@@ -322,7 +320,7 @@ def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path
         ("round 3 measure", "done"),
         ("round 3 measure", "running"),
     ]
-    assert to_come == ["round 3 measure", "confirm", "report", "approve", "accept"]
+    assert to_come == ["round 3 measure", "confirm", "report", "accept", "ask"]
 
 
 def test_what_failed_is_not_hidden_among_others(store: FolderStore) -> None:
@@ -348,11 +346,6 @@ def test_a_run_that_is_no_campaign_is_followed_by_its_tasks_and_their_labels() -
     assert [row.name for row in progress.rows] == ["check", "check_measure (8,192 B)", "tune"]
     assert "5 s so far" in drawn(progress)
     assert "repetitions," not in drawn(progress)
-
-
-def test_where_a_person_is_waited_for_the_line_says_so(store: FolderStore) -> None:
-    tasks = [task("report", "success"), task("approve", "awaiting_input")]
-    assert "waits for a person" in drawn(CampaignProgress(store, KEYS).at("running", tasks, 5.0))
 
 
 def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:

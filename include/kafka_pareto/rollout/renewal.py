@@ -1,0 +1,95 @@
+"""Says what has changed since a campaign measured: what was good for a cluster need not be good for its successor."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.history.comparability import differences_of_systems
+from kafka_pareto.rollout.approvals import keep_changes
+from kafka_pareto.settings import load_settings
+
+logger = logging.getLogger(__name__)
+
+Look: TypeAlias = Callable[[Campaign], Fingerprint]
+"""Describes the system that a campaign's study is about, as it is now."""
+
+NOT_SEEN = "fingerprint: it cannot be looked at now, so nobody knows whether it is the same"
+
+
+def look_now(campaign: Campaign) -> Fingerprint:
+    """Describes the system of the campaign's study as it is now.
+
+    Raises:
+        BadInputError: If the settings name none, or what it takes to reach it is not there any more.
+        ClusterError: If it cannot be reached.
+    """
+    with driver_of(campaign.study).system(campaign.study, load_settings()) as system:
+        return system.fingerprint(campaign, campaign.study.cases[0])
+
+
+def days_too_late(campaign: Campaign, asked_at: datetime | None) -> int | None:
+    """Returns for how many days an answer counts, if the question is older than that; None if it counts."""
+    days = campaign.tune.confirmation.answer_within_days
+    is_late = asked_at is not None and datetime.now(UTC) - asked_at > timedelta(days=days)
+    return days if is_late else None
+
+
+class SystemNow:
+    """Compares the system that a campaign measured with the one that is there; looks once, and only if it is asked."""
+
+    def __init__(self, campaign: Campaign, look: Look) -> None:
+        self._campaign = campaign
+        self._look = look
+
+    def changes(self, case: str) -> list[str]:
+        """Lists what has changed of the system, each with both values; brokers of a study's own do not outlive it."""
+        campaign = self._campaign
+        if campaign.study.own_brokers is not None:
+            return []
+        if self._found is None:
+            return [NOT_SEEN]
+        then = campaign.read_record(campaign.keys.fingerprint(case), Fingerprint)
+        return differences_of_systems(then, self._found, campaign.study.declaration)
+
+    @cached_property
+    def _found(self) -> Fingerprint | None:
+        try:
+            return self._look(self._campaign)
+        except (BadInputError, ClusterError) as error:
+            logger.warning("the system cannot be looked at: %s", error)
+            return None
+
+
+def question_about(
+    campaign: Campaign, cases: Sequence[str], system: SystemNow
+) -> tuple[list[str], dict[str, JsonValue]]:
+    """Returns the keys of what a question about these cases shows, and the parameters of the run that asks it."""
+    question: dict[str, JsonValue] = {
+        "action": "ask",
+        "study": campaign.keys.study,
+        "campaign": campaign.keys.campaign,
+    }
+    changes = {case: found for case in cases if (found := system.changes(case))}
+    if not changes:
+        return [], question
+    key, name = keep_changes(campaign, changes)
+    return [key], {**question, "changes_seen": name}
+
+
+def how_to_say_so(campaign: Campaign, case: str, system: SystemNow) -> str:
+    """Says how somebody puts what they picked in force once they have seen what has changed."""
+    _, name = keep_changes(campaign, {case: system.changes(case)})
+    return (
+        "Run a new campaign; or, to put it in force all the same, say that you have seen this: "
+        f"--changes-seen={name} (changes_seen in Airflow's form)"
+    )

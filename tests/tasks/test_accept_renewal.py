@@ -1,0 +1,219 @@
+"""Whether an answer, or a recommendation, still counts: the cluster may be another one by now, or the question old."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.rollout.renewal import Look, look_now
+from kafka_pareto.rollout.versions import cases_in_force, cluster_of_version, versions
+from kafka_pareto.steps import roll_back
+from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.study.sections import ForeignCluster, OwnBrokers
+from kafka_pareto.study.study_file import dump_study
+from tests.tasks.accepting import (
+    CASE,
+    STUDY,
+    accepted,
+    accepting_campaign,
+    decision_of,
+    durable_id,
+    measured_on,
+    newest,
+    other_id,
+    recommend,
+)
+
+pytestmark = pytest.mark.fast
+
+UPGRADED = "fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"
+APPROVED = Wanted(answer="approve", by="alice")
+BERLIN = ForeignCluster(name="berlin", bootstrap_servers="b:1", ceiling_mib_s=1, ceiling_gib=1)
+
+
+@pytest.fixture
+def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
+    """It recommends a configuration as durable as the baseline at one of its two record sizes."""
+    found = accepting_campaign(reported_store, tmp_path)
+    recommend(found, durable_id(found))
+    return found
+
+
+def now(**facts: object) -> Look:
+    """The cluster with other facts than the campaign measured."""
+
+    def look(campaign: Campaign) -> Fingerprint:
+        then = measured_on(campaign)
+        return then.model_copy(update={"system": {**then.system, **facts}})
+
+    return look
+
+
+def away(_: Campaign) -> Fingerprint:
+    raise ClusterError("no broker answers")
+
+
+def said(manifest: Manifest) -> str:
+    assert manifest.notice
+    assert manifest.notice.kind == "needs_approval"
+    return manifest.notice.text
+
+
+def of(campaign: Campaign, **changes: object) -> Campaign:
+    """The campaign with another study."""
+    return Campaign(campaign.study.model_copy(update=changes), campaign.keys, campaign.store)
+
+
+@pytest.mark.parametrize("wanted", [APPROVED, Wanted()])
+@pytest.mark.parametrize(
+    ("look", "change"),
+    [
+        (now(kafka_version="4.4.0"), UPGRADED),
+        (now(brokers=["a:1", "b:1", "c:1", "d:1"]), "fingerprint.brokers: 3 then, 4 now"),
+        (now(cluster_id="another"), "another now"),
+        (away, "it cannot be looked at now"),
+    ],
+)
+def test_what_was_measured_on_another_cluster_is_asked_about_with_what_differs(
+    campaign: Campaign, wanted: Wanted, look: Look, change: str
+) -> None:
+    manifest = accepted(campaign, wanted, look)
+    assert change in said(manifest)
+    assert cases_in_force(campaign.store, STUDY) == []
+    assert manifest.question["action"] == "ask"
+    assert (manifest.question["study"], manifest.question["campaign"]) == (STUDY, campaign.keys.campaign)
+
+
+def test_who_approves_once_more_having_seen_what_differs_is_heard_and_a_further_change_asks_again(
+    campaign: Campaign,
+) -> None:
+    seen = str(accepted(campaign, APPROVED, now(kafka_version="4.4.0")).question["changes_seen"])
+    again = Wanted(answer="approve", by="alice", changes_seen=seen)
+    other = accepted(campaign, again, now(kafka_version="4.5.0"))
+    assert "4.3.1 then, 4.5.0 now" in said(other)
+    assert other.question["changes_seen"] != seen
+    manifest = accepted(campaign, again, now(kafka_version="4.4.0"))
+    assert (manifest.cases, manifest.question) == ([CASE], {})
+    assert newest(campaign).accepted_by == "alice"
+
+
+def test_a_client_or_an_address_that_changes_is_no_other_cluster(campaign: Campaign) -> None:
+    def look(found: Campaign) -> Fingerprint:
+        moved = now(brokers=["x:1", "y:1", "z:1"], topic="another")(found)
+        return moved.model_copy(update={"client_host": "another"})
+
+    assert accepted(campaign, Wanted(), look).cases == [CASE]
+
+
+def test_what_is_in_force_already_is_announced_again_without_a_look(campaign: Campaign) -> None:
+    wanted = Wanted(answer="approve", by="alice", request="r1", asked_at=datetime.now(UTC))
+    first = accepted(campaign, wanted)
+    again = accepted(campaign, wanted, away)
+    assert (again.cases, again.event, again.question) == ([CASE], first.event, {})
+
+
+def test_brokers_of_the_studys_own_are_not_looked_for(campaign: Campaign) -> None:
+    assert accepted(of(campaign, testbed=OwnBrokers(brokers=3)), Wanted(), away).cases == [CASE]
+
+
+def test_an_answer_that_comes_too_late_is_asked_for_anew(campaign: Campaign) -> None:
+    asked_at = datetime.now(UTC) - timedelta(days=7, minutes=1)
+    late = Wanted(answer="approve", by="alice", asked_at=asked_at)
+    manifest = accepted(campaign, late)
+    assert f"asked on {asked_at:%Y-%m-%d}, and an answer counts for 7 days" in said(manifest)
+    assert cases_in_force(campaign.store, STUDY) == []
+    assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
+    confirmation = campaign.tune.confirmation.model_copy(update={"answer_within_days": 8})
+    assert accepted(of(campaign, confirmation=confirmation), late).cases == [CASE]
+
+
+def test_a_rejection_counts_however_late_it_comes_and_whatever_has_changed(campaign: Campaign) -> None:
+    asked_at = datetime.now(UTC) - timedelta(days=300)
+    manifest = accepted(campaign, Wanted(answer="reject", by="bob", asked_at=asked_at), away)
+    assert manifest.question == {}
+    assert cases_in_force(campaign.store, STUDY) == []
+
+
+def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(campaign: Campaign) -> None:
+    look, configuration = now(kafka_version="4.4.0"), durable_id(campaign)
+    differs = r"4\.3\.1 then, 4\.4\.0 now\. Run a new campaign; or, .*--changes-seen="
+    with pytest.raises(BadInputError, match=differs) as no:
+        accepted(campaign, Wanted(CASE, configuration, by="alice"), look)
+    assert cases_in_force(campaign.store, STUDY) == []
+    seen = str(no.value).split("--changes-seen=")[1][:10]
+    assert accepted(campaign, Wanted(CASE, configuration, by="alice", changes_seen=seen), look).cases == [CASE]
+
+
+def test_where_a_person_is_to_be_asked_nothing_moves_but_what_is_in_force_already_needs_no_question(
+    campaign: Campaign,
+) -> None:
+    manifest = accepted(campaign, Wanted(asks=True))
+    assert "65,636 B: waits for a person's approval" in said(manifest)
+    assert cases_in_force(campaign.store, STUDY) == []
+    assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
+    accepted(campaign, APPROVED)
+    assert accepted(campaign, Wanted(asks=True)).question == {}
+
+
+def test_without_a_cluster_in_the_settings_nobody_knows_whether_it_is_the_same(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KAFKA_PARETO_BOOTSTRAP_SERVERS", raising=False)
+    assert "it cannot be looked at now" in said(accepted(campaign, APPROVED, look_now))
+
+
+def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> None:
+    in_berlin, pick = of(campaign, cluster=BERLIN), durable_id(campaign)
+    with pytest.raises(BadInputError, match=r"are of the cluster berlin; trigger settings_in_force_berlin instead"):
+        accepted(in_berlin, Wanted(CASE, pick, cluster=""))
+    with pytest.raises(BadInputError, match=r"of this installation's own cluster; trigger settings_in_force instead"):
+        accepted(campaign, Wanted(CASE, pick, cluster="berlin"))
+    assert accepted(in_berlin, Wanted(CASE, pick, cluster="berlin")).cases == [CASE]
+    with pytest.raises(BadInputError, match="are of the cluster berlin"):
+        roll_back.run(campaign.store, STUDY, CASE, cluster="")
+    roll_back.run(campaign.store, STUDY, CASE, cluster="berlin")
+    assert [each.cluster for each in versions(campaign.store, STUDY, CASE)] == ["berlin", "berlin"]
+
+
+@pytest.fixture
+def moved(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
+    """The study was of the installation's own cluster, where something is in force, and its file names berlin now."""
+    accepted(campaign, Wanted(CASE, durable_id(campaign), cluster=""))
+    studies = tmp_path / "studies"
+    studies.mkdir()
+    (studies / f"{STUDY}.yaml").write_text("cluster: {name: berlin}")
+    monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(studies))
+    return of(campaign, cluster=BERLIN)
+
+
+def test_what_was_in_force_on_a_studys_former_cluster_is_no_way_back(moved: Campaign) -> None:
+    accepted(moved, Wanted(CASE, other_id(moved), cluster="berlin"))
+    second = newest(moved)
+    assert (second.version, second.cluster, second.previous_version) == (2, "berlin", None)
+    assert second.previous_properties == decision_of(moved).baseline_properties
+    roll_back.run(moved.store, STUDY, CASE, cluster="berlin")
+    assert (newest(moved).is_baseline, newest(moved).cluster) == (True, "berlin")
+
+
+def test_from_a_studys_former_cluster_nothing_moves_where_it_is_now(campaign: Campaign, moved: Campaign) -> None:
+    former = Wanted(CASE, other_id(campaign), cluster="")
+    accepted(campaign, former)  # the new cluster has nothing in force yet
+    accepted(moved, Wanted(CASE, durable_id(campaign), cluster="berlin"))
+    with pytest.raises(BadInputError, match="are of the cluster berlin; trigger settings_in_force_berlin instead"):
+        accepted(campaign, former)
+    assert [each.cluster for each in versions(campaign.store, STUDY, CASE)] == ["", "", "berlin"]
+
+
+def test_a_version_that_does_not_name_its_cluster_is_of_its_campaigns(campaign: Campaign) -> None:
+    accepted(campaign, Wanted(CASE, durable_id(campaign)))
+    unnamed = newest(campaign).model_copy(update={"cluster": None})
+    assert cluster_of_version(campaign.store, unnamed) == ""
+    frozen = dump_study(campaign.study.model_copy(update={"cluster": BERLIN}))
+    campaign.store.put(campaign.keys.frozen_study(), frozen.encode())
+    assert cluster_of_version(campaign.store, unnamed) == "berlin"

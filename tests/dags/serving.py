@@ -82,7 +82,7 @@ class Served:
 
 def soon(what: str, condition: Callable[[], bool]) -> None:
     """Waits for what this Airflow has been made to do."""
-    wait_until(what, condition, 120, "see the logs of this test's Airflow", poll_s=0.5)
+    wait_until(what, condition, 240, "see the logs of this test's Airflow", poll_s=0.5)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def settings_dag(route: ClusterRoute) -> None:
             arguments=[*ACCEPT_ARGUMENTS, of_this_cluster],
             outlets=[SETTINGS_IN_FORCE],
             trigger_rule="none_failed_min_one_success",  # approve is skipped where nobody is asked
-            max_active_tis_per_dag=1,  # two moves at once: one of them would fail
+            max_active_tis_per_dag=1,  # two acceptances at once: one of them would fail
             doc_md="Puts the campaign's recommendations, or one confirmed configuration, into force.",
             **RULES["accept"],
         )

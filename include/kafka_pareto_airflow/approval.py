@@ -64,7 +64,7 @@ class QuestionTrigger(TriggerDagRunOperator):
     """
 
     def __init__(self, *, asked_by: str, **kwargs: Any) -> None:
-        # A retry asks nobody twice.
+        # A retry asks nobody twice; a further change of the system is another question (`execute`).
         run_id = "ask__{{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"
         super().__init__(trigger_run_id=run_id, skip_when_already_exists=True, **kwargs)
         self.asked_by = asked_by
@@ -78,6 +78,7 @@ class QuestionTrigger(TriggerDagRunOperator):
         self.conf = context["ti"].xcom_pull(task_ids=self.asked_by, key="manifest").get("question")
         if not self.conf:
             raise AirflowSkipException("nobody is asked")
+        self.trigger_run_id = "__".join(filter(None, (self.trigger_run_id, self.conf.get("changes_seen"))))
         super().execute(context)
 
 

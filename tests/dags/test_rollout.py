@@ -193,6 +193,7 @@ def test_a_change_of_the_cluster_is_asked_about_by_a_run_that_shows_it_and_so_is
     airflow.trigger("tune_producer", campaign, {"study": "paper", "campaign": campaign})
     assert airflow.ended("tune_producer", campaign) == "success"
     run = run_that_asks(airflow, campaign)
+    assert run.endswith("__0123456789")  # a further change would be another question
     asked = question(airflow, run)
     warning = "WARNING: the system has changed since it was measured: fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"
     assert warning in shown(asked)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.client_config import client_config_name
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, ClusterError
@@ -101,6 +102,14 @@ def test_who_approves_once_more_having_seen_what_differs_is_heard_and_a_further_
     manifest = accepted(campaign, again, now(kafka_version="4.4.0"))
     assert (manifest.cases, manifest.question) == ([CASE], {})
     assert newest(campaign).accepted_by == "alice"
+
+
+def test_who_is_asked_about_a_cluster_that_cannot_be_looked_at_afterwards_is_asked_once(campaign: Campaign) -> None:
+    handed_over = client_config_name(campaign.keys.campaign)
+    cluster = ForeignCluster(bootstrap_servers="b:1", client_config=handed_over, ceiling_mib_s=1, ceiling_gib=1)
+    theirs = of(campaign, cluster=cluster)
+    seen = str(accepted(theirs, Wanted(asks=True)).question["changes_seen"])
+    assert accepted(theirs, Wanted(answer="approve", by="alice", changes_seen=seen), away).cases == [CASE]
 
 
 def test_a_client_or_an_address_that_changes_is_no_other_cluster(campaign: Campaign) -> None:

@@ -13,7 +13,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     : > "$new/.whole"
   fi
   chmod 700 "$PGDATA"
-  find "$new" -mindepth 1 -maxdepth 1 ! -name PG_VERSION ! -name .whole -exec mv {} "$PGDATA" \;
+  find "$new" -mindepth 1 -maxdepth 1 ! -name PG_VERSION ! -name .whole -exec mv -t "$PGDATA" {} +
   mv "$new/PG_VERSION" "$PGDATA"
 fi
 rm -rf "$new"

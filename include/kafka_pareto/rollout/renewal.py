@@ -11,6 +11,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.client_config import client_config_name
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, ClusterError
@@ -79,7 +80,11 @@ def question_about(
         "study": campaign.keys.study,
         "campaign": campaign.keys.campaign,
     }
-    changes = {case: found for case in cases if (found := system.changes(case))}
+    # The copy of credentials that a campaign was handed goes with its run: an answer comes when it is gone.
+    cluster = campaign.study.cluster
+    is_handed_over = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
+    unseen = [NOT_SEEN] if is_handed_over else []
+    changes = {case: found for case in cases if (found := system.changes(case) or unseen)}
     if not changes:
         return [], question
     key, name = keep_changes(campaign, changes)

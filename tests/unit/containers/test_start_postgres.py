@@ -21,14 +21,19 @@ echo local > "$folder/pg_hba.conf"
 cat > "$folder/password"
 [ "$KILLED" != echo ] || kill -9 $PPID
 """
+MV = """#!/bin/sh
+case "$KILLED $*" in "mv "*pg_hba.conf*) exit 1 ;; esac
+exec /bin/mv "$@"
+"""
 
 
-@pytest.mark.parametrize("killed", ["initdb", "echo"])
-def test_a_first_start_that_was_killed_is_resumed_by_the_next_one(tmp_path: Path, killed: str) -> None:
-    data, initdb = tmp_path / "data", tmp_path / "initdb"
+@pytest.mark.parametrize("killed", ["initdb", "echo", "mv"])
+def test_a_first_start_that_was_cut_short_is_resumed_by_the_next_one(tmp_path: Path, killed: str) -> None:
+    data = tmp_path / "data"
     data.mkdir()
-    initdb.write_text(INITDB)
-    initdb.chmod(0o700)
+    for program, text in (("initdb", INITDB), ("mv", MV)):
+        (tmp_path / program).write_text(text)
+        (tmp_path / program).chmod(0o700)
 
     def start(killed: str) -> int:
         environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PGDATA": str(data), "POSTGRES_PASSWORD": "a b'c"}

@@ -106,6 +106,18 @@ class FakeCluster(Cluster):
         return growth
 
 
+class FakeLease:
+    """A lease that is held until a test says otherwise."""
+
+    held = True
+
+    def is_held(self) -> bool:
+        return self.held
+
+    def renew(self) -> bool:
+        return self.held
+
+
 class FakeLoadTool:
     """A smooth response surface with seeded noise; `before_run` and `after_run` may raise, or spoil what they touch.
 

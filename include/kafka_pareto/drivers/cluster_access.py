@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.cluster_mark import sole_load
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.kafka.producer_config import DEFAULTS
@@ -141,6 +141,25 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
         brokers = opened.enter_context(_own_brokers(study, case, settings))
         cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
         yield OpenCluster(cluster, cluster.describe(), lease, brokers.bootstrap_servers, None, brokers)
+
+
+@contextmanager
+def deleted_at_the_end(system: OpenCluster, topics: Sequence[str]) -> Iterator[None]:
+    """Deletes the topics when the context ends, in whatever state; what stays after all is said, and hides no error.
+
+    Topics on the study's own brokers go with these. Where the lease was lost, the step's next try may use the topics.
+    """
+    try:
+        yield
+    finally:
+        for topic in topics if system.brokers is None else ():
+            if not system.lease.is_held():
+                log.warning("the lease was lost: topic %s is left to the next try of this step", topic)
+                continue
+            try:
+                system.cluster.delete_topic(topic)
+            except ClusterError as error:
+                log.warning("topic %s is left on the cluster, until `make remove-topics` removes it: %s", topic, error)
 
 
 def _own_brokers(study: TopicStudy, case: str, settings: Settings) -> Brokers:

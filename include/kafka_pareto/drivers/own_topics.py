@@ -1,23 +1,17 @@
 """Names the topics that this tool makes, and sees to it that none of them outlives its use.
 
 Whoever makes a topic deletes it as the step ends, in whatever state. Where nobody can, the brokers delete its records:
-they keep them for some hours, and no more of them than a repetition needs.
+they keep them for a day, and at most `retention.bytes` a partition.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.limits import SEGMENT_BYTES
 from kafka_pareto.study.workload import Topic
-
-log = logging.getLogger(__name__)
 
 PREFIX = "kafka-pareto."
 """Begins the name of every topic that this tool makes for itself; nobody sends anything else to such a topic."""
@@ -54,19 +48,6 @@ def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
         "retention.ms": str(RETENTION_HOURS * 3_600_000),
         "retention.bytes": str(max(2 * needed_bytes, _LEAST_RETENTION_BYTES)),
     }
-
-
-@contextmanager
-def deleted_at_the_end(cluster: Cluster, topics: Sequence[str]) -> Iterator[None]:
-    """Deletes the topics when the context ends, in whatever state; what stays after all is said, and hides no error."""
-    try:
-        yield
-    finally:
-        for topic in topics:
-            try:
-                cluster.delete_topic(topic)
-            except ClusterError as error:
-                log.warning("topic %s is left on the cluster, until `make remove-topics` removes it: %s", topic, error)
 
 
 def left_topics(cluster: Cluster) -> list[str]:

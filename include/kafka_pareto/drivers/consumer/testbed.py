@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import open_cluster
+from kafka_pareto.drivers.cluster_access import deleted_at_the_end, open_cluster
 from kafka_pareto.drivers.fingerprint import fingerprint_of
-from kafka_pareto.drivers.own_topics import deleted_at_the_end, topic_configs, topic_name
+from kafka_pareto.drivers.own_topics import topic_configs, topic_name
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.consumer_load import ConsumerLoad
@@ -62,7 +62,7 @@ def open_consumer_testbed(
         cluster, workload = system.cluster, study.workload
         live_topic = f"{topic}.live"
         topics = [topic, live_topic]
-        with deleted_at_the_end(cluster, [] if system.brokers else topics):
+        with deleted_at_the_end(system, topics):
             configs = topic_configs(workload, _needed_bytes(study))
             for name in topics:
                 cluster.delete_topic(name)  # of a killed try, whose records are nearer their end

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import open_cluster
+from kafka_pareto.drivers.cluster_access import deleted_at_the_end, open_cluster
 from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows, rows_files
-from kafka_pareto.drivers.own_topics import deleted_at_the_end, topic_configs, topic_name
+from kafka_pareto.drivers.own_topics import topic_configs, topic_name
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionLoad
 from kafka_pareto.load.java_version import java_version
@@ -110,6 +110,6 @@ def open_ingestion_testbed(
                 addresses=tuple((broker.host, broker.port) for broker in system.description.brokers),
                 brokers=system.brokers,
             )
-            with deleted_at_the_end(system.cluster, [] if system.brokers else testbed.topics):
+            with deleted_at_the_end(system, testbed.topics):
                 testbed.new_topic(study.partitions(study.baseline_configuration(case)))
                 yield testbed

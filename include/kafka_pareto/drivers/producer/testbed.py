@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import open_cluster
+from kafka_pareto.drivers.cluster_access import deleted_at_the_end, open_cluster
 from kafka_pareto.drivers.fingerprint import fingerprint_of
-from kafka_pareto.drivers.own_topics import deleted_at_the_end, topic_configs, topic_name
+from kafka_pareto.drivers.own_topics import topic_configs, topic_name
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles, payload_files
 from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.kafka.cluster import Cluster
@@ -66,8 +66,7 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         system = opened.enter_context(open_cluster(study, case, campaign.store, settings))
         found = fingerprint_of(system.description, study, topic)
         keep_fingerprint(campaign, case, found)
-        if system.brokers is None:
-            opened.enter_context(deleted_at_the_end(system.cluster, [topic]))
+        opened.enter_context(deleted_at_the_end(system, [topic]))
         workload, needed_bytes = study.workload, bytes_on_disk(bytes_of_a_repetition(study, case))
         configs = topic_configs(workload, needed_bytes)
         system.cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, configs)

@@ -22,7 +22,7 @@ from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.drivers.systems import limits_of_the_guards
+from kafka_pareto.drivers.systems import missing_safeguards
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.producer_performance import ProducerPerformance
@@ -203,7 +203,7 @@ def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file
     with ProducerDriver().runner(campaign, case, settings) as runner:
         with secured.as_user("tuner") as tuner:
             assert tuner.topics(MARK_TOPIC) == [MARK_TOPIC]
-            assert limits_of_the_guards(tuner, tuner.describe()) == []
+            assert missing_safeguards(tuner, tuner.describe()) == []
         measured = Measurer(study, runner).measure(phase)
     assert [each.outcome for each in measured] == ["valid", "valid"]
     with secured.as_user("tuner") as tuner:
@@ -225,11 +225,11 @@ def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said_and_the_
     with secured.as_user("admin") as admin:
         admin.create_topic("somebodys", 1, 1)
         everything = admin.all_topics_health().topics
-        assert limits_of_the_guards(admin, admin.describe()) == []
+        assert missing_safeguards(admin, admin.describe()) == []
         assert admin.topics(MARK_TOPIC) == [], "the plan asks, and makes nothing"
     grant(secured, "watcher", LOOKING, "--cluster")
     with secured.as_user("watcher") as watcher:
-        no_mark, hidden = limits_of_the_guards(watcher, watcher.describe())
+        no_mark, hidden = missing_safeguards(watcher, watcher.describe())
         with ClusterMark(watcher, 1, "an installation", 1.0) as mark:
             assert mark.is_held()
             assert mark.renew()

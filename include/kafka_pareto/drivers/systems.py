@@ -74,14 +74,14 @@ class ClusterSystem:
         return fingerprint_of(self._description, topic_study(campaign.study), topic_name(campaign.keys, case))
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
-        """Refuses a plan that does not fit the brokers' disks.
+        """Refuses a plan that does not fit the brokers' disks; adds to the plan what will not be done for others there.
 
         Raises:
             PlanError: With both numbers and the remedy.
         """
         if campaign.study.cluster is not None:
-            for line in limits_of_the_guards(self._cluster, self._description):
-                log.warning("%s", line)
+            for line in missing_safeguards(self._cluster, self._description):
+                log.warning("plan: %s", line)
         log_dirs = self._cluster.log_dirs(topic_name(campaign.keys, case))
         usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
         needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
@@ -139,7 +139,7 @@ class OwnBrokersSystem:
             )
 
 
-def limits_of_the_guards(cluster: Cluster, description: ClusterDescription) -> list[str]:
+def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> list[str]:
     """Says what this user's rights keep from being done for others on the cluster; empty if nothing is missing."""
     lines = []
     if refusal := refusal_of_a_mark(cluster, len(description.brokers)):

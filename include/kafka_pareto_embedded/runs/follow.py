@@ -101,7 +101,7 @@ def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
 
 
 def message_in(log: Sequence[str]) -> str:
-    """Returns the error in a step's log, with the plan's line before it, which explains a refused plan.
+    """Returns the error in a step's log, after the plan: it explains a refusal, and is read before consent.
 
     Without an error it is the last line. If no step was started, it is Airflow's own message.
     """
@@ -115,5 +115,5 @@ def message_in(log: Sequence[str]) -> str:
     starts = [number for number, line in enumerate(step) if line.startswith("error: ")]
     if starts:
         plan = [line for line in step if line.startswith("plan: ")]
-        return "\n".join([*plan[-1:], *step[starts[-1] :]])
+        return "\n".join([*plan, *step[starts[-1] :]])
     return step[-1] if step else "it has logged nothing; look at its log in Airflow"

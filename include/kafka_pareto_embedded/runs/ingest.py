@@ -16,6 +16,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
 from kafka_pareto.drivers.own_topics import PREFIX
+from kafka_pareto.drivers.systems import missing_safeguards
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionLoad
@@ -83,6 +84,8 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
     stack = None if request.kafka else lifecycle.running()
     servers = stack.bootstrap_servers if stack else request.kafka or ""
     with Cluster(servers, request.kafka_config, settings) as cluster:
+        if stack is None:
+            require_consent(request, cluster)
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
         with ingestion.alone(request.topic), alone_on(cluster, wait_s) as lease, _progress() as shown:
@@ -119,11 +122,10 @@ def wanted_of(request: IngestRequest) -> FileToSend:
 
 
 def require_ceilings(request: IngestRequest) -> None:
-    """Asks for ceilings and for consent where the cluster is not the stack's own.
+    """Asks for ceilings where the cluster is not the stack's own, and prints the plan.
 
     Raises:
         BadInputError: If a ceiling is missing, or the file is above it.
-        ConsentError: If all is said but the consent; the plan is printed first.
     """
     if request.kafka is None:
         if request.kafka_config is not None:
@@ -141,6 +143,17 @@ def require_ceilings(request: IngestRequest) -> None:
         f"{request.ceiling_mib_s:g} MiB/s, in about {duration(size / _MIB / request.ceiling_mib_s)}; compressed "
         "on the way, and read back once"
     )
+
+
+def require_consent(request: IngestRequest, cluster: Cluster) -> None:
+    """Adds to the plan what will not be done for others on the cluster, and asks for consent.
+
+    Raises:
+        ConsentError: If its owner has not agreed.
+        ClusterError: If it cannot be reached.
+    """
+    for line in missing_safeguards(cluster, cluster.describe()):
+        print(f"plan: {line}")
     if not request.consent:
         raise ConsentError("this cluster is not the stack's own: read the plan, and add CONSENT=yes")
 

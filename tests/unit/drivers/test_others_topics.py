@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 
 import pytest
 
 from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
-from kafka_pareto.drivers.systems import limits_of_the_guards
+from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.systems import ClusterSystem, missing_safeguards
 from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic
 from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto_embedded.runs.follow import message_in
 from tests.fakes import FakeCluster
-from tests.unit.measuring import PLANNED, foreign, measuring
+from tests.unit.measuring import CASE, PLANNED, foreign, measuring, started
 
 pytestmark = pytest.mark.fast
 
@@ -87,8 +90,20 @@ def test_the_plan_says_what_a_users_rights_keep_from_being_watched_or_marked(nam
     cluster = FakeCluster()
     cluster.hidden_topics = 3
     cluster.mark_refusal = ClusterError("may not create kafka-pareto.lock", name)
-    no_mark, hidden = limits_of_the_guards(cluster, cluster.describe())
+    no_mark, hidden = missing_safeguards(cluster, cluster.describe())
     assert "no mark on the cluster will keep other installations" in no_mark
     assert "may not create kafka-pareto.lock" in no_mark
     assert hidden.startswith("3 topics of the cluster are not watched")
-    assert limits_of_the_guards(FakeCluster(), cluster.describe()) == []
+    assert missing_safeguards(FakeCluster(), cluster.describe()) == []
+
+
+def test_what_is_missing_is_in_the_plan_that_a_user_reads_before_consent(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = FakeCluster()
+    cluster.hidden_topics = 3
+    campaign = started(tmp_path, foreign())
+    plan = ProducerDriver().cost_of(campaign.study, {CASE: 1}, sized=True)
+    with caplog.at_level(logging.WARNING):
+        ClusterSystem(cluster).require_fit(plan, campaign, CASE)
+    assert message_in([*caplog.messages, "error: consent"]).startswith("plan: 3 topics of the cluster are not watched")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_pareto.errors import BadInputError, ConsentError
-from kafka_pareto_embedded.runs.ingest import IngestRequest, require_ceilings, wanted_of
+from kafka_pareto_embedded.runs.ingest import IngestRequest, require_ceilings, require_consent, wanted_of
+from tests.fakes import FakeCluster
 
 pytestmark = pytest.mark.fast
 
@@ -43,12 +44,16 @@ def test_a_cluster_in_use_needs_ceilings_that_the_file_keeps(
 
 
 def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = FakeCluster()
+    cluster.hidden_topics = 3
+    require_ceilings(request(tmp_path, **CEILINGS))
     with pytest.raises(ConsentError, match="CONSENT=yes"):
-        require_ceilings(request(tmp_path, **CEILINGS))
+        require_consent(request(tmp_path, **CEILINGS), cluster)
 
     plan = capsys.readouterr().out
+    assert "plan: 3 topics of the cluster are not watched" in plan
     assert "to topic books of broker:9092, at no more than 2 MiB/s, in about 32" in plan
-    require_ceilings(request(tmp_path, **CEILINGS, consent=True))
+    require_consent(request(tmp_path, **CEILINGS, consent=True), cluster)
 
 
 def test_no_file_is_sent_to_a_topic_of_a_name_that_this_tool_makes_and_deletes(tmp_path: Path) -> None:

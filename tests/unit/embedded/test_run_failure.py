@@ -20,6 +20,10 @@ END = "Task failed with exception"
         ([RUN, "error: a: one", "a: two", "", EXIT], "error: a: one\na: two"),
         ([RUN, "error: first try", "error: second try", END], "error: second try"),
         ([RUN, "plan: 9 repetitions", "cluster x", "error: too much", END], "plan: 9 repetitions\nerror: too much"),
+        (
+            [RUN, "plan: 9 repetitions", "plan: 3 topics are not watched", "error: consent", END],
+            "plan: 9 repetitions\nplan: 3 topics are not watched\nerror: consent",
+        ),
         ([RUN, "KeyError: 'x'", EXIT, END, "AirflowException: step x ended with exit code 1"], "KeyError: 'x'"),
         ([RUN, "error: killed before the end"], "error: killed before the end"),
         (["Filling up the DagBag", END, "TypeError: no step was started"], "TypeError: no step was started"),

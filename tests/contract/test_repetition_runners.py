@@ -201,9 +201,9 @@ def test_a_cluster_that_no_stack_of_ours_has_started_is_not_loaded_without_ceili
         pass
     with (
         pytest.raises(BadInputError, match="was not started by this installation's stack"),
-        producer.driver.system(producer.study, somebodys) as system,
+        producer.driver.system(producer.study, somebodys),
     ):
-        system.fingerprint(producer.campaign, producer.case)
+        pass
 
 
 @pytest.mark.brokers

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark, sole_load
+from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark, exclusive_load
 from kafka_pareto.errors import ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.folder_store import FolderStore
@@ -19,6 +19,7 @@ from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
 from kafka_pareto_embedded.runs.remove_topics import RemoveTopicsRequest, remove_topics
+from tests.fakes import FakeLease
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
 
@@ -30,7 +31,8 @@ import sys, time
 from kafka_pareto.drivers.cluster_mark import ClusterMark
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
-with Cluster(sys.argv[1], None, load_settings()) as cluster, ClusterMark(cluster, 1, "killed", 5.0):
+from tests.fakes import FakeLease
+with Cluster(sys.argv[1], None, load_settings()) as cluster, ClusterMark(cluster, FakeLease(), 1, "killed", 5.0):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -54,19 +56,19 @@ def killed_holder(brokers: RunningBrokers) -> None:
 
 def test_two_installations_load_one_cluster_in_turn(cluster: Cluster, tmp_path: Path) -> None:
     mine, theirs = FolderStore(tmp_path / "mine"), FolderStore(tmp_path / "theirs")
-    with sole_load(mine, cluster, cluster.describe(), 1.0) as lease:
+    with exclusive_load(mine, cluster, cluster.describe(), 1.0) as lease:
         assert lease.is_held()
         assert lease.renew()
         with (
             pytest.raises(
                 LeaseHeldError, match=rf"another installation loads this cluster \(.* pid {os.getpid()} since"
             ),
-            sole_load(theirs, cluster, cluster.describe(), 2.0),
+            exclusive_load(theirs, cluster, cluster.describe(), 2.0),
         ):
             pass
         assert lease.renew()
     wait_until("brokers know that the mark is gone", lambda: cluster.topics(MARK_TOPIC) == [], 30)
-    with sole_load(theirs, cluster, cluster.describe(), 1.0) as lease:
+    with exclusive_load(theirs, cluster, cluster.describe(), 1.0) as lease:
         assert lease.is_held()
 
 
@@ -76,25 +78,51 @@ def test_the_mark_of_a_killed_process_lapses_after_a_term_and_its_own_installati
     killed_holder(single_broker)
     with (
         pytest.raises(LeaseHeldError, match="another installation"),
-        ClusterMark(cluster, 1, "other", 2.0, term_s=60.0),
+        ClusterMark(cluster, FakeLease(), 1, "other", 2.0, term_s=60.0),
     ):
         pass
-    with ClusterMark(cluster, 1, "other", 30.0, term_s=2.0) as mark:
+    with ClusterMark(cluster, FakeLease(), 1, "other", 30.0, term_s=2.0) as mark:
         assert mark.is_held()
 
     killed_holder(single_broker)
-    with ClusterMark(cluster, 1, "killed", 10.0, term_s=60.0) as mark:
+    with ClusterMark(cluster, FakeLease(), 1, "killed", 10.0, term_s=60.0) as mark:
         assert mark.is_held()
 
 
 def test_a_holder_whose_mark_was_taken_knows_and_leaves_the_next_ones_alone(cluster: Cluster) -> None:
-    with ClusterMark(cluster, 1, "mine", 1.0, term_s=60.0) as mine:
+    with ClusterMark(cluster, FakeLease(), 1, "mine", 1.0, term_s=3600.0) as mine:
         cluster.delete_topic(MARK_TOPIC)
-        with ClusterMark(cluster, 1, "theirs", 5.0, term_s=60.0) as theirs:
+        with ClusterMark(cluster, FakeLease(), 1, "theirs", 5.0, term_s=60.0) as theirs:
             assert not mine.renew()
             assert not mine.is_held()
             mine.__exit__(None, None, None)
             assert theirs.renew()
+
+
+def test_who_has_lost_the_lease_leaves_the_mark_to_the_next_of_its_own_installation(cluster: Cluster) -> None:
+    lease = FakeLease()
+    with ClusterMark(cluster, lease, 1, "one", 1.0, term_s=3600.0) as stalled:
+        lease.held = False
+        with ClusterMark(cluster, FakeLease(), 1, "one", 5.0, term_s=3600.0) as successor:
+            mark = cluster.mark(MARK_TOPIC).topic_id()
+            assert not stalled.is_held()
+            stalled.__exit__(None, None, None)
+            assert cluster.mark(MARK_TOPIC).make(1, {}) is None, "the mark is still there"
+            assert cluster.mark(MARK_TOPIC).topic_id() == mark
+            assert successor.renew()
+
+
+def test_a_mark_that_somebody_deletes_is_made_again_while_the_load_goes_on(cluster: Cluster) -> None:
+    with ClusterMark(cluster, FakeLease(), 1, "one", 1.0, term_s=3600.0) as mark:
+        before = cluster.mark(MARK_TOPIC).topic_id()
+        cluster.delete_topic(MARK_TOPIC)
+
+        def is_another() -> bool:
+            assert mark.renew()
+            return cluster.mark(MARK_TOPIC).topic_id() not in (before, None)
+
+        wait_until("the mark is made again", is_another, 30)
+    wait_until("brokers know that the mark is gone", lambda: cluster.topics(MARK_TOPIC) == [], 30)
 
 
 def test_a_file_is_sent_to_a_cluster_by_address_only_while_nothing_else_loads_it(
@@ -108,7 +136,7 @@ def test_a_file_is_sent_to_a_cluster_by_address_only_while_nothing_else_loads_it
     )
     campaigns = FolderStore(tmp_path / "campaigns")
     with (
-        sole_load(campaigns, cluster, cluster.describe(), 1.0),
+        exclusive_load(campaigns, cluster, cluster.describe(), 1.0),
         pytest.raises(LeaseHeldError, match="another installation loads this cluster"),
     ):
         ingest(request, single_broker.settings, wait_s=2.0)
@@ -139,7 +167,7 @@ def test_topics_that_were_left_are_listed_and_removed_with_consent_while_nothing
 
     agreed = request.model_copy(update={"consent": True})
     with (
-        sole_load(FolderStore(tmp_path / "campaigns"), cluster, cluster.describe(), 1.0),
+        exclusive_load(FolderStore(tmp_path / "campaigns"), cluster, cluster.describe(), 1.0),
         pytest.raises(LeaseHeldError),
     ):
         remove_topics(agreed, single_broker.settings, wait_s=2.0)
@@ -149,3 +177,8 @@ def test_topics_that_were_left_are_listed_and_removed_with_consent_while_nothing
     wait_until("brokers know that the topic is gone", lambda: left not in cluster.topics("kafka-pareto"), 30)
     assert others in cluster.topics("kafka-pareto")
     cluster.delete_topic(others)
+
+    held = exclusive_load(FolderStore(tmp_path / "campaigns"), cluster, cluster.describe(), 1.0)
+    with held:  # a list without a topic is printed, whoever loads the cluster, and nothing is made there
+        remove_topics(request, single_broker.settings, wait_s=0.0)
+    assert "0 topics of campaigns" in capsys.readouterr().out

@@ -34,6 +34,7 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
+from tests.fakes import FakeLease
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
 from tests.unit.measuring import quick, started
@@ -219,9 +220,7 @@ def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file
         assert tuner.end_offset("books") == 1
 
 
-def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said_and_the_load_goes_on(
-    secured: SecuredBroker,
-) -> None:
+def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said(secured: SecuredBroker) -> None:
     with secured.as_user("admin") as admin:
         admin.create_topic("somebodys", 1, 1)
         everything = admin.all_topics_health().topics
@@ -230,7 +229,7 @@ def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said_and_the_
     grant(secured, "watcher", LOOKING, "--cluster")
     with secured.as_user("watcher") as watcher:
         no_mark, hidden = missing_safeguards(watcher, watcher.describe())
-        with ClusterMark(watcher, 1, "an installation", 1.0) as mark:
+        with ClusterMark(watcher, FakeLease(), 1, "an installation", 1.0) as mark:
             assert mark.is_held()
             assert mark.renew()
     assert "may not make topic kafka-pareto.lock" in no_mark

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.drivers.cluster_mark import sole_load
+from kafka_pareto.drivers.cluster_mark import exclusive_load
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
@@ -134,7 +134,7 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
             cluster = opened.enter_context(Cluster(servers, client_config, settings))
             description = cluster.describe()
             require_started_here(description.cluster_id, study, settings)
-            lease: Lease = opened.enter_context(sole_load(store, cluster, description, LEASE_WAIT_S))
+            lease: Lease = opened.enter_context(exclusive_load(store, cluster, description, LEASE_WAIT_S))
             yield OpenCluster(cluster, description, lease, servers, client_config)
             return
         lease = opened.enter_context(ClusterLease(store, machine_lease(), LEASE_WAIT_S))

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -43,7 +42,7 @@ _POLL_S = 1.0
 
 
 @contextmanager
-def sole_load(store: Store, cluster: Cluster, description: ClusterDescription, wait_s: float) -> Iterator[Lease]:
+def exclusive_load(store: Store, cluster: Cluster, description: ClusterDescription, wait_s: float) -> Iterator[Lease]:
     """Takes the cluster's lease in the store, then its mark, for as long as the context is open.
 
     Args:
@@ -57,21 +56,9 @@ def sole_load(store: Store, cluster: Cluster, description: ClusterDescription, w
     """
     with (
         ClusterLease(store, description.cluster_id, wait_s) as lease,
-        ClusterMark(cluster, len(description.brokers), installation_id(store), wait_s) as mark,
+        ClusterMark(cluster, lease, len(description.brokers), installation_id(store), wait_s) as mark,
     ):
-        yield _Both(lease, mark)
-
-
-@dataclass(frozen=True)
-class _Both:
-    lease: Lease
-    mark: Lease
-
-    def is_held(self) -> bool:
-        return self.lease.is_held() and self.mark.is_held()
-
-    def renew(self) -> bool:
-        return self.lease.renew() and self.mark.renew()
+        yield mark
 
 
 class ClusterMark:
@@ -79,10 +66,12 @@ class ClusterMark:
 
     The holder appends a record every quarter of the term. Whoever waits takes the mark of a holder that has appended
     nothing for a whole term, measured with their own clock, and at once that of a killed process of their own
-    installation: they have its lease. A mark is deleted by its topic's id: of two who do so, one makes the next.
+    installation: they have its lease. A mark is deleted by its topic's id: of two who do so, one makes the next. Within
+    an installation the mark is whose the lease is: who lost the lease leaves the mark to its successor.
 
     Args:
         cluster: The open cluster, which must stay open.
+        lease: Its holder alone, of all who share the store, may make, keep up and delete the mark.
         brokers: How many live brokers it has.
         installation: Names all who share a store, and so a lease.
         wait_s: How long to wait for another holder before LeaseHeldError.
@@ -90,8 +79,15 @@ class ClusterMark:
     """
 
     def __init__(
-        self, cluster: Cluster, brokers: int, installation: str, wait_s: float, term_s: float = LEASE_SECONDS
+        self,
+        cluster: Cluster,
+        lease: Lease,
+        brokers: int,
+        installation: str,
+        wait_s: float,
+        term_s: float = LEASE_SECONDS,
     ) -> None:
+        self._lease = lease
         self._mark: TopicMark = cluster.mark(MARK_TOPIC)
         self._replicas = min(brokers, _MOST_REPLICAS)
         self._installation = installation
@@ -103,6 +99,7 @@ class ClusterMark:
         self._renewed_at = 0.0
         self._seen: tuple[object, float] = (None, 0.0)
         self._holder = ""
+        self._turn = threading.Lock()
         self._released = threading.Event()
         self._renewal = threading.Thread(target=self._keep_renewing, name="mark-renewal", daemon=True)
         self._trouble: ClusterError | None = None
@@ -142,16 +139,27 @@ class ClusterMark:
         return self._trouble is not None and is_refusal(self._trouble)
 
     def is_held(self) -> bool:
-        """Tells whether nobody has taken the mark; asks the cluster where it could not be kept up for a whole term."""
+        """Tells whether nobody has taken lease or mark; asks the cluster where the mark was not kept up for a term."""
+        if not self._lease.is_held():
+            return False
         if self._is_refused or seconds_since_boot() - self._renewed_at < self._term_s:
             return not self._is_lost
-        return self.renew()
+        return self._is_ours()
 
     def renew(self) -> bool:
-        """Tells whether the mark was the holder's all along; a cluster that does not answer lets nobody take it."""
-        if not self._is_refused:
-            with suppress(ClusterError):
-                self._is_lost = self._is_lost or self._mark.topic_id() not in (self._topic_id, None)
+        """Tells whether both were the holder's all along; a cluster that does not answer lets nobody take the mark."""
+        return self._lease.renew() and self._is_ours()
+
+    def _is_ours(self) -> bool:
+        """Tells whether the mark is the holder's; makes it again where it is gone, as by an owner of the cluster."""
+        with self._turn, suppress(ClusterError):
+            if self._is_refused or self._is_lost:
+                return not self._is_lost
+            topic_id = self._mark.topic_id()
+            if topic_id is None and self._lease.is_held():
+                self._topic_id = self._mark.make(self._replicas, _CONFIGS) or self._topic_id
+            else:
+                self._is_lost = topic_id != self._topic_id
         return not self._is_lost
 
     def _try_to_acquire(self) -> bool:
@@ -170,22 +178,24 @@ class ClusterMark:
 
     def _found(self) -> str | None:
         """Returns the id of the mark that is there if it is ours; deletes another's that has lapsed."""
-        topic_id, end = None, MarkEnd(end_offset=-1, value=None)
+        topic_id: str | None = None
+        end: MarkEnd | None = None
         with suppress(ClusterError):  # it is being made or deleted, or may not be seen: somebody's, until it is gone
             topic_id = self._mark.topic_id()
             end = self._mark.end()
         holder: dict[str, str] = {}
         with suppress(ValueError):
-            content = json.loads(end.value or "{}")
+            content = json.loads((end and end.value) or "{}")
             holder = {key: str(each) for key, each in content.items()} if isinstance(content, dict) else {}
         self._holder = f"{holder['holder']} since {holder.get('since', '?')}" if "holder" in holder else ""
         if topic_id is not None and (topic_id == self._topic_id or holder.get("installation") == self._installation):
             return topic_id
         now = time.monotonic()
-        if (topic_id, end.end_offset) != self._seen[0]:
-            self._seen = ((topic_id, end.end_offset), now)
-        elif topic_id is not None and now - self._seen[1] >= self._term_s:
-            self._mark.delete(topic_id)
+        seen = (topic_id, end.end_offset) if topic_id is not None and end is not None else None
+        if seen is None or seen != self._seen[0]:  # while its end cannot be seen, it may be kept up
+            self._seen = (seen, now)
+        elif now - self._seen[1] >= self._term_s:
+            self._mark.delete(seen[0])
         return None
 
     def _append(self) -> None:
@@ -205,17 +215,17 @@ class ClusterMark:
     def _keep_renewing(self) -> None:
         while not self._released.wait(self._term_s / 4):
             with suppress(ClusterError):  # is_held() asks whose the mark is, once it is a term old
-                if not self.renew():
+                if not self._is_ours():
                     return
                 self._append()
 
     def _delete(self) -> None:
-        if self._topic_id is not None:
+        if self._topic_id is not None and self._lease.is_held():
             with suppress(ClusterError):  # must not hide the work's own error; the mark lapses
                 self._mark.delete(self._topic_id)
 
 
-def refusal_of_a_mark(cluster: Cluster, brokers: int) -> str:
+def why_no_mark(cluster: Cluster, brokers: int) -> str:
     """Says why this user may not make the mark; empty if they may. Nothing is made."""
     try:
         cluster.mark(MARK_TOPIC).make(min(brokers, _MOST_REPLICAS), _CONFIGS, only_asks=True)

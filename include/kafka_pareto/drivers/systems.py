@@ -16,7 +16,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.drivers.cluster_access import require_started_here, target_of
-from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, refusal_of_a_mark
+from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, why_no_mark
 from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.errors import PlanError
@@ -48,26 +48,22 @@ def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], in
         tool_heap_mib: Computes the heap that the load tool needs beside brokers of the study's own, in MiB.
 
     Raises:
-        BadInputError: If the settings name no cluster.
+        BadInputError: If the settings name no cluster, or one that is taken for the stack's own and is not.
+        ClusterError: If it cannot be reached.
     """
     if study.own_brokers is not None:
         yield OwnBrokersSystem(study.own_brokers, tool_heap_mib())
         return
     with Cluster(*target_of(study, settings), settings) as cluster:
-        yield ClusterSystem(cluster, lambda cluster_id: require_started_here(cluster_id, study, settings))
+        require_started_here(cluster.describe().cluster_id, study, settings)
+        yield ClusterSystem(cluster)
 
 
 class ClusterSystem:
-    """Stands for a cluster that is there.
+    """Stands for a cluster that is there, and open."""
 
-    Args:
-        cluster: The open cluster.
-        allow: Refuses a cluster with this id that may not be loaded, as `require_started_here` does.
-    """
-
-    def __init__(self, cluster: Cluster, allow: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._allow = allow
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
         """Describes the cluster and this machine, as they are now."""
@@ -94,7 +90,6 @@ class ClusterSystem:
     @cached_property
     def _description(self) -> ClusterDescription:
         description = self._cluster.describe()
-        self._allow(description.cluster_id)
         log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
         return description
 
@@ -142,7 +137,7 @@ class OwnBrokersSystem:
 def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> list[str]:
     """Says what this user's rights keep from being done for others on the cluster; empty if nothing is missing."""
     lines = []
-    if refusal := refusal_of_a_mark(cluster, len(description.brokers)):
+    if refusal := why_no_mark(cluster, len(description.brokers)):
         lines.append(
             "no mark on the cluster will keep other installations of this tool from loading it at the same time, since "
             f"this user may not make topic {MARK_TOPIC}: {refusal}"

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
+from kafka_pareto.drivers.cluster_mark import exclusive_load
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
 from kafka_pareto.drivers.own_topics import PREFIX
 from kafka_pareto.drivers.systems import missing_safeguards
@@ -24,7 +25,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
-from kafka_pareto_embedded.runs.alone import WAIT_S, alone_on
+from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
 from kafka_pareto_embedded.terminal.display import duration
 
 _MIB = 1 << 20
@@ -88,7 +89,8 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
             require_consent(request, cluster)
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
-        with ingestion.alone(request.topic), alone_on(cluster, wait_s) as lease, _progress() as shown:
+        load = exclusive_load(lease_store(), cluster, cluster.describe(), wait_s)
+        with ingestion.alone(request.topic), load as lease, _progress() as shown:
             task = shown.add_task(f"Reading {request.file.name}", said="")
             begun = ingestion.begin(wanted, lambda read, of: shown.update(task, completed=read, total=of))
             watch = _watch(lease, None if stack else watch_of(cluster, request.topic))

@@ -8,13 +8,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis.wording import counted
+from kafka_pareto.drivers.cluster_mark import exclusive_load
 from kafka_pareto.drivers.own_topics import left_topics
 from kafka_pareto.errors import ConsentError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import Settings
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
-from kafka_pareto_embedded.runs.alone import WAIT_S, alone_on
+from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
 from kafka_pareto_embedded.stack.stack import Stack
 
 
@@ -53,10 +54,13 @@ def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: floa
     with Cluster(servers, request.kafka_config, settings) as cluster:
         topics = left_topics(cluster)
         print("\n".join([f"{counted(len(topics), 'topic')} of campaigns on {servers}", *topics]))
-        is_ours = stack is not None and cluster.describe().cluster_id == stack.settings().own_cluster_id
-        if topics and not (is_ours or request.consent):
+        if not topics:
+            return
+        description = cluster.describe()
+        is_ours = stack is not None and description.cluster_id == stack.settings().own_cluster_id
+        if not (is_ours or request.consent):
             raise ConsentError("this cluster was not started by the stack: read the list, and add CONSENT=yes")
-        with alone_on(cluster, wait_s):
+        with exclusive_load(lease_store(), cluster, description, wait_s):
             for topic in topics:
                 print(f"{topic}: {cluster.delete_topic(topic)}")
 

@@ -63,6 +63,8 @@ class QuestionTrigger(TriggerDagRunOperator):
         asked_by: The task of that step; its manifest has the run's parameters.
     """
 
+    trigger_run_id: str | None
+
     def __init__(self, *, asked_by: str, **kwargs: Any) -> None:
         # A retry asks nobody twice; a further change of the system is another question (`execute`).
         run_id = "ask__{{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"

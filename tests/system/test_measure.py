@@ -34,7 +34,7 @@ def steps(tmp_path: Path, single_broker: RunningBrokers) -> StepRunner:
     return StepRunner(tmp_path, single_broker)
 
 
-def until(condition: Callable[[], bool], deadline_s: float = 60) -> None:
+def until(condition: Callable[[], bool], deadline_s: float = 240) -> None:
     retry(retry=retry_if_result(lambda met: not met), stop=stop_after_delay(deadline_s), wait=wait_fixed(0.05))(
         condition
     )()
@@ -75,7 +75,7 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
         until(lambda: bool(load_processes(topic)) and cluster.end_offset(topic) > before)
     os.kill(first_try.pid, signal.SIGKILL)
     first_try.wait()
-    until(lambda: not load_processes(topic), deadline_s=2)
+    until(lambda: not load_processes(topic), deadline_s=15)
     stored = {key: campaign.store.get(key) for key in campaign.store.keys(prefix)}
 
     steps.manifest("measure", "tiny", "--case", "1024")

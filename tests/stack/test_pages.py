@@ -45,6 +45,7 @@ def _until(address: str) -> str | None:
     return DRAWN if re.search(r"/kafka-pareto/(comparisons)?(#.*)?$", address) else None
 
 
+@pytest.mark.usefixtures("survived")  # an explorer without any campaign asks for none
 def test_the_tour_notices_a_page_that_is_missing_a_request_that_is_refused_and_what_is_shown_of_it(
     tour: Tour, stack: EmbeddedStack
 ) -> None:

@@ -84,7 +84,7 @@ CAUSES: tuple[Cause, ...] = (
         symptoms=_TOO_FAST,
         spoil=lambda made: produce_quota(made, 0.5),
     ),
-    Cause("rate_limit", "the load tool is told 500 records/s", "load_tool", rate_records_s=500.0),
+    Cause("rate_limit", "the load tool is limited to 500 records/s", "load_tool", rate_records_s=500.0),
     Cause("codec", "gzip", "cpu", producer={"compression.type": "gzip"}),
     Cause("busy_cores", "four processes that do nothing else take the cores", "cpu", spoil=lambda _: burning(4)),
     Cause(

@@ -10,10 +10,11 @@ one comes into force; the campaign must have confirmed it. `ask` needs the campa
 under *Required Actions*. `roll_back` needs the record size, and returns it to the version before. The version keeps the
 reason and the person, by their name in Airflow.
 
-A question waits in a run of its own, for as long as it takes, and holds nothing: campaigns, checks and other questions
-go on beside it. An answer is of what was shown: what came into force since is not replaced by it. Before anything moves
-the cluster is looked at. If it is another one than the campaign measured, in version, id or number of brokers, or if
-the question is older than the study's `confirmation.answer_within_days`, a person is asked anew, by another run.
+A question waits in a run of its own, for as long as it takes, and blocks nothing: campaigns, checks and other questions
+continue meanwhile. An answer covers only what was shown: what came into force since is not replaced by it. Before a
+recommendation or a pick comes into force the cluster is checked again. If it is another one than the campaign measured,
+in version, id or number of brokers, or if the question is older than the study's `confirmation.answer_within_days`, a
+person is asked anew, by another run.
 
 A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `settings_in_force_<cluster>`. Each DAG
 moves settings of its own cluster alone.
@@ -31,7 +32,7 @@ before the failure are in force. Fix the cause, then clear the task: it does the
 | action | nothing: it only decides which of the others run |
 | approve | the store, which holds the cards. Cleared, it asks again |
 | accept | the campaign's report and confirmation: only what was confirmed without losing a record is accepted |
-| ask | this DAG: it must not be paused. If this run has asked already, nobody is asked twice |
+| ask | this DAG: it must not be paused. If this run has asked about the same already, nobody is asked twice |
 | roll_back | the record size, which it needs; the settings in force: without a version there is no way back |
 """
 

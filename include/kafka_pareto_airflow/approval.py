@@ -18,7 +18,6 @@ from kafka_pareto_airflow.forms.parameters import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
 
 if TYPE_CHECKING:  # these libraries would slow the parsing of the DAG, which every task does
-    from kafka_pareto.campaign.campaign import Campaign
     from kafka_pareto.decision.decision import Decision
     from kafka_pareto.rollout.versions import SettingsInForce
 
@@ -157,6 +156,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     from kafka_pareto.report.cards import Cards  # noqa: PLC0415
     from kafka_pareto.rollout.approvals import changes_shown  # noqa: PLC0415
     from kafka_pareto.rollout.eligibility import refuse_a_former_cluster, refuse_another_cluster  # noqa: PLC0415
+    from kafka_pareto.rollout.objections import holds  # noqa: PLC0415
     from kafka_pareto.rollout.versions import in_force  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
     from kafka_pareto.storage.store import open_store  # noqa: PLC0415
@@ -165,11 +165,16 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     campaign = Campaign.open(store, study, given["campaign"] or "")
     refuse_another_cluster(campaign.study.cluster_name, cluster)
     changes = changes_shown(campaign, given["changes_seen"] or "")
-    decisions = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
-    now = {decision.case: in_force(store, study, decision.case) for decision in decisions if decision.offered}
-    for newest in now.values():
-        refuse_a_former_cluster(campaign, newest, cluster)
-    open_ones = [each for each in decisions if each.case in now and not _holds(now[each.case], campaign, each)]
+    cards = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
+    offered = [decision for decision in cards if decision.offered]
+    now = {decision.case: in_force(store, study, decision.case) for decision in offered}
+    for settings in now.values():
+        refuse_a_former_cluster(campaign, settings, cluster)
+    open_ones = [
+        each
+        for each in offered
+        if not ((newest := now[each.case]) and holds(newest, campaign, each.pick_configuration_id or ""))
+    ]
     if not open_ones:
         raise BadInputError(f"campaign {campaign.keys.prefix} recommends nothing that somebody could decide on")
     named = ", ".join(f"{case_label(each.case)} ({_named(each)})" for each in open_ones)
@@ -179,12 +184,6 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     seen = ",".join(f"{case}={settings.version if settings else 0}" for case, settings in versions)
     subject = f"{study}, campaign {campaign.keys.campaign}: new settings recommended for {named}"
     return subject, text, Asked(seen=seen, asked_at=datetime.now(UTC).isoformat())
-
-
-def _holds(now: SettingsInForce | None, campaign: Campaign, decision: Decision) -> bool:
-    """Tells whether what the campaign recommends is in force already."""
-    recommended = (campaign.keys.campaign, decision.pick_configuration_id)
-    return now is not None and (now.campaign, now.configuration_id) == recommended
 
 
 def _overridden(decision: Decision, now: SettingsInForce | None, changes: list[str]) -> str:

@@ -94,7 +94,7 @@ def run(airflow: Served) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def asked(airflow: Served, run: str) -> dict[str, Any]:
-    """What that person is asked."""
+    """Returns what that person is asked."""
     return airflow.ask("GET", f"{question_of(run)}/-1/hitlDetails")
 
 

@@ -1,4 +1,4 @@
-"""Whether an answer, or a recommendation, still counts: the cluster may be another one by now, or the question old."""
+"""Checks when an answer or a recommendation no longer counts: the cluster has changed, or the question is old."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def count_text(report: DoctorReport) -> str:
 
 
 def left_text(report: DoctorReport) -> str:
-    """Says which topics of campaigns are on the cluster, and how they are removed; empty where there are none."""
+    """Lists the topics that campaigns have left, and says how to remove them; empty where there are none."""
     if not report.topics_left:
         return ""
     return (

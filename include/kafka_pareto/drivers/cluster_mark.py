@@ -139,7 +139,7 @@ class ClusterMark:
         return self._trouble is not None and is_refusal(self._trouble)
 
     def is_held(self) -> bool:
-        """Tells whether nobody has taken lease or mark; asks the cluster where the mark was not kept up for a term."""
+        """Tells whether lease and mark are still held; asks the cluster if the mark was not renewed for a term."""
         if not self._lease.is_held():
             return False
         if self._is_refused or seconds_since_boot() - self._renewed_at < self._term_s:
@@ -147,11 +147,11 @@ class ClusterMark:
         return self._is_ours()
 
     def renew(self) -> bool:
-        """Tells whether both were the holder's all along; a cluster that does not answer lets nobody take the mark."""
+        """Renews the lease, and tells whether both were held throughout: nobody takes a mark that cannot be reached."""
         return self._lease.renew() and self._is_ours()
 
     def _is_ours(self) -> bool:
-        """Tells whether the mark is the holder's; makes it again where it is gone, as by an owner of the cluster."""
+        """Tells whether this holder has the mark; makes it again if somebody has deleted it."""
         with self._turn, suppress(ClusterError):
             if self._is_refused or self._is_lost:
                 return not self._is_lost

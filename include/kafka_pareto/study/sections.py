@@ -93,8 +93,8 @@ class Search(Section):
 class Confirmation(Section):
     """Sets how many points of each front are measured again: some blocks to choose by, then new ones for the gains.
 
-    The pick is compared with what is in force: the baseline, or settings that came into force in its place, which
-    are in every block too. With fewer than `minimum_blocks` blocks it stays, whatever the numbers say. `stopping`
+    The pick is compared with what is in force: the baseline, or the settings in force instead, which are measured
+    in every block too. With fewer than `minimum_blocks` blocks it stays, whatever the numbers say. `stopping`
     is `sequential` or `fixed`. `sequential`: after each block from `minimum_blocks` on it is asked whether the pick
     is better and does no harm, is worse, or makes no difference that matters; the first answer ends the blocks, and
     `gain_blocks` are the most. `fixed`: there are `gain_blocks`, and one answer. After a claim, `final_blocks` more

@@ -129,7 +129,7 @@ final class BatchSender implements AutoCloseable {
         return identity;
     }
 
-    /** Hands over what a builder has written: it is sent behind all that was handed over before for its partition. */
+    /** Queues what a builder has written, behind everything queued before for its partition. */
     void send(long number, int partition, ByteBuffer written, int rows, long rowBytes) {
         SentBatch batch = new SentBatch(
                 number, partition, MemoryRecords.readableRecords(written), written, rows, rowBytes, time.milliseconds());

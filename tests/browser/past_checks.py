@@ -59,4 +59,6 @@ def write_check(store: Store, day: int, case: str, p95: float, throughput: float
         ],
     )
     check = Check(study=STUDY, check=name, at=f"2026-12-{day:02d}T03:00:00+00:00", drift_fraction=0.1, cases=[checked])
-    store.put(CheckKeys(STUDY, name).check(), check.model_dump_json().encode())
+    keys = CheckKeys(STUDY, name)
+    store.put(keys.frozen_study(), b"kind: tune\n")  # what it says of its cluster: the installation's own
+    store.put(keys.check(), check.model_dump_json().encode())

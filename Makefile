@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests
+.PHONY: help run rollback retune in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -97,17 +97,20 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 
 # By two processes, what shares servers in one of them (tests/conftest.py); what compares times is alone.
 test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
-	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
-	$(PYTHON) -m pytest -m 'alone and not studies'
+	$(PYTHON) -m pytest -m 'not (fast or alone or studies or long or compose)' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest tests/system -m 'alone and not long'
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
 	$(MAVEN) -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/collector test ./...
-	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
-	$(PYTHON) -m pytest -m 'studies and alone and not long'
+	$(PYTHON) -m pytest tests/stack tests/system -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
-	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
+	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
+
+test-long: log-pipeline ## further stories of the same kinds, no part of CI: before a release (root, Debian)
+	$(PYTHON) -m pytest -m 'long and not compose'
+	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and long'
 
 test-fast: setup ## the tests that need no server: of the Java, the page, the Python
 	$(MAVEN) -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'

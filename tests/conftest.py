@@ -36,14 +36,28 @@ def pytest_configure(config: pytest.Config) -> None:
         use_quick_java()
 
 
+# Where the tests of these markers are: what runs one of them alone collects no more than that.
+_FOLDERS = {"studies": ("stack", "system"), "alone": ("system",), "compose": ("compose",)}
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests go first: most mistakes show within two minutes. The rest by folders, what takes longest first."""
+    """The fast tests go first: most mistakes show within two minutes. The rest by folders, what takes longest first.
+
+    Raises:
+        pytest.UsageError: If a test is in a folder in which nothing looks for its marker.
+    """
+
+    def folder_of(item: pytest.Item) -> str:
+        return item.path.relative_to(Path(__file__).parent).parts[0]
+
+    for item in items:
+        for marker, folders in _FOLDERS.items():
+            if item.get_closest_marker(marker) and folder_of(item) not in folders:
+                raise pytest.UsageError(f"{item.nodeid}: {marker}: only tests in {' and '.join(folders)} are run by it")
 
     def order(item: pytest.Item) -> tuple[bool, int]:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        folder = folder_of(item)
         return item.get_closest_marker("fast") is None, _ORDER.index(folder) if folder in _ORDER else len(_ORDER)
 
     items.sort(key=order)

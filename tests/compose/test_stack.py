@@ -154,6 +154,7 @@ def test_the_stack_is_whole_again_after_the_disturbances(stack: ComposeStack, fi
     wait_until("every service is healthy", lambda: {each["Health"] for each in stack.services()} == {"healthy"}, 60)
 
 
+@pytest.mark.long
 def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: ComposeStack) -> None:
     own, second = tune_both(stack)
     assert (own.measure.queue, second.measure.queue) == ("default", "kafka_second")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from kafka_pareto.steps import roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
+from tasks.common import run_command
 from tests.tasks.accepting import (
     CASE,
     OTHER_CASE,
@@ -85,7 +88,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     assert gone.stderr.startswith("error: --case: 1024: nothing is in force")
 
 
-@pytest.mark.servers
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
@@ -101,11 +104,21 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     ],
 )
 def test_what_is_wrong_with_an_argument_is_said_in_the_last_line(
-    tmp_path: Path, arguments: list[str], exit_code: int, said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    exit_code: int,
+    said: str,
 ) -> None:
-    refused = run_step(tmp_path, *arguments)
-    assert refused.returncode == exit_code
-    assert refused.stderr.splitlines()[-1].startswith(said)
+    step, *options = arguments
+    monkeypatch.setenv("KAFKA_PARETO_STORE_FOLDER", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [step, "--study", STUDY, *options])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # a step's own, not these tests'
+    with pytest.raises(SystemExit) as refused:
+        run_command(import_module(f"tasks.{step}").main)
+    assert refused.value.code == exit_code
+    assert capsys.readouterr().err.splitlines()[-1].startswith(said)
 
 
 def run_step(store_folder: Path, step: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -251,6 +251,7 @@ def test_users_may_be_made_again_with_other_passwords_and_the_administrators_sta
             server.provide({**PASSWORDS, ADMIN: "not-the-password"})
 
 
+@pytest.mark.long
 def test_what_was_tracked_before_mlflow_asked_for_a_login_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_campaign_that_dies_after_its_training_leaves_its_runs(tmp_path: Path,
     assert set(states.values()) == {"FINISHED"}
 
 
+@pytest.mark.long
 def test_an_outage_while_it_trains_loses_nothing_and_the_report_logs_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -29,9 +29,10 @@ from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, taken_ports
 from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.stack.stack import Stack
+from tests.processes import has_ended
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.studies]
 
 PROGRAMS = {
     *("airflow-api-server", "airflow-dag-processor", "airflow-scheduler", "airflow-triggerer"),
@@ -235,7 +236,7 @@ def test_a_killed_broker_is_started_again_and_rejoins(stack: EmbeddedStack) -> N
         wait_until("three brokers are members", lambda: len(cluster.describe().brokers) == 3, 90)
 
 
-@pytest.mark.studies
+@pytest.mark.long
 def test_an_up_that_is_interrupted_leaves_nothing() -> None:
     # A short path: pytest's own may be too long for a socket.
     with TemporaryDirectory(prefix="kp-") as folder, embedded_stack(Path(folder)) as other:
@@ -250,12 +251,12 @@ def test_an_up_that_is_interrupted_leaves_nothing() -> None:
         assert starting.returncode == 130, said
         assert "Stopping what was started" in said
         assert "Traceback" not in said
-        assert not any(process.is_running() for process in family)
+        assert all(map(has_ended, family))
         assert not other.supervisor.is_up()
         assert taken_ports(other.stack.ports) == []
 
 
-@pytest.mark.studies
+@pytest.mark.long
 def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leaves_nothing(stack: EmbeddedStack) -> None:
     open_store(stack.stack.settings()).put("kept", b"1")
     orphans = stack.family()
@@ -264,7 +265,7 @@ def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leave
     assert stack.command("status") == (0, "The stack is down.\n")
 
     code, said = stack.command("up")
-    assert not any(process.is_running() for process in orphans)
+    assert all(map(has_ended, orphans))
     assert code == 0, said
     assert "login" not in said
     assert set(stack.pids()) == PROGRAMS
@@ -275,6 +276,6 @@ def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leave
     code, _ = stack.command("down")
     assert code == 0
     assert list(stack.stack.client_configs.glob("*.properties")) == []
-    assert not any(process.is_running() for process in family)
+    assert all(map(has_ended, family))
     assert taken_ports(stack.stack.ports) == []
     assert stack.command("down") == (0, "")

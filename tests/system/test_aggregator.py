@@ -189,6 +189,7 @@ def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -
     assert min(waited_ms[each] for each in ids("r", 25)[20:]) >= 1_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("at", "stage", "other"), [("receive", "t3 t4", "t4 t5"), ("send", "t4 t5", "t3 t4")])
 def test_a_planted_delay_is_found_in_its_stage_and_no_other(bench: Bench, at: Any, stage: str, other: str) -> None:
     aggregator = bench.start(batch_size=1, planted_delay=PlantedDelay(500, at))
@@ -242,6 +243,7 @@ def resume(bench: Bench) -> None:
     bench.brokers.resume(next(iter(bench.brokers.nodes)))
 
 
+@pytest.mark.long
 def test_nothing_is_acknowledged_while_the_broker_stands_still_and_all_afterwards(
     bench: Bench, paused_broker: Callable[[], None]
 ) -> None:

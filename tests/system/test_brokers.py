@@ -20,6 +20,7 @@ from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
+from tests.processes import has_ended
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = pytest.mark.brokers
@@ -149,6 +150,7 @@ def test_one_broker_of_three_can_be_stopped_killed_and_restarted_from_any_thread
     assert registered(three_brokers) == {1, 2, 3}
 
 
+@pytest.mark.long
 def test_given_property_and_heap_are_the_brokers_and_can_be_changed_without_losing_a_record() -> None:
     with RunningBrokers(1, load_settings(), properties={"num.io.threads": 3}, heap_mib=320) as brokers:
         with Cluster(brokers.bootstrap_servers, None, brokers.settings) as cluster:
@@ -168,6 +170,7 @@ def test_given_property_and_heap_are_the_brokers_and_can_be_changed_without_losi
             assert cluster.end_offset("kept") == 100
 
 
+@pytest.mark.long
 def test_fourth_node_is_a_broker_without_a_vote_and_nothing_is_left_of_any_after_the_context() -> None:
     with Brokers(4, load_settings(), heap_mib=256, jmx_configuration=None, gc_log=False) as brokers:
         processes = [psutil.Process(pid) for pid in brokers.pids.values()]
@@ -181,11 +184,12 @@ def test_fourth_node_is_a_broker_without_a_vote_and_nothing_is_left_of_any_after
         assert folder.exists()
 
     assert len(processes) == 4
-    assert not any(process.is_running() for process in processes)
+    assert all(map(has_ended, processes))
     assert not brokers.pids
     assert not folder.exists()
 
 
+@pytest.mark.long
 def test_given_folder_is_kept_and_its_topics_are_found_again(tmp_path: Path) -> None:
     for is_first in (True, False):
         with (

@@ -51,7 +51,9 @@ def filled(bench: Bench) -> Bench:
     return bench
 
 
-@pytest.mark.parametrize(("consumers", "protocol"), [(1, "classic"), (3, "classic"), (3, "consumer")])
+@pytest.mark.parametrize(
+    ("consumers", "protocol"), [pytest.param(1, "classic", marks=pytest.mark.long), (3, "classic"), (3, "consumer")]
+)
 def test_a_group_reads_every_record_once_whatever_its_size(filled: Bench, consumers: int, protocol: str) -> None:
     result = filled.read(consumers=consumers, properties={"group.protocol": protocol, "max.poll.records": 200})
 
@@ -84,6 +86,7 @@ def test_a_group_with_more_consumers_than_partitions_is_refused_by_both_numbers(
         filled.read(consumers=PARTITIONS + 1)
 
 
+@pytest.mark.long
 def test_the_lag_of_a_group_that_keeps_up_does_not_grow_and_all_that_was_sent_is_read(bench: Bench) -> None:
     result = bench.read(consumers=2, warmup_s=1.0, live=LiveLoad(SIZE_BYTES, RATE_RECORDS_S, seconds=2.0))
 
@@ -100,6 +103,7 @@ def test_the_lag_of_a_group_that_keeps_up_does_not_grow_and_all_that_was_sent_is
     assert 0 < live.end_to_end_latency_p50_ms < 500
 
 
+@pytest.mark.long
 def test_the_lag_of_a_group_that_reads_less_than_is_sent_grows_by_the_difference(bench: Bench) -> None:
     most_records_s = 100.0
     slow = {"max.poll.records": 1}

@@ -135,6 +135,7 @@ OF_FILEBEAT = PIPELINE_SETTINGS[: [each.name for each in PIPELINE_SETTINGS].inde
 ENDS = [(each.name, end) for each in OF_FILEBEAT for end in (each.choices or (each.least, each.most))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "value"), ENDS)
 def test_it_takes_the_file_that_is_handed_over_at_both_ends_of_each_range(
     bench: Bench, tmp_path: Path, name: str, value: FactorValue
@@ -194,6 +195,7 @@ def test_a_receiver_that_is_late_is_waited_for(bench: Bench, pipelining: int, in
         wait_for(receiver, lines)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipelining", [0, 2])
 def test_nothing_is_lost_while_the_receiver_is_gone_and_what_is_sent_again_is_stamped_anew(
     bench: Bench, pipelining: int
@@ -242,6 +244,7 @@ def test_a_log_that_is_cut_off_is_read_from_its_beginning(bench: Bench) -> None:
         wait_for(receiver, lines)
 
 
+@pytest.mark.long
 def test_a_log_that_was_closed_is_opened_again_by_the_next_scan(bench: Bench) -> None:
     with Receiver(bench.port) as receiver, bench.filebeat(close_inactive_s=1, scan_frequency_ms=2000):
         lines = bench.write(5)

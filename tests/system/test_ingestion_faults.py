@@ -21,8 +21,10 @@ from tests.system.ingestion_bench import Bench, new_name, require_equal
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 
-@pytest.mark.parametrize("path", ["producer", "batches"])
-@pytest.mark.parametrize("is_resumable", [False, True], ids=["", "resumable"])
+@pytest.mark.parametrize("path", ["producer", pytest.param("batches", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "is_resumable", [pytest.param(False, marks=pytest.mark.long, id=""), pytest.param(True, id="resumable")]
+)
 def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(replicated: Bench, path: str, is_resumable: bool) -> None:
     rows, brokers = 400_000, replicated.brokers
     file, topic = replicated.books(rows), replicated.topic(6)
@@ -54,6 +56,7 @@ def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(replicated: Bench,
     require_equal(replicated.held(file, topic), rows)
 
 
+@pytest.mark.long
 def test_a_broker_that_comes_back_without_acknowledged_rows_gets_them_again(bench: Bench) -> None:
     rows, brokers = 200_000, bench.brokers
     file, topic = bench.books(rows), bench.topic()

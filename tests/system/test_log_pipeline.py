@@ -193,6 +193,7 @@ def test_every_request_comes_to_hive_once_and_its_stages_add_up(unhindered: Foll
     assert found.cost.spark_cores > 0.01
 
 
+@pytest.mark.long
 def test_entries_of_several_lines_come_to_hive_once_also_from_a_log_that_is_rotated(testbed: PipelineTestbed) -> None:
     def rotate(opened: OpenPipeline) -> None:
         opened.log_file.rename(opened.log_file.with_name("access.log.1"))
@@ -204,6 +205,7 @@ def test_entries_of_several_lines_come_to_hive_once_also_from_a_log_that_is_rota
     assert found.events_committed == found.requests_logged > 200
 
 
+@pytest.mark.long
 def test_a_longer_flush_shows_in_filebeat_and_in_no_other_stage_up_to_kafka(
     testbed: PipelineTestbed, unhindered: Followed
 ) -> None:
@@ -221,6 +223,7 @@ class Delayed(OpenPipeline):
         return replace(super().aggregator_settings(topic), planted_delay=PlantedDelay(1000, "send"))
 
 
+@pytest.mark.long
 def test_a_planted_delay_is_found_in_its_stage_and_in_no_other_up_to_kafka(
     testbed: PipelineTestbed, unhindered: Followed
 ) -> None:
@@ -250,6 +253,7 @@ def test_collectors_bring_each_request_to_hive_once_and_a_delay_is_found_in_its_
     assert max(stages_ms.values()) < 500
 
 
+@pytest.mark.long
 def test_collectors_that_are_killed_go_on_where_they_were_and_only_what_the_gateway_held_is_lost(
     testbed: PipelineTestbed,
 ) -> None:
@@ -277,6 +281,7 @@ def test_collectors_that_are_killed_go_on_where_they_were_and_only_what_the_gate
     assert len(reconciled.doubled) <= RATE_S
 
 
+@pytest.mark.long
 def test_parts_that_are_killed_and_started_again_one_after_the_other_lose_nothing(testbed: PipelineTestbed) -> None:
     def kill(opened: OpenPipeline) -> None:
         for part in ("spark", "filebeat", "aggregator"):
@@ -293,6 +298,7 @@ def test_parts_that_are_killed_and_started_again_one_after_the_other_lose_nothin
     assert waited_ms.iloc[-1] < waited_ms.max()
 
 
+@pytest.mark.long
 def test_parts_that_hang_one_after_the_other_lose_nothing(testbed: PipelineTestbed) -> None:
     def hang(opened: OpenPipeline) -> None:
         for part in ("filebeat", "aggregator", "kafka-1"):
@@ -307,6 +313,7 @@ def test_parts_that_hang_one_after_the_other_lose_nothing(testbed: PipelineTestb
     assert latencies_ms(reconciled.events).max() > HANGS_S * 1000
 
 
+@pytest.mark.long
 def test_what_a_killed_aggregator_had_acknowledged_and_not_sent_is_found_to_be_lost(testbed: PipelineTestbed) -> None:
     killed_ms: list[float] = []
 
@@ -361,6 +368,7 @@ def test_nothing_is_left_of_a_step_that_is_killed(tmp_path_factory: pytest.TempP
     assert left_after(children, 15) == []
 
 
+@pytest.mark.long
 def test_a_log_is_replayed_and_each_of_its_requests_comes_to_hive(testbed: PipelineTestbed, tmp_path: Path) -> None:
     log = tmp_path / "due.json"
     log.write_text(json.dumps([[number / 20, f"/page/{number}?b=%2F"] for number in range(240)]))

@@ -111,6 +111,7 @@ def test_a_comparison_on_its_own_broker_ends_with_tables_whose_numbers_name_thei
     assert any(name.startswith("broker") for name in part.reference_level.estimates)
 
 
+@pytest.mark.long
 def test_kill_9_of_a_part_leaves_no_broker_and_no_load_and_its_retry_measures_only_what_is_missing(
     steps: StepRunner,
 ) -> None:
@@ -137,6 +138,7 @@ def test_kill_9_of_a_part_leaves_no_broker_and_no_load_and_its_retry_measures_on
     assert all(after[key] == content for key, content in stored.items())
 
 
+@pytest.mark.long
 def test_each_level_of_a_brokers_setting_is_measured_by_a_broker_that_has_it(steps: StepRunner) -> None:
     write_comparison(steps, **THREADS)
     steps.manifest("design", "tiny")

@@ -10,7 +10,7 @@ import yaml
 
 from tests.system.steps import StepRunner
 
-pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+pytestmark = [pytest.mark.brokers, pytest.mark.long]
 
 STUDY: dict[str, Any] = {
     "schema_version": 1,

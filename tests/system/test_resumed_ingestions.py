@@ -19,7 +19,7 @@ from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 NO_ROW = b"1,two\n"
-PATHS = pytest.mark.parametrize("path", ["producer", "batches"])
+PATHS = pytest.mark.parametrize("path", ["producer", pytest.param("batches", marks=pytest.mark.long)])
 
 
 @PATHS
@@ -152,6 +152,7 @@ def test_two_runs_cannot_send_to_one_topic(bench: Bench) -> None:
         pass
 
 
+@pytest.mark.long
 def test_batches_and_rows_fit_a_topic_that_takes_little(bench: Bench) -> None:
     large = b",".join([b"x" * 3_000] * 10) + b"\n"
     file, count = bench.books_with(large, each=4_000)
@@ -164,6 +165,7 @@ def test_batches_and_rows_fit_a_topic_that_takes_little(bench: Bench) -> None:
     require_equal(arrived.held, ROWS)
 
 
+@pytest.mark.long
 def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Bench) -> None:
     file, count = bench.books_with(NO_ROW, each=4_000)
     wanted = FileToSend(file, new_name())
@@ -182,6 +184,7 @@ def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Benc
         bench.ingestion.send(begun, wanted, lambda _: None, None)
 
 
+@pytest.mark.long
 @PATHS
 def test_rows_that_retention_has_removed_are_not_sent_again(bench: Bench, path: str) -> None:
     file, topic = bench.books(), bench.topic()
@@ -195,6 +198,7 @@ def test_rows_that_retention_has_removed_are_not_sent_again(bench: Bench, path: 
     assert bench.cluster.end_offset(topic) == ROWS
 
 
+@pytest.mark.long
 def test_malformed_rows_that_retention_has_removed_are_not_sent_again(bench: Bench) -> None:
     (file, count), topic = bench.books_with(NO_ROW, each=4_000), bench.topic()
     bench.send(file, topic, is_resumable=True)

@@ -86,6 +86,7 @@ def test_every_order_is_complete_once_and_records_are_spread_evenly(bench: Bench
     assert seen["completing"]["mean_ms"] >= seen["notifying"]["mean_ms"]
 
 
+@pytest.mark.long
 def test_orders_at_a_rate_are_created_when_they_are_due(bench: Bench) -> None:
     placed, seen = bench.placed("paced", 200, rate_s=200)
 
@@ -103,6 +104,7 @@ def test_placing_ends_when_too_many_orders_wait(bench: Bench) -> None:
     assert placed["confirmed"] == placed["sent"]
 
 
+@pytest.mark.long
 def test_the_highest_rate_that_is_held_is_found(bench: Bench) -> None:
     opened = cast("OpenTopology", SimpleNamespace(chain=bench.chain, name="bench"))
     rule = Capacity(latency_p95_ms=2000, warmup_s=0.5, seconds=1.5, precision=2.0)
@@ -115,6 +117,7 @@ def test_the_highest_rate_that_is_held_is_found(bench: Bench) -> None:
     assert found.placed["latency"]["p95_ms"] <= 2000
 
 
+@pytest.mark.long
 def test_the_script_alone_places_faster_than_services_hand_on(bench: Bench) -> None:
     with Cluster(bench.brokers.bootstrap_servers, None, bench.brokers.settings) as cluster:
         cluster.create_topic(PLACED_ONLY, TOPOLOGY.partitions, 1, {})
@@ -136,7 +139,9 @@ def test_what_is_no_record_is_passed_over(bench: Bench) -> None:
     require_complete(50, *bench.placed("after", 50))
 
 
-@pytest.mark.parametrize("killed", SERVICES[:4])
+@pytest.mark.parametrize(
+    "killed", [SERVICES[0], *(pytest.param(name, marks=pytest.mark.long) for name in SERVICES[1:4])]
+)
 def test_a_service_that_is_killed_at_any_moment_loses_no_order(bench: Bench, killed: str) -> None:
     asked = Asked(f"kill-{killed}", 2000, 1000, timeout_s=60)
     bench.chain.ask(asked)

@@ -14,7 +14,7 @@ from kafka_pareto.services.messages import ORDER_CONFIRMATION, TOPICS
 from kafka_pareto.study.topology import Topology
 from tests.system.broker_fixtures import RunningBrokers
 
-pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+pytestmark = [pytest.mark.brokers, pytest.mark.long]
 
 ORDERS = 1000
 TOPOLOGY = Topology(brokers=1, replication_factor=1, partitions=3)

@@ -17,6 +17,7 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.programs import mlflow_server
 from kafka_pareto_embedded.programs.programs import tied_to_parent
+from tests.processes import has_ended
 
 pytestmark = pytest.mark.fast
 
@@ -68,11 +69,6 @@ def orphan(tmp_path: Path) -> Iterator[psutil.Process]:
     yield process
     with suppress(psutil.NoSuchProcess):
         process.kill()
-
-
-def has_ended(process: psutil.Process) -> bool:
-    """Returns whether it is gone; a container's first process may leave it as a zombie."""
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_down_ends_a_child_whose_leader_was_killed_with_the_manager(

@@ -95,9 +95,9 @@ docs: setup ## the documentation as a site, into .state/docs; checks its figures
 pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# By two processes, what shares servers in one of them (tests/conftest.py); what compares times is alone.
+# By three processes for two cores, since servers are waited for; what shares some is in one (tests/conftest.py).
 test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
-	$(PYTHON) -m pytest -m 'not (fast or alone or studies or long or compose)' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'not (fast or alone or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest tests/system -m 'alone and not long'
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline

@@ -239,6 +239,7 @@ def test_a_wrong_login_is_one_clear_message_without_the_password(
     assert "not-the-password" not in str(raised.value)
 
 
+@pytest.mark.long
 def test_users_may_be_made_again_with_other_passwords_and_the_administrators_stays(tmp_path: Path) -> None:
     with mlflow_server(tmp_path) as server:
         server.provide({**PASSWORDS, EXPLORER_USER: "another-password"})

@@ -276,6 +276,7 @@ def test_the_hypervolume_of_every_generation_is_a_metric_with_its_step(trained: 
     assert len(history) == GENERATIONS
 
 
+@pytest.mark.long
 def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, client: MlflowClient) -> None:
     learn_and_log(recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=20), "replaced"))
     before = runs_of(client, "replaced")["train latency_cv"].info.run_id
@@ -285,6 +286,7 @@ def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, clien
     assert [version.tags["kafka_pareto.campaign"] for version in versions].count("replaced") == 1
 
 
+@pytest.mark.long
 def test_the_last_rounds_models_and_searches_are_the_campaigns_and_every_rounds_hypervolume_is_a_step(
     tmp_path: Path, client: MlflowClient
 ) -> None:

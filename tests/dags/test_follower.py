@@ -54,6 +54,7 @@ def has_client_config(stack: Stack, campaign: str) -> bool:
     return (stack.client_configs / client_config_name(campaign)).exists()
 
 
+@pytest.mark.long
 def test_follows_a_campaign_to_its_cards_and_addresses(
     stack: Stack, runs: AirflowRuns, store_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,7 +135,8 @@ def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflo
     assert has_client_config(stack, "other")
     sweep_credentials(stack, said.append)
     assert not has_client_config(stack, "other")
-    assert runs.state("stopped") == "failed"
+    # "failed", unless Airflow's scheduler looks meanwhile, to which skipped last tasks are a success.
+    assert runs.active() == []
 
 
 def test_a_run_that_airflow_refuses_leaves_no_client_configuration(

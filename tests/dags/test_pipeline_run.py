@@ -118,6 +118,7 @@ def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_l
     assert {f"round_{number}.propose" for number in (3, 4)} <= skipped
 
 
+@pytest.mark.long
 def test_a_step_that_refuses_its_input_fails_the_run_at_once_and_nothing_after_it_runs(tmp_path: Path) -> None:
     project = new_project(tmp_path)
     project.write_step("validate", "import sys; print('error: too many bad rows', file=sys.stderr); sys.exit(65)")

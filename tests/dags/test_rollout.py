@@ -196,6 +196,7 @@ def test_a_question_that_is_cleared_is_asked_again_and_a_rejection_moves_nothing
     assert airflow.ask("GET", accepted)["total_entries"] == events
 
 
+@pytest.mark.long
 def test_a_change_of_the_cluster_is_asked_about_by_a_run_that_shows_it_and_so_is_one_unseen(
     airflow: Served, upgraded: str
 ) -> None:

@@ -127,6 +127,7 @@ def test_log_dirs_tell_free_space_of_every_broker(wide_cluster: Cluster) -> None
         assert 0 < found.usable_bytes < found.total_bytes
 
 
+@pytest.mark.long
 def test_killed_broker_shows_as_shrunken_isr_and_recovers(wide_cluster: Cluster, three_brokers: RunningBrokers) -> None:
     wide_cluster.create_topic("shaken", 3, 3)
     wide_cluster.create_topic("tenants", 2, 3)

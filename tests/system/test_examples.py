@@ -17,7 +17,7 @@ from kafka_pareto.rollout.client_files import settings_file
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.long]
 
 EXAMPLES = ROOT / "include" / "examples"
 RECORDS = 1000

@@ -141,6 +141,7 @@ def test_term_ends_a_step_with_its_load_deletes_its_topic_and_returns_the_lease(
         until(lambda: not any(map(cluster.topics, (topic, MARK_TOPIC))))
 
 
+@pytest.mark.long
 def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     tmp_path: Path, three_brokers: RunningBrokers
 ) -> None:

@@ -100,6 +100,7 @@ def test_a_load_that_fails_is_told_and_the_next_one_of_the_same_jvm_is_whole(ben
     assert servers_of(os.getpid()) == [server]
 
 
+@pytest.mark.long
 def test_a_jvm_that_is_killed_costs_the_load_that_it_had_and_no_other(bench: Bench) -> None:
     bench.run()
     first = wait_for_server_of(os.getpid())
@@ -141,6 +142,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [0.1, 60.0], ids=["idle", "sending"])
 def test_no_jvm_outlives_a_step_that_is_killed(bench: Bench, single_broker: RunningBrokers, seconds: float) -> None:
     timed = SHORT.model_copy(update={"seconds": seconds})

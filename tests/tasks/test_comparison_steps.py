@@ -44,6 +44,7 @@ def summary_of(campaign: Campaign) -> ValidationSummary:
     return campaign.read_record(campaign.keys.validation("summary.json"), ValidationSummary)
 
 
+@pytest.mark.long
 def test_every_repetition_passes_the_suites_whatever_its_levels_record_size(
     finished: tuple[Campaign, Manifest],
 ) -> None:

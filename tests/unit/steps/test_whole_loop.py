@@ -214,6 +214,7 @@ def test_a_few_blocks_decide_a_clear_case(tmp_path: Path) -> None:
     assert "CHANGE RECOMMENDED" in cards
 
 
+@pytest.mark.long
 @pytest.mark.servers
 def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, survived: Campaign) -> None:
     for case in CASES:
@@ -247,6 +248,7 @@ def in_rounds(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return run_all(FolderStore(tmp_path_factory.mktemp("rounds")), study)
 
 
+@pytest.mark.long
 @pytest.mark.servers
 def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_rounds: Campaign) -> None:
     keys = in_rounds.keys

@@ -29,7 +29,7 @@ from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, taken_ports
 from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.processes import has_ended
+from tests.processes import command_lines
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 
 pytestmark = [pytest.mark.stack, pytest.mark.studies]
@@ -251,7 +251,7 @@ def test_an_up_that_is_interrupted_leaves_nothing() -> None:
         assert starting.returncode == 130, said
         assert "Stopping what was started" in said
         assert "Traceback" not in said
-        assert all(map(has_ended, family))
+        assert command_lines(family) == []
         assert not other.supervisor.is_up()
         assert taken_ports(other.stack.ports) == []
 
@@ -265,7 +265,7 @@ def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leave
     assert stack.command("status") == (0, "The stack is down.\n")
 
     code, said = stack.command("up")
-    assert all(map(has_ended, orphans))
+    assert command_lines(orphans) == []
     assert code == 0, said
     assert "login" not in said
     assert set(stack.pids()) == PROGRAMS
@@ -276,6 +276,6 @@ def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leave
     code, _ = stack.command("down")
     assert code == 0
     assert list(stack.stack.client_configs.glob("*.properties")) == []
-    assert all(map(has_ended, family))
+    assert command_lines(family) == []
     assert taken_ports(stack.stack.ports) == []
     assert stack.command("down") == (0, "")

@@ -20,7 +20,7 @@ from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
-from tests.processes import has_ended
+from tests.processes import command_lines
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = pytest.mark.brokers
@@ -184,7 +184,7 @@ def test_fourth_node_is_a_broker_without_a_vote_and_nothing_is_left_of_any_after
         assert folder.exists()
 
     assert len(processes) == 4
-    assert all(map(has_ended, processes))
+    assert command_lines(processes) == []
     assert not brokers.pids
     assert not folder.exists()
 

@@ -17,7 +17,7 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.programs import mlflow_server
 from kafka_pareto_embedded.programs.programs import tied_to_parent
-from tests.processes import has_ended
+from tests.processes import command_lines
 
 pytestmark = pytest.mark.fast
 
@@ -77,7 +77,7 @@ def test_down_ends_a_child_whose_leader_was_killed_with_the_manager(
     monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
     said: list[str] = []
     lifecycle.down(said.append)
-    assert has_ended(orphan)
+    assert command_lines([orphan]) == []
     assert said == ["Stopped what killed processes had left."]
 
 
@@ -110,10 +110,10 @@ def test_a_tracking_server_ends_what_is_of_its_own_program_alone(
     monkeypatch.delenv("SUPERVISOR_PROCESS_NAME", raising=False)
     monkeypatch.setattr(os, "execv", lambda *_: None)
     mlflow_server.main()  # by hand
-    assert not has_ended(orphan)
+    assert command_lines([orphan])
     monkeypatch.setenv("SUPERVISOR_PROCESS_NAME", "mlflow")
     mlflow_server.main()
-    assert has_ended(orphan)
+    assert command_lines([orphan]) == []
 
 
 def test_what_has_ended_by_itself_meanwhile_does_not_keep_the_tracking_server_from_starting(

@@ -23,7 +23,7 @@ STUDY: dict[str, Any] = {
     "testbed": {"brokers": 1, "heap_mib": 256, "properties": {"group.initial.rebalance.delay.ms": 0}},
     "workload": {"topic_partitions": 2, "replication_factor": 1, "min_insync_replicas": 1, "records": RECORDS},
     "tables": [{"factor": "consumers", "levels": [1, 2]}],
-    "protocol": {"repetitions": 3, "warmup_seconds": 0, "live": {"rate_records_s": 500, "seconds": 1}},
+    "protocol": {"repetitions": 3, "warmup_seconds": 0, "live": {"rate_records_s": 500, "seconds": 4}},
     # On a busy machine a repetition that cannot be believed is no reason to stop.
     "validation": {"tolerated_rejected_fraction": 0.4},
 }

@@ -129,7 +129,7 @@ def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Exe
     failure = output.first_failure()
     is_measured = not failure and output.measured_s > 0 and output.measured_records > 0
     if not (failure or is_measured):
-        failure = f"nothing was measured: all was read before the warm-up of {request.warmup_s:g} s was over"
+        failure = _why_nothing(request)
     quantities = ConsumerQuantities(
         mode=output.mode,
         group_size=output.consumers,
@@ -153,6 +153,12 @@ def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Exe
         client_cpu_s=ended.cpu_s,
         errors=failure or ended.complaint,
     )
+
+
+def _why_nothing(request: ConsumerRequest) -> str:
+    if request.live is None:
+        return f"all was read before the warm-up of {request.warmup_s:g} s was over"
+    return f"no record arrived in the {request.live.seconds:g} s after the warm-up of {request.warmup_s:g} s"
 
 
 def _figures(output: ConsumerOutput) -> ReadingFigures:

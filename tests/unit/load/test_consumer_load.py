@@ -146,7 +146,14 @@ def test_what_was_read_before_the_warm_up_was_over_is_no_measurement() -> None:
     result = result_of(changed(measured_s=0.0, measured_records=0, measured_bytes=0), warmup_s=20.0)
 
     assert result.quantities.figures is None
-    assert result.errors == "nothing was measured: all was read before the warm-up of 20 s was over"
+    assert result.errors == "all was read before the warm-up of 20 s was over"
+
+
+def test_a_group_that_nothing_reached_in_the_time_that_counts_measured_nothing() -> None:
+    result = result_of(changed(LIVE, measured_records=0, measured_bytes=0), warmup_s=2.0)
+
+    assert result.quantities.live is None
+    assert result.errors == f"no record arrived in the {BESIDE.seconds:g} s after the warm-up of 2 s"
 
 
 def test_records_that_the_producer_beside_the_group_could_not_send_are_a_failure_of_the_load() -> None:

@@ -27,7 +27,7 @@ from kafka_pareto.study.faults import PARTITIONS_ADDED, FaultTimes
 from kafka_pareto.study.study_file import parse_study
 from tests.system.steps import StepRunner
 
-pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+pytestmark = [pytest.mark.brokers, pytest.mark.long]
 
 ORDERS = 200
 FAULTS = [{"factor": "fault", "levels": ["none", PARTITIONS_ADDED], "fixed": {"load": "100/s", "paced_s": 60}}]
@@ -90,7 +90,6 @@ def end_offset(opened: OpenTopology, partition: int = 0) -> int:
         consumer.close()
 
 
-@pytest.mark.long
 def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
     study = services_study(parse_study(yaml.safe_dump(STUDY), "tiny.yaml"))
     campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
@@ -114,7 +113,6 @@ def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
         testbed.close()
 
 
-@pytest.mark.long
 def test_a_broker_is_lost_and_no_order_with_it() -> None:
     study = services_study(
         parse_study(
@@ -158,7 +156,6 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
     assert 0 in timeline.done[int(timeline.began_s) :]
 
 
-@pytest.mark.long
 def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
     topologies = {"one": {"brokers": 1, "replication_factor": 1, "partitions": 2, "partitioning": "key"}}
     content = yaml.safe_dump({**STUDY, "topologies": topologies, "series": [], "tables": FAULTS})

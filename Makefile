@@ -97,8 +97,7 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 
 # By three processes for two cores, since servers are waited for; what shares some is in one (tests/conftest.py).
 test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
-	$(PYTHON) -m pytest -m 'not (fast or alone or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
-	$(PYTHON) -m pytest tests/system -m 'alone and not long'
+	$(PYTHON) -m pytest -m 'not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
 	$(MAVEN) -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'

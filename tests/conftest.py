@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Where the tests of these markers are: what runs one of them alone collects no more than that.
-_FOLDERS = {"studies": ("stack", "system"), "alone": ("system",), "compose": ("compose",)}
+_FOLDERS = {"studies": ("stack", "system"), "compose": ("compose",)}
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
 
 

@@ -66,6 +66,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     assert [each.came_by for each in versions(explorer.store, "paper", CASE)] == ["picked", "rolled_back"]
 
 
+@pytest.mark.long
 def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_not_answer(
     explorer: Explorer, visitor: Visitor
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
     visitor.picture("stopped")
 
 
+@pytest.mark.long
 def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_question(
     explorer: Explorer, visitor: Visitor, airflow: AirflowClient
 ) -> None:

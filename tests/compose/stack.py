@@ -26,7 +26,7 @@ from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import TOOLS
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.compose.phases import phase
-from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = "kafka-pareto"
@@ -160,8 +160,7 @@ class ComposeStack:
 
     def _add_studies(self, image: str) -> None:
         """Puts two studies beside those that the image has: a short one, and the same on the second cluster."""
-        short = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
-        short |= {"name": "short", "record_sizes_bytes": [1024], "advice": False}
+        short = small_quick() | {"name": "short", "record_sizes_bytes": [1024]}
         blocks = {"choice_blocks": 1, "gain_blocks": 4, "minimum_blocks": 4, "final_blocks": 2, "more_blocks": 0}
         short["confirmation"] = {"points": 2, **blocks}
         ceilings = {"ceiling_mib_s": 200, "ceiling_gib": 20, "consent": True}

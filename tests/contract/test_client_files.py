@@ -14,6 +14,7 @@ pytestmark = pytest.mark.servers  # none, but Maven fetches Spring
 SPRING_BINDS = Path(__file__).parents[1] / "fixtures" / "LoadedApplicationYaml.java"
 
 
+@pytest.mark.long
 def test_spring_takes_every_value_of_every_property(tmp_path: Path, spring_jars: Path) -> None:
     found = [settings for settings in exported_settings() if settings]  # a file that says nothing binds nothing
     for number, settings in enumerate(found):

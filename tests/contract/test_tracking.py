@@ -112,6 +112,7 @@ def scores_of_rounds(campaign: Campaign, rounds: int) -> dict[tuple[str, int], f
     return {name: value for name, value in found.items() if not pd.isna(value)}
 
 
+@pytest.mark.long
 def test_a_campaign_that_dies_after_its_training_leaves_its_runs(tmp_path: Path, client: MlflowClient) -> None:
     campaign = recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=20), "died")
     train.run(campaign)
@@ -375,6 +376,7 @@ def test_a_server_that_is_down_is_one_clear_message_within_half_a_minute(
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.long
 def test_a_server_that_never_answers_is_given_up_within_half_a_minute(
     trained: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:

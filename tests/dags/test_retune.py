@@ -49,6 +49,7 @@ def test_without_drift_nothing_is_tuned_and_there_is_no_event(airflow: Served) -
     assert events_of(airflow, "holds") == []
 
 
+@pytest.mark.long
 def test_an_event_starts_a_check_of_the_study_that_it_names(airflow: Served) -> None:
     [asset] = airflow.ask("GET", "assets?name_pattern=kafka_producer_check_wanted")["assets"]
     before = len(airflow.noted("checks"))

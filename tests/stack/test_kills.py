@@ -29,6 +29,7 @@ def test_everything_was_killed_once_and_the_campaign_measured_on_with_what_it_be
         assert begun_after.outcome == "valid", kill
 
 
+@pytest.mark.long
 def test_a_campaign_goes_on_within_a_minute_and_within_two_where_its_step_was_ended(survived: Survived) -> None:
     for kill in survived.kills:
         assert kill.goes_on_after_s < (120 if kill.victim in ENDS_A_STEP else 60), kill

@@ -94,6 +94,7 @@ def test_the_doctors_page_shows_the_stacks_own_brokers(tour: Tour, stack: Embedd
     assert tour.faults == []
 
 
+@pytest.mark.long
 def test_every_dag_its_docs_its_form_the_explorer_in_it_and_every_task_of_a_run(
     tour: Tour, stack: EmbeddedStack, survived: Survived, airflow: AirflowClient
 ) -> None:

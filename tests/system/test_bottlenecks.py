@@ -14,7 +14,7 @@ from kafka_pareto.bottleneck.ceilings import measure_ceilings
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.settings import load_settings
 
-pytestmark = [pytest.mark.brokers, pytest.mark.long, pytest.mark.alone, pytest.mark.usefixtures("real_java")]
+pytestmark = [pytest.mark.brokers, pytest.mark.long, pytest.mark.usefixtures("real_java")]
 
 
 @pytest.mark.parametrize("name", ["quota", "rate_limit", "late_followers", "waiting_fetches"])

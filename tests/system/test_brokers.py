@@ -64,7 +64,7 @@ def broker_setting(brokers: Brokers, name: str) -> str:
     return line.split()[0].partition("=")[2]
 
 
-@pytest.mark.parametrize("cluster", ["single_broker", "three_brokers"])
+@pytest.mark.parametrize("cluster", ["single_broker", pytest.param("three_brokers", marks=pytest.mark.long)])
 def test_cluster_answers_as_soon_as_the_context_is_entered(cluster: str, request: pytest.FixtureRequest) -> None:
     brokers: RunningBrokers = request.getfixturevalue(cluster)
 
@@ -83,6 +83,7 @@ def test_servers_of_a_broker_listen_on_loopback_only(single_broker: RunningBroke
     assert {address.ip.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
 
+@pytest.mark.long
 def test_cpu_of_a_broker_can_be_counted_while_it_works(single_broker: RunningBrokers) -> None:
     process = psutil.Process(single_broker.pids["kafka-1"])
     with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
@@ -126,6 +127,7 @@ def test_garbage_collections_are_logged_whole_for_each_start(single_broker: Runn
     assert "Pause Young" in text
 
 
+@pytest.mark.long
 def test_one_broker_of_three_can_be_stopped_killed_and_restarted_from_any_thread(
     three_brokers: RunningBrokers,
 ) -> None:
@@ -234,6 +236,7 @@ def test_broker_that_does_not_start_is_named_at_once_with_the_end_of_its_log(tmp
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.long
 def test_broker_that_ends_by_itself_is_named(tmp_path: Path) -> None:
     with Brokers(1, load_settings(), folder=tmp_path) as brokers:
         psutil.Process(brokers.pids["kafka-1"]).kill()

@@ -55,7 +55,6 @@ def test_every_path_sends_the_file_and_says_what_it_cost(tmp_path: Path) -> None
             assert (each.timeline is not None) == own
 
 
-@pytest.mark.alone
 def test_a_client_that_encodes_slowly_is_named_as_the_limit(tmp_path: Path) -> None:
     """The planted fault: the Java of the ingestion, and no other one, only interprets its code."""
     java = tmp_path / "java"

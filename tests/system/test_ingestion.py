@@ -188,7 +188,9 @@ def test_a_forgotten_quote_counts_as_all_the_lines_that_it_swallows(bench: Bench
     file.write_text("id,title,price\n" + "".join(lines))
     wanted = FileToSend(file, topic)
 
-    with pytest.raises(BadInputError, match=r"201 rows are malformed \(lines: 101\), .* first is line 202: a quote"):
+    with pytest.raises(
+        BadInputError, match=r"too many malformed rows: 1 of 201 \(lines: 101\); the first: line 202: unclosed quote"
+    ):
         bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
 
 

@@ -20,7 +20,7 @@ from kafka_pareto.load.tool import LoadRequest, TimedLoad
 from kafka_pareto.study.producer_quantities import LoadFigures
 from tests.system.broker_fixtures import RunningBrokers
 
-pytestmark = [pytest.mark.brokers, pytest.mark.alone, pytest.mark.usefixtures("real_java")]
+pytestmark = [pytest.mark.brokers, pytest.mark.long, pytest.mark.usefixtures("real_java")]
 
 RATE_RECORDS_S = 500
 WARMUP_S = 1

@@ -11,7 +11,7 @@ from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from tests.unit.bottleneck.busy_process import busy_process
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.long
 
 
 def test_only_the_part_that_counts_is_counted(tmp_path: Path) -> None:

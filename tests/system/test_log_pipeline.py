@@ -240,6 +240,7 @@ class DelayedCollectors(OpenPipeline):
         return replace(super().collector_settings(topic), planted_delay_ms=1000, planted_at="t4")
 
 
+@pytest.mark.long
 def test_collectors_bring_each_request_to_hive_once_and_a_delay_is_found_in_its_stage(testbed: PipelineTestbed) -> None:
     slow = followed(testbed, opened_as=DelayedCollectors, shipper="otel", log_lines="single")
     reconciled, found = slow

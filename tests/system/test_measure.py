@@ -117,6 +117,7 @@ def test_two_campaigns_at_once_load_the_cluster_in_turn_and_do_not_mix(
     assert first[-1] < second[0], "the loads took turns by repetition, or ran at once"
 
 
+@pytest.mark.long
 def test_term_ends_a_step_with_its_load_deletes_its_topic_and_returns_the_lease(
     steps: StepRunner, single_broker: RunningBrokers
 ) -> None:
@@ -195,6 +196,7 @@ def test_brokers_that_cannot_be_reached_are_one_clear_error(tmp_path: Path) -> N
     assert steps.environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] in failed(done)
 
 
+@pytest.mark.long
 def test_a_topic_that_may_not_be_created_is_one_clear_error(steps: StepRunner) -> None:
     steps.write_study("tiny", record_sizes_bytes=[1024])  # three replicas on one broker
     steps.manifest("design", "tiny")
@@ -224,6 +226,7 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
     steps.manifest("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9", "--consent")
 
 
+@pytest.mark.long
 def test_an_installations_servers_that_its_stack_has_not_started_need_ceilings_and_consent_as_well(
     steps: StepRunner,
 ) -> None:

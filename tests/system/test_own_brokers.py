@@ -71,6 +71,7 @@ def started_by(pid: int, program: str) -> list[psutil.Process]:
     return [each for each in psutil.Process(pid).children(recursive=True) if runs_program(each, program)]
 
 
+@pytest.mark.long
 def test_a_comparison_on_its_own_broker_ends_with_tables_whose_numbers_name_their_repetitions(
     steps: StepRunner,
 ) -> None:

@@ -227,6 +227,7 @@ def test_a_delay_before_a_batch_is_none_of_the_batchs(warehouse: Warehouse) -> N
     assert row["t6"] - row["t5"] >= 2000
 
 
+@pytest.mark.long
 def test_a_topic_that_is_not_there_is_told_in_a_line(warehouse: Warehouse) -> None:
     with running(replace(warehouse, topic="missing")) as spark:
         assert spark.process.wait(START_S) == 1

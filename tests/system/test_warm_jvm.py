@@ -75,6 +75,7 @@ def wait_for_server_of(pid: int) -> psutil.Process:
     return found[0]
 
 
+@pytest.mark.long
 def test_many_loads_of_one_jvm_are_counted_right_and_each_says_its_own_cpu_time(bench: Bench) -> None:
     codecs = ["none", "lz4", "zstd", "gzip", "snappy"]
     results = [bench.run(properties={"compression.type": codecs[load % 5]}) for load in range(LOADS)]

@@ -25,7 +25,7 @@ from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import tune_study
 from tests.other_driver import CALLS, HOURS, CallRunner, known_driver
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.long]
 
 STUDY = {
     "schema_version": 1,

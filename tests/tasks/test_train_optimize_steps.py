@@ -115,6 +115,7 @@ def test_optimize_writes_a_front_and_its_hypervolume(searched_folder: Path) -> N
     assert len(hypervolume) == 80
 
 
+@pytest.mark.long
 def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(searched_folder: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(searched_folder, tmp_path / "store"))
     campaign = campaign_in(folder)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
+# The icon's address is one folder short in pages of validations.
 _FOREIGN = re.compile(
-    r"<script\b.*?</script>|<footer\b.*?</footer>|<(?:link|img)\b[^>]*?\b(?:href|src)=\"https?:[^>]*>|\sonclick=\"[^\"]*\"",
+    r"<script\b.*?</script>|<footer\b.*?</footer>|<(?:link|img)\b[^>]*?\b(?:href|src)=\"(?:https?:|[^\">]*favicon)[^>]*>"
+    r"|\sonclick=\"[^\"]*\"",
     re.DOTALL,
 )
 # What only scripts could show or hide is left out, or open.

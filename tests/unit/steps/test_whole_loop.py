@@ -284,6 +284,7 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
     assert in_rounds.store.get(keys.report("figures/fig10_measured_hypervolume_by_round.png")).startswith(b"\x89PNG")
 
 
+@pytest.mark.long
 @pytest.mark.servers
 def test_going_on_with_a_finished_campaign_measures_nothing_again(in_rounds: Campaign) -> None:
     store = in_rounds.store

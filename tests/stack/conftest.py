@@ -83,7 +83,7 @@ def _write_paper_small(folder: Path) -> None:
     content |= {"name": "paper_small", "record_sizes_bytes": [1024, 8192]}
     content["design"]["configurations"] = 5
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2, "cool_down_s": 0.1}
-    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 4, "minimum_blocks": 4}
+    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 5, "minimum_blocks": 5}
     content["confirmation"] |= {"final_blocks": 2, "more_blocks": 0}
     content["surrogate"] |= {"n_estimators": 20}
     content["search"] |= {"generations": 10}

@@ -107,7 +107,8 @@ test-studies: log-pipeline ## what takes minutes: whole studies, through kills; 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
 
-test-long: log-pipeline ## further stories of the same kinds, no part of CI: before a release (root, Debian)
+# Further stories of the same kinds, no part of CI: before a release (root, Debian).
+test-long: log-pipeline
 	$(PYTHON) -m pytest -m 'long and not compose'
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and long'
 

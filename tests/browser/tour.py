@@ -20,6 +20,7 @@ _TROUBLE = (
 _WORDS = re.compile(
     r"Not Found|Internal Server Error|went wrong|Traceback|could not be examined|does not answer|No such file"
 )
+_NO_TROUBLE = ("You're viewing a shared view",)  # MLflow says this of the run list with R²
 _LINKS = "links => links.filter(link => link.checkVisibility()).map(link => [link.href, link.hasAttribute('download')])"
 _STILL_MS = 10_000
 _SHOWN = {".html", ".txt", ".png", ".svg"}
@@ -110,7 +111,8 @@ class Tour:
             shown = [each.inner_text() for each in frame.locator(_TROUBLE).all() if each.is_visible()]
             shown += _WORDS.findall(frame.locator("body").inner_text())
             for text in shown:
-                self._note("shown", text)
+                if not text.startswith(_NO_TROUBLE):
+                    self._note("shown", text)
             for address, downloads in frame.eval_on_selector_all("a[href]", _LINKS):
                 if downloads and not address.startswith("data:"):
                     self._download(address)

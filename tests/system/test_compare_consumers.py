@@ -11,7 +11,7 @@ import yaml
 from kafka_pareto.comparison.records import PartComparison
 from tests.system.steps import StepRunner
 
-pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+pytestmark = [pytest.mark.brokers, pytest.mark.long]
 
 RECORDS = 20_000
 STUDY: dict[str, Any] = {

@@ -30,7 +30,7 @@ PYTHON, JARS = TOOLS / "venv/bin/python", TOOLS / "spark-jars"
 
 pytestmark = [
     pytest.mark.brokers,
-    pytest.mark.studies,
+    pytest.mark.long,
     needs(PYTHON.exists(), "PySpark's environment is not there; `make log-pipeline` makes it"),
     needs(JARS.exists(), "Spark's Kafka jars are not there; `make log-pipeline` fetches them"),
 ]
@@ -174,7 +174,6 @@ def test_events_are_in_the_table_once_and_what_is_no_event_is_kept(warehouse: Wa
     assert [handed_on[f"t{stamp}"] for stamp in range(5)] == [None, 1, 2, 3, 4]
 
 
-@pytest.mark.long
 def test_a_batch_that_was_cut_short_by_a_kill_is_there_once(warehouse: Warehouse) -> None:
     send_events(warehouse, 0, 200)
     slow = replace(warehouse, planted_delay_ms=60_000, planted_at="commit")
@@ -199,7 +198,6 @@ def test_a_batch_that_was_cut_short_by_a_kill_is_there_once(warehouse: Warehouse
     assert {row["t6"] > killed_at_ms for row in rows} == {True}
 
 
-@pytest.mark.long
 def test_what_was_committed_before_a_kill_is_exported_afterwards(warehouse: Warehouse) -> None:
     delayed = replace(warehouse, trigger_ms=200, planted_delay_ms=700, planted_at="commit")
     with running(delayed) as spark:
@@ -216,7 +214,6 @@ def test_what_was_committed_before_a_kill_is_exported_afterwards(warehouse: Ware
     assert min(row["t7"] - row["t6"] for row in rows) >= 700
 
 
-@pytest.mark.long
 def test_a_delay_before_a_batch_is_none_of_the_batchs(warehouse: Warehouse) -> None:
     with running(replace(warehouse, planted_delay_ms=2000, planted_at="batch")) as spark:
         spark.next("ready")
@@ -227,7 +224,6 @@ def test_a_delay_before_a_batch_is_none_of_the_batchs(warehouse: Warehouse) -> N
     assert row["t6"] - row["t5"] >= 2000
 
 
-@pytest.mark.long
 def test_a_topic_that_is_not_there_is_told_in_a_line(warehouse: Warehouse) -> None:
     with running(replace(warehouse, topic="missing")) as spark:
         assert spark.process.wait(START_S) == 1

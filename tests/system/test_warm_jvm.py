@@ -166,7 +166,7 @@ def test_no_jvm_outlives_a_step_that_is_killed(bench: Bench, single_broker: Runn
     assert not alive
 
 
-@pytest.mark.studies
+@pytest.mark.long
 def test_a_study_with_a_warm_jvm_measures_and_leaves_none(tmp_path: Path, single_broker: RunningBrokers) -> None:
     steps = StepRunner(tmp_path, single_broker)
     short = {"warmup_seconds": 0.1, "seconds": 0.3, "noise_repetitions": 0}

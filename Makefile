@@ -41,7 +41,6 @@ help:
 	  'Environment, with defaults, KAFKA_PARETO_…: STATE=.state STUDIES=include/studies NOTIFY=log AIRFLOW_PORT=8080' \
 	  '  MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
-##@ Tune, check, size
 run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
 	@$(STACK) run
 
@@ -107,8 +106,7 @@ test-studies: log-pipeline ## what takes minutes: whole studies, through kills; 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
 
-# Further stories of the same kinds, no part of CI: before a release (root, Debian).
-test-long: log-pipeline
+test-long: log-pipeline ## further stories of the same kinds, no part of CI: before a release (root, Debian)
 	$(PYTHON) -m pytest -m 'long and not compose'
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and long'
 

@@ -94,7 +94,7 @@ docs: setup ## the documentation as a site, into .state/docs; checks its figures
 pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# By three processes for two cores, since servers are waited for; what shares some is in one (tests/conftest.py).
+# By three processes, as they often wait for servers; tests that share servers are in one of them (tests/conftest.py).
 test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
 	$(PYTHON) -m pytest -m 'not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 

@@ -36,13 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
         use_quick_java()
 
 
-# Where the tests of these markers are: what runs one of them alone collects no more than that.
+# The only folders in which `make test-studies` and `make test-compose` look for their tests.
 _FOLDERS = {"studies": ("stack", "system"), "compose": ("compose",)}
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests go first: most mistakes show within two minutes. The rest by folders, what takes longest first.
+    """The fast tests go first, since most mistakes show there. The rest by folders, what takes longest first.
 
     Raises:
         pytest.UsageError: If a test is in a folder in which nothing looks for its marker.
@@ -54,7 +54,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker, folders in _FOLDERS.items():
             if item.get_closest_marker(marker) and folder_of(item) not in folders:
-                raise pytest.UsageError(f"{item.nodeid}: {marker}: only tests in {' and '.join(folders)} are run by it")
+                where = " and ".join(f"tests/{folder}" for folder in folders)
+                raise pytest.UsageError(f"{item.nodeid}: is marked {marker}, which is looked for in {where} alone")
 
     def order(item: pytest.Item) -> tuple[bool, int]:
         folder = folder_of(item)

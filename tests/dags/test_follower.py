@@ -135,7 +135,7 @@ def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflo
     assert has_client_config(stack, "other")
     sweep_credentials(stack, said.append)
     assert not has_client_config(stack, "other")
-    # "failed", unless Airflow's scheduler looks meanwhile, to which skipped last tasks are a success.
+    # Its state is "failed", or "success" where the scheduler has looked last: the last tasks are skipped ones.
     assert runs.active() == []
 
 

@@ -226,7 +226,6 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
     steps.manifest("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9", "--consent")
 
 
-@pytest.mark.long
 def test_an_installations_servers_that_its_stack_has_not_started_need_ceilings_and_consent_as_well(
     steps: StepRunner,
 ) -> None:

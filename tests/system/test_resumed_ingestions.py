@@ -184,7 +184,6 @@ def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Benc
         bench.ingestion.send(begun, wanted, lambda _: None, None)
 
 
-@pytest.mark.long
 @PATHS
 def test_rows_that_retention_has_removed_are_not_sent_again(bench: Bench, path: str) -> None:
     file, topic = bench.books(), bench.topic()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-# The icon's address is one folder short in pages of validations.
-_FOREIGN = re.compile(
+# The icon goes as well: pages of validations look for it one folder too low.
+_REMOVED = re.compile(
     r"<script\b.*?</script>|<footer\b.*?</footer>|<(?:link|img)\b[^>]*?\b(?:href|src)=\"(?:https?:|[^\">]*favicon)[^>]*>"
     r"|\sonclick=\"[^\"]*\"",
     re.DOTALL,
@@ -31,5 +31,5 @@ table { border-collapse: collapse } tr { border-bottom: 1px solid #d8dde4 }
 
 
 def offline_page(page: str) -> str:
-    """Returns the page without anything of another server, with a style of its own."""
-    return _FOREIGN.sub("", page).replace("</head>", _STYLE, 1)
+    """Returns the page without anything of another server and without its icon, with a style of its own."""
+    return _REMOVED.sub("", page).replace("</head>", _STYLE, 1)

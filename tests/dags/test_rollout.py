@@ -123,7 +123,6 @@ def upgraded(airflow: Served, run: str) -> str:
     return "upgraded"
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("upgraded")
 def test_an_open_question_holds_up_neither_a_later_campaign_nor_a_move_nor_the_cluster(
     airflow: Served, run: str

@@ -25,7 +25,7 @@ from scipy import stats
 from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.measurement.racing import active_candidates, remaining_candidates
 from kafka_pareto.study.protocol import Adaptive
 from kafka_pareto.study.tune import Tune

@@ -41,9 +41,10 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.record import Record, decode_record
@@ -51,7 +52,6 @@ from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.overriding import with_overrides
-from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, load_study
 from kafka_pareto.study.tune import Tune, tune_study
@@ -215,7 +215,7 @@ def measure(
         study = begun_campaign.tune
         with progress_bars() as bar:
             for case in study.cases:
-                with driver_of(begun_campaign.study).runner(begun_campaign, case, settings) as runner:
+                with runtime_of(begun_campaign.study).runner(begun_campaign, case, settings) as runner:
                     run(begun_campaign, case, runner, picks, blocks, bar)
         found = labelled(stored_repetitions(begun_campaign), study, picks)
         write_csv(repetition_table(found, study), data or csv_of(campaign))

@@ -18,8 +18,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Plan, Proposal
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study

@@ -31,7 +31,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import list_campaigns_of
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.drift.check_records import read_checks
-from kafka_pareto.drivers.systems import ClusterSystem
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.explorer.intervals import intervals
 from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.explorer.view import case_view

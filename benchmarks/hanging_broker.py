@@ -29,11 +29,11 @@ import typer
 
 from benchmarks.on_cluster import DATA, clear_errors
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.drivers.ingestion.load import BooksRequest, CheckRequest, IngestionLoad, IngestionRequest
+from kafka_pareto.drivers.ingestion.output import RowsFound
 from kafka_pareto.errors import ClusterError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.load.ingestion_load import BooksRequest, CheckRequest, IngestionLoad, IngestionRequest
-from kafka_pareto.load.ingestion_output import RowsFound
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings, load_settings
 from tests.quick_java import use_quick_java
 

@@ -22,8 +22,8 @@ from benchmarks.search import write_section
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of
-from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
-from kafka_pareto.study.log_pipeline_study import LogPipelineStudy, log_pipeline_study
+from kafka_pareto.drivers.log_pipeline.quantities import PipelineLabel
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy, log_pipeline_study
 from kafka_pareto.study.study_file import load_study
 
 KEPT = Path(__file__).parent / "data" / "campaigns"

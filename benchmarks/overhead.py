@@ -25,15 +25,16 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.drivers.own_topics import topic_configs, topic_name
+from kafka_pareto.drivers.common.jvm_process import java_argv
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.producer_performance import MAIN_CLASS, perf_test_options
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.attempt import request_for
 from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
-from kafka_pareto.drivers.systems import ClusterSystem
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.jvm_process import java_argv
-from kafka_pareto.load.producer_performance import MAIN_CLASS, perf_test_options
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
@@ -88,7 +89,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
 
 def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[LoadRequest]:
     """Returns the requests that the measure task will make, for the shell loop's own topic."""
-    study = campaign.producer
+    study = producer_study(campaign.study)
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     planned = plan_blocks(
         candidates_of(table, study),

@@ -13,7 +13,7 @@ from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
 from kafka_pareto.doctor.symptom_rules import CauseCode
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 
 Spoil: TypeAlias = Callable[[Brokers], AbstractContextManager[None]]
 

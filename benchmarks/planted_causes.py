@@ -26,20 +26,22 @@ from benchmarks.planted import CAUSES, Cause, Follower
 from benchmarks.plants import limited_link, slow_disk
 from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.load_window import expected_window
 from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.doctor.symptoms import Diagnosis, diagnoses
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.windows import expected_window
+from kafka_pareto.drivers.consumer import config as consumer_config
 from kafka_pareto.drivers.consumer.attempt import quantities_of as consumers_quantities
+from kafka_pareto.drivers.consumer.load import ConsumerLoad, ConsumerRequest, LiveLoad
 from kafka_pareto.drivers.producer.attempt import quantities_of as producers_quantities
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
+from kafka_pareto.drivers.producer.payload import payload_lines
 from kafka_pareto.errors import BadInputError, KafkaParetoError
-from kafka_pareto.kafka import consumer_config, producer_config
+from kafka_pareto.kafka import known_properties
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.load.consumer_load import ConsumerLoad, ConsumerRequest, LiveLoad
-from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.payload import payload_lines
-from kafka_pareto.load.tool import LoadRequest, TimedLoad
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.quantity import Value
@@ -80,7 +82,7 @@ class Planted:
 
     def verdict(self) -> Verdict:
         """Returns the limit that today's rules find."""
-        properties = {name: value for name, value in self.settings.items() if name in producer_config.DEFAULTS}
+        properties = {name: value for name, value in self.settings.items() if name in known_properties.DEFAULTS}
         return verdict_on(self.values, LoadSetting(_RECORD_BYTES, properties, self.rate_limit_records_s))
 
     def diagnoses(self) -> list[Diagnosis]:
@@ -188,7 +190,7 @@ def _sent(cause: Cause, topic: str, brokers: Brokers) -> Planted:
         with tool, HostCounters(expected_window(request), brokers) as watched:
             result = tool.run(request)
     found = producers_quantities(request, result, None, usable_cores(), watched, cause.brokers)
-    settings = {**producer_config.DEFAULTS, **properties, "partitions": _PARTITIONS}
+    settings = {**known_properties.DEFAULTS, **properties, "partitions": _PARTITIONS}
     return Planted(cause.name, settings, cause.rate_records_s, _known(found.values()))
 
 

@@ -40,8 +40,8 @@ from benchmarks.strategies.table import CASE, Asking
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
@@ -168,7 +168,7 @@ def measure(
         begun_campaign = begun(open_store(settings), search_study(seed), campaign_id)
         with (
             progress_bars() as progress,
-            driver_of(begun_campaign.study).runner(begun_campaign, CASE, settings) as runner,
+            runtime_of(begun_campaign.study).runner(begun_campaign, CASE, settings) as runner,
         ):
             run(begun_campaign, runner, STRATEGIES, budget, blocks, progress)
         found = labelled(stored_repetitions(begun_campaign), STRATEGIES)

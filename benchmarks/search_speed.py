@@ -27,11 +27,11 @@ from pymoo.problems.many.dtlz import DTLZ2
 from pymoo.util.ref_dirs import get_reference_directions
 
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.search.pareto_search import search
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import NumericFactor
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Search
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate

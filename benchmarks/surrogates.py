@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Surrogate
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.noise_ceiling import error_variances, noise_ceiling, trial_keys

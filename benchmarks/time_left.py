@@ -23,8 +23,8 @@ from benchmarks.search import write_section
 from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.campaign.time_left import REPORT_S, TASK_START_S, TimeLeft, time_left
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.measurement.cost import plan_campaign, plan_comparison
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_study
@@ -173,7 +173,7 @@ def _of_its_time(study: Study) -> Study:
 
 
 def _plan(study: Study) -> Plan:
-    driver = driver_of(study)
+    driver = runtime_of(study)
     return plan_campaign(study, driver) if isinstance(study, Tune) else plan_comparison(compare_study(study), driver)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.load.within_run_cv import WINDOW_MS, latency_cv_in_run, throughput_cv_in_run
+from kafka_pareto.drivers.producer.within_run_cv import WINDOW_MS, latency_cv_in_run, throughput_cv_in_run
 from tests.recorded import recorded_rows
 
 STEADY = Path(__file__).parent / "data" / "steady_8192.csv"

@@ -31,19 +31,20 @@ from benchmarks.on_cluster import DATA, begun, clear_errors, progress_bars
 from benchmarks.warm_jvm_table import FAILING, FRESH, SHORT, WARM, report
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.design import latin_hypercube
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.attempt import judge, mib_s
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.sizing import sizing_of
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.drivers.producer.testbed import Testbed, open_testbed
 from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.end_offsets import EndOffsets
-from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.tool import LoadRequest, LoadResult, TimedLoad
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.overriding import with_overrides
-from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study_file import load_named_study
 from kafka_pareto.study.tune import Tune, tune_study
 

@@ -9,13 +9,13 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kafka_pareto.kafka.producer_config import PRODUCER_DURABILITIES
+from kafka_pareto.drivers.producer.protocol import ProducerProtocol
+from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_classes import STUDY_CLASSES
+from kafka_pareto.study.study_classes import study_classes
 from kafka_pareto.study.tune import Tune
 
 PAGE = Path(__file__).parent / "study-reference.md"
@@ -36,7 +36,7 @@ _PAIR_KEYS = {"kind", "driver"}
 _LAYERS: dict[str, dict[str, type[Section]]] = {
     **{
         study.__name__: {"Every study": Study, f"kind: {kind}": _KINDS[kind], f"kind: {kind}, driver: {driver}": study}
-        for (kind, driver), study in STUDY_CLASSES.items()
+        for (kind, driver), study in study_classes().items()
     },
     "ProducerProtocol": {"protocol": Protocol, "protocol, driver: producer": ProducerProtocol},
 }
@@ -171,9 +171,9 @@ class Reference:
 
 def study_reference() -> str:
     """Returns the page for the study models of today."""
-    schemas = [model.model_json_schema() for model in STUDY_CLASSES.values()]
+    schemas = [model.model_json_schema() for model in study_classes().values()]
     for name, place in (("kind", 0), ("driver", 1)):
-        choices = list(dict.fromkeys(pair[place] for pair in STUDY_CLASSES))
+        choices = list(dict.fromkeys(pair[place] for pair in study_classes()))
         schemas[0]["properties"][name] = {"enum": choices, "default": choices[0]}
     return Reference(schemas).page()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check
 from kafka_pareto.storage.store import open_store
@@ -21,7 +21,7 @@ def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = N
         wanted = tune_study(load_named_study(settings.studies, study))
         corpus = read_corpus(wanted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
-        with driver_of(wanted).system(wanted, settings) as system:
+        with runtime_of(wanted).system(wanted, settings) as system:
             return check.run(store, wanted, check_campaign_id(campaign), system, corpus)
 
     run_step(step, manifest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check_measure
 from tasks.common import CaseOption, CheckOption, ManifestOption, StudyOption, open_check, run_command, run_step
@@ -14,7 +14,7 @@ def main(study: StudyOption, campaign: CheckOption, case: CaseOption, manifest: 
 
     def step() -> Manifest:
         opened = open_check(study, campaign)
-        with driver_of(opened.study).runner(opened, case, load_settings()) as runner:
+        with runtime_of(opened.study).runner(opened, case, load_settings()) as runner:
             return check_measure.run(opened, case, runner)
 
     run_step(step, manifest)

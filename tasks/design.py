@@ -10,9 +10,9 @@ import typer
 from kafka_pareto.analysis.runnable_study import load_runnable_study
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.drivers.cluster_access import servers_of_others
-from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.drivers.common.cluster_access import servers_of_others
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design, design_comparison
 from kafka_pareto.storage.store import open_store
@@ -77,7 +77,7 @@ def main(
             _table(factor, levels, wanted),
         )
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
-        store, overrides, driver = open_store(settings), overrides_of(wanted, adjusted), driver_of(adjusted)
+        store, overrides, driver = open_store(settings), overrides_of(wanted, adjusted), runtime_of(adjusted)
         if isinstance(adjusted, Compare):
             possible, left_out = without_impossible(adjusted, partial(driver.fault_here, adjusted, settings))
             with driver.system(possible, settings) as system:

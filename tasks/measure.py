@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import measure
 from tasks.common import (
@@ -29,7 +29,7 @@ def main(
 
     def step() -> Manifest:
         opened = open_campaign(study, campaign)
-        with driver_of(opened.study).runner(opened, case, load_settings()) as runner:
+        with runtime_of(opened.study).runner(opened, case, load_settings()) as runner:
             return measure.run(opened, case, runner, round_number)
 
     run_step(step, manifest)

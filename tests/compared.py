@@ -11,14 +11,14 @@ import yaml
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import rejected_columns
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.systems import ClusterSystem
+from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.systems import ClusterSystem
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.limits import MeasuringLimits
 from kafka_pareto.steps import design_comparison, measure
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
-from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.validation.gate import rejected_table

@@ -13,19 +13,19 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.fingerprint import fingerprint_of
-from kafka_pareto.drivers.own_topics import topic_name
+from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.load_tool import Execution, LoadRequest, LoadResult
+from kafka_pareto.drivers.common.producer_performance import load_result
+from kafka_pareto.drivers.common.producer_performance_output import parse_perf_output
 from kafka_pareto.drivers.producer.payload_files import payload_files
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic
 from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
-from kafka_pareto.kafka.producer_config import resolved
+from kafka_pareto.kafka.known_properties import resolved
 from kafka_pareto.kafka.topic_mark import TopicMark
-from kafka_pareto.load.producer_performance import load_result
-from kafka_pareto.load.producer_performance_output import parse_perf_output
-from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import LEASE_SECONDS, ClusterLease
 

@@ -14,10 +14,11 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.study.constraints import Constraint, ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune, tune_study
 

@@ -13,9 +13,9 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate

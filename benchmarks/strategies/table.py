@@ -20,7 +20,7 @@ import numpy.typing as npt
 from kafka_pareto.analysis.hypervolume import volume
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
 from kafka_pareto.study.sections import Rounds
 from kafka_pareto.study.tune import Tune

@@ -19,5 +19,5 @@ def test_spring_takes_every_value_of_every_property(tmp_path: Path, spring_jars:
     found = [settings for settings in exported_settings() if settings]  # a file that says nothing binds nothing
     for number, settings in enumerate(found):
         for name in ("producer.properties", "application.yaml"):
-            (tmp_path / f"{number}{Path(name).suffix}").write_text(settings_file(settings, name, []))
+            (tmp_path / f"{number}{Path(name).suffix}").write_text(settings_file(settings, name, [], "producer"))
     assert read_by_java(SPRING_BINDS, spring_jars, tmp_path) == [str(len(found))]

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadTool
+from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.producer_performance import ProducerPerformance
-from kafka_pareto.load.tool import LoadRequest, LoadTool, TimedLoad
 from kafka_pareto.study.study import Study
 from tests.fakes import FakeCluster, FakeLoadTool
 from tests.recorded import paper_study

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka_pareto.drivers.calls.runtime import CallsRuntime
+from kafka_pareto.drivers.calls.studies import TuneCalls
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.own_topics import topic_name
-from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.errors import BadInputError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
@@ -23,6 +24,7 @@ from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
@@ -31,14 +33,14 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.fakes import fake_testbed
-from tests.other_driver import CallDriver, TuneCalls, known_driver
+from tests.other_driver import known_driver
 from tests.system.broker_fixtures import RunningBrokers
 from tests.unit.measuring import quick
 
 BLOCKS = 2
 
 
-class ProducerOnTheFake(ProducerDriver):
+class ProducerOnTheFake(ProducerRuntime):
     """The producer's driver on a cluster and a load tool that are fakes."""
 
     @contextmanager
@@ -81,7 +83,7 @@ def of_the_producer(**workload: int) -> Study:
 def producer(single_broker: RunningBrokers, tmp_path: Path) -> Bench:
     here = {"bootstrap_servers": single_broker.bootstrap_servers, "own_cluster_id": single_broker.cluster_id}
     study = of_the_producer(replication_factor=1, min_insync_replicas=1)
-    return Bench(ProducerDriver(), study, tmp_path, single_broker.settings.model_copy(update=here))
+    return Bench(ProducerRuntime(), study, tmp_path, single_broker.settings.model_copy(update=here))
 
 
 @pytest.fixture
@@ -101,7 +103,7 @@ def calls(tmp_path: Path) -> Iterator[Bench]:
         "confirmation": {"points": 1, "choice_blocks": 2, "gain_blocks": 2},
     }
     with known_driver():
-        yield Bench(CallDriver(), TuneCalls.model_validate(content), tmp_path, Settings())
+        yield Bench(CallsRuntime(), TuneCalls.model_validate(content), tmp_path, Settings())
 
 
 REAL = pytest.param("producer", marks=pytest.mark.brokers)

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.strategies import PEERS, STRATEGIES, strategy
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
 from kafka_pareto.study.study import Study

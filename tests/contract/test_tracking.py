@@ -22,12 +22,12 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import RoundsSoFar
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import TrackingError
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Rounds
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.links import r2_address, run_address

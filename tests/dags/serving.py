@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
-from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.record import decode_record
@@ -123,7 +123,7 @@ def _write_study(folder: Path) -> None:
     study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 65636]})
     folder.mkdir(parents=True)
     (folder / "study.yaml").write_text(dump_study(study))
-    (folder / "plan.json").write_text(plan_campaign(study, ProducerDriver()).model_dump_json())
+    (folder / "plan.json").write_text(plan_campaign(study, ProducerRuntime()).model_dump_json())
     (folder / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))
     recorded = PROJECT / "tests" / "golden" / "recorded_store" / "golden" / "c1" / "07_report" / "cards.json"
     decision = decode_record(recorded.read_bytes(), str(recorded), Cards).cards[0].model_copy(update=RECOMMENDED)

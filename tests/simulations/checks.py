@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.drift import Ratio, RatioChange, adjusted, change_between, ratio_between
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.retune import Retune
 from tests.recorded import RECORDED
 

@@ -14,9 +14,9 @@ import psutil
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.own_topics import topic_name
 from kafka_pareto.errors import ClusterError, MissingArtifactError, StoreError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.lifecycle.waiting import wait_until

@@ -15,10 +15,10 @@ import pytest
 
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.stack.embedded_stack import EmbeddedStack
 from tests.stack.kills import Survived

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import is_idempotent
+from kafka_pareto.kafka.known_properties import is_idempotent
 from kafka_pareto_embedded.lifecycle.readiness import answers_everywhere
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.planned import planned_confirmation, planned_design, stored_ids

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark, exclusive_load
+from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, ClusterMark, exclusive_load
 from kafka_pareto.errors import ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.folder_store import FolderStore
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.brokers
 # Takes the mark, says so, and waits to be killed.
 HOLDER = """
 import sys, time
-from kafka_pareto.drivers.cluster_mark import ClusterMark
+from kafka_pareto.drivers.common.cluster_mark import ClusterMark
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
 from tests.fakes import FakeLease

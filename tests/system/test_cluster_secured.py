@@ -16,18 +16,18 @@ import pytest
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import baseline_candidate, candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.drivers.cluster_mark import MARK_TOPIC, ClusterMark
-from kafka_pareto.drivers.own_topics import topic_name
-from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, ClusterMark
+from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.common.systems import missing_safeguards
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.drivers.systems import missing_safeguards
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import load_settings
@@ -201,7 +201,7 @@ def test_the_rights_that_the_page_names_are_enough_to_measure_and_to_send_a_file
     planned = plan_blocks([baseline_candidate(campaign, case)], 2, order="blocks", phase="choice", case=case, seed=1)
     phase = MeasurementPhase(planned, RepetitionStore(campaign, campaign.keys.confirmation(case, "repetitions/")))
 
-    with ProducerDriver().runner(campaign, case, settings) as runner:
+    with ProducerRuntime().runner(campaign, case, settings) as runner:
         with secured.as_user("tuner") as tuner:
             assert tuner.topics(MARK_TOPIC) == [MARK_TOPIC]
             assert missing_safeguards(tuner, tuner.describe()) == []

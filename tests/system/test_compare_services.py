@@ -14,13 +14,13 @@ from confluent_kafka import Consumer, TopicPartition
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.drivers.services.attempt import attempt_orders
-from kafka_pareto.drivers.services.driver import services_study
 from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.orders import hand_on
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import ORDER_PLACED
+from kafka_pareto.drivers.services.runtime import services_study
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed, TopologyCluster
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import ORDER_PLACED
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.faults import PARTITIONS_ADDED, FaultTimes

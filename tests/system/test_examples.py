@@ -12,7 +12,7 @@ import pytest
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.rollout.client_files import settings_file
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
@@ -55,7 +55,7 @@ def java(single_broker: RunningBrokers) -> list[str]:
 def written(folder: Path, name: str, **others: PropertyValue) -> Path:
     path = folder / name
     told = {**IN_FORCE, **{given.replace("_", "."): value for given, value in others.items()}}
-    path.write_text(settings_file(told, name, ["what is in force"]), encoding="utf-8")
+    path.write_text(settings_file(told, name, ["what is in force"], "producer"), encoding="utf-8")
     return path
 
 

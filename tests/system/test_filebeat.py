@@ -16,9 +16,9 @@ import pytest
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
+from kafka_pareto.drivers.log_pipeline.study import PIPELINE_SETTINGS
 from kafka_pareto.rollout.client_files import settings_file
 from kafka_pareto.study.factors import FactorValue
-from kafka_pareto.study.log_pipeline_study import PIPELINE_SETTINGS
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.processes import end_process
 from tests.required import needs

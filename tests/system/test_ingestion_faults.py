@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.drivers.ingestion.output import IngestionOutput
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.load.ingestion_output import IngestionOutput
 from kafka_pareto_embedded.runs.ingest import watch_of
 from tests.system.ingestion_bench import Bench, new_name, require_equal
 

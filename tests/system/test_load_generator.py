@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.load_figures import LoadFigures
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.producer_performance import ProducerPerformance
-from kafka_pareto.load.tool import LoadRequest, TimedLoad
-from kafka_pareto.study.producer_quantities import LoadFigures
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = [pytest.mark.brokers, pytest.mark.long, pytest.mark.usefixtures("real_java")]

@@ -30,9 +30,12 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay
 from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, require_logged, wanted_of
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorSettings
+from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
+from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
@@ -40,10 +43,7 @@ from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
-from kafka_pareto.shoppers.wanted import Wanted
 from kafka_pareto.storage.lease import ClusterLease
-from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
-from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.study_file import parse_study
 from tests.processes import command_lines, left_after
 from tests.required import is_required

@@ -12,8 +12,8 @@ import pytest
 
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.drivers.ingestion.load import MAIN_CLASS
 from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
-from kafka_pareto.load.ingestion_load import MAIN_CLASS
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]

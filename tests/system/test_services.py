@@ -19,13 +19,13 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_pareto.drivers.services.chain import CLIENT, SERVICES, Chain
 from kafka_pareto.drivers.services.orders import find_capacity
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record, encode
+from kafka_pareto.drivers.services.studies import Capacity
 from kafka_pareto.drivers.services.testbed import OpenTopology
+from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import LoadStartError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record, encode
-from kafka_pareto.study.compare_services import Capacity
-from kafka_pareto.study.topology import Topology
 from tests.processes import left_after
 from tests.system.broker_fixtures import RunningBrokers
 
@@ -163,7 +163,7 @@ def test_nothing_is_left_of_a_step_that_is_killed() -> None:
     code = (
         "import sys, time\n"
         "from kafka_pareto.drivers.services.chain import Chain\n"
-        "from kafka_pareto.study.topology import Topology\n"
+        "from kafka_pareto.drivers.services.topology import Topology\n"
         "chain = Chain(sys.argv[1], Topology(brokers=1, replication_factor=1, partitions=3))\n"
         "for name in ('manufacturer', 'client'): chain.start(name)\n"
         "print(*chain.pids.values(), flush=True)\n"

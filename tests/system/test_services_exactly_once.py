@@ -8,10 +8,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from kafka_pareto.drivers.services.chain import Chain
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import ORDER_CONFIRMATION, TOPICS
+from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import ORDER_CONFIRMATION, TOPICS
-from kafka_pareto.study.topology import Topology
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = [pytest.mark.brokers, pytest.mark.long]

@@ -16,11 +16,11 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.campaign.records import Sizing, TimedLoad
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from kafka_pareto.drivers.producer.load_generator import SERVER_CLASS, LoadGenerator
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.load_generator import SERVER_CLASS, LoadGenerator
-from kafka_pareto.load.tool import LoadRequest, LoadResult, TimedLoad
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner
 
@@ -131,8 +131,9 @@ def _kill_once_it_sends(server: psutil.Process, cluster: Cluster, topic: str, be
 
 PROGRAM = """
 import sys
-from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.tool import LoadRequest, TimedLoad
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.settings import load_settings
 
 timed = TimedLoad.model_validate_json(sys.argv[3])

@@ -12,10 +12,10 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition, ValidationSummary
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, rejected_columns, table_schema
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
+from kafka_pareto.drivers.producer.protocol import Paced
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.overriding import with_overrides
-from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.producer_protocol import Paced
 from kafka_pareto.study.sections import Validation
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study

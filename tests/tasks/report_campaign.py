@@ -24,9 +24,9 @@ from kafka_pareto.campaign.tables import (
 from kafka_pareto.decision.choice import choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.validation.gate import rejected_table

@@ -14,9 +14,9 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import ValidationSummary
 from kafka_pareto.campaign.tables import rejected_columns
 from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.errors import GateError
 from kafka_pareto.steps import compare, report_comparison, validate
-from kafka_pareto.study.compare_producer import CompareProducer
 from tests.compared import BLOCKS, comparison, measured
 from tests.tasks.gate_campaign import Corruption, changed, set_to
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from kafka_pareto.campaign.plausibility import SUITE, PlausibilityRules
 from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import GateError
 from kafka_pareto.steps import validate
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.validation.expectations import Examination
 from kafka_pareto.validation.gate import Verdict, derived_table, examine, suite_parameters
 from tests.tasks.gate_campaign import (

@@ -16,7 +16,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
 from kafka_pareto.explorer.requirements import Remaining, Requirements, best_remaining
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.storage.folder_store import FolderStore

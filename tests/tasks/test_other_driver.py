@@ -9,21 +9,24 @@ from pathlib import Path
 
 import pytest
 import yaml
+from kafka_pareto.drivers.calls.declaration import DRIVER as CALLS
+from kafka_pareto.drivers.calls.runtime import CallRunner
+from kafka_pareto.drivers.calls.studies import HOURS
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import tune_study
-from tests.other_driver import CALLS, HOURS, CallRunner, known_driver
+from tests.other_driver import known_driver
 
 pytestmark = [pytest.mark.servers, pytest.mark.long]
 
@@ -61,7 +64,7 @@ def _the_driver_is_known() -> Iterator[None]:
 
 def measured(step: str, campaign: Campaign, case: str, *more: int) -> CallRunner:
     run = {"measure": measure.run, "confirm": confirm.run}[step]
-    with driver_of(campaign.study).runner(campaign, case, Settings()) as runner:
+    with runtime_of(campaign.study).runner(campaign, case, Settings()) as runner:
         assert isinstance(runner, CallRunner)
         run(campaign, case, runner, *more)
     return runner
@@ -78,7 +81,7 @@ def learned(campaign: Campaign, number: int) -> None:
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     store = FolderStore(tmp_path_factory.mktemp("calls"))
     study = tune_study(parse_study(yaml.safe_dump(STUDY), "rota.yaml"))
-    with driver_of(study).system(study, Settings()) as system:
+    with runtime_of(study).system(study, Settings()) as system:
         design.run(store, study, "c1", system)
     found = Campaign.open(store, study.name, "c1")
     for case in found.study.cases:
@@ -158,10 +161,10 @@ def test_the_report_speaks_of_times_of_day_and_of_nothing_that_was_not_measured(
 
 def test_trouble_spoils_a_block_and_it_is_measured_again(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     study = tune_study(parse_study(yaml.safe_dump(STUDY), "rota.yaml"))
-    with driver_of(study).system(study, Settings()) as system:
+    with runtime_of(study).system(study, Settings()) as system:
         design.run(FolderStore(tmp_path), study, "c1", system)
     begun = Campaign.open(FolderStore(tmp_path), study.name, "c1")
-    with caplog.at_level(logging.WARNING), driver_of(study).runner(begun, "morning", Settings()) as runner:
+    with caplog.at_level(logging.WARNING), runtime_of(study).runner(begun, "morning", Settings()) as runner:
         assert isinstance(runner, CallRunner)
         runner.in_trouble = [f"design-r00-morning-b001-{study.baseline_id()}"]
         measure.run(begun, "morning", runner)
@@ -189,5 +192,5 @@ def test_a_factor_may_not_be_called_like_a_column_of_every_repetition(tmp_path: 
     content = {**STUDY, "factors": factors, "constraints": [], "baseline": {name: 1}}
     study = tune_study(parse_study(yaml.safe_dump(content), "rota.yaml"))
     refused = pytest.raises(BadInputError, match=f"factors: {name}: every repetition has a column of that name")
-    with driver_of(study).system(study, Settings()) as system, refused:
+    with runtime_of(study).system(study, Settings()) as system, refused:
         design.run(FolderStore(tmp_path), study, "c1", system)

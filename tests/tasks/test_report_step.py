@@ -16,6 +16,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, rejected_columns
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.report.cards import Cards, unresolved_of
 from kafka_pareto.report.evidence import Evidence, estimates_table
 from kafka_pareto.report.figures import held_in_intervals
@@ -26,7 +27,6 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.overrides import Override
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
 

@@ -16,10 +16,10 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import FRONT_COLUMNS, FRONT_INTERVAL_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Surrogate
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import SurrogateIndex

@@ -12,9 +12,9 @@ from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Fingerprint, Sizing
 from kafka_pareto.drift.check_records import Check, CheckedCase
+from kafka_pareto.drivers.common.load_tool import LoadResult
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.systems import ClusterSystem
-from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
@@ -81,6 +81,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
         properties=study.properties(WINNER),
         previous_properties=study.properties(study.baseline_configuration()),
         durability="acks_all_idempotent",
+        driver=study.driver,
         campaign=campaign.keys.campaign,
         cluster=study.cluster_name,
         gains=[],

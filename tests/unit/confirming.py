@@ -12,7 +12,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
-from kafka_pareto.load.tool import LoadResult
+from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.study.tune import Tune

@@ -16,9 +16,9 @@ from markdown_it.token import Token
 from benchmarks.kept_claims import claim_lines
 from docs.study_reference import PAGE, study_reference
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.systems import OwnBrokersSystem
-from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.drivers.common.systems import OwnBrokersSystem
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_comparison
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.study import Study
@@ -135,7 +135,7 @@ def test_planned_times_in_the_tables_of_commands_are_those_of_the_plans(page: Pa
 
 
 def plan_of(study: Study) -> Plan:
-    driver = driver_of(study)
+    driver = runtime_of(study)
     return plan_campaign(study, driver) if isinstance(study, Tune) else plan_comparison(compare_study(study), driver)
 
 
@@ -153,7 +153,7 @@ def memory_gib(study: Study) -> str:
     """Returns the memory that a study with brokers of its own needs, rounded up; `-` for any other."""
     if study.own_brokers is None:
         return "-"
-    with driver_of(study).system(study, Settings()) as system:
+    with runtime_of(study).system(study, Settings()) as system:
         assert isinstance(system, OwnBrokersSystem)
         return f"{math.ceil(system.needed_mib / 1024 * 10) / 10:.1f} GiB"
 

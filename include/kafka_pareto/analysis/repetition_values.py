@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.driver import objective_named
+from kafka_pareto.study.drivers import objective_named
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import Protocol
 

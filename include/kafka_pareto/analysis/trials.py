@@ -13,7 +13,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_valu
 from kafka_pareto.analysis.rounding import has_spread
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 

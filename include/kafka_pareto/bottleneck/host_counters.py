@@ -21,6 +21,7 @@ from kafka_pareto.bottleneck.cores import CoreTimes, busiest_core_fraction, busy
 from kafka_pareto.bottleneck.cpu_limit import LimitedPeriods, read_limited_periods, throttled_fraction
 from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk, read_io_stall_s
 from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_since
+from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
     interface_busy_fraction,
@@ -32,7 +33,6 @@ from kafka_pareto.bottleneck.tcp_links import Address, Connection, Link, link_us
 from kafka_pareto.brokers.jmx import JmxAgent
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.study.load_counters import LoadCounters
 
 log = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from kafka_pareto.bottleneck.records import Ceilings
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.quantity import Values
 
 Code: TypeAlias = Literal[

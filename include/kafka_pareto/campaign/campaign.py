@@ -20,7 +20,6 @@ from kafka_pareto.errors import ArtifactError, BadInputError, MissingArtifactErr
 from kafka_pareto.storage.record import SCHEMA_VERSION, AnyRecord, Record, decode_record, decode_versioned
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
-from kafka_pareto.study.producer_study import ProducerStudy, producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune, tune_study
@@ -57,11 +56,6 @@ class Campaign:
     def tune(self) -> Tune:
         """Returns the study of a campaign that tunes; another is refused."""
         return tune_study(self.study)
-
-    @property
-    def producer(self) -> ProducerStudy:
-        """Returns the study of a campaign that loads as a producer; another is refused."""
-        return producer_study(self.study)
 
     @classmethod
     def open(cls, store: Store, study_name: str, campaign_id: str) -> Campaign:

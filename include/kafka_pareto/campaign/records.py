@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from kafka_pareto.campaign.version_3 import stop_of_version_3
-from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
@@ -245,6 +244,18 @@ class RampStep(BaseModel):
     held_records_s: float
     latency_p95_ms: float
     sustained: bool
+
+
+class TimedLoad(BaseModel):
+    """Describes what the load generator does: an unthrottled part, then a paced one, each with a warm-up of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    warmup_s: float
+    seconds: float
+    paced_warmup_s: float
+    paced_seconds: float
+    paced_rate_records_s: float
 
 
 class Sizing(Record):

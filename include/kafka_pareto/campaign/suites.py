@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.declaration import Driver
 
-SUITES = Path(__file__).parents[2] / "expectations"
-_OF_EVERY_DRIVER = "repetitions.yaml"
+OF_EVERY_DRIVER = Path(__file__).with_name("expectations.yaml")
 
 Severity = Literal["critical", "warning"]
 
@@ -58,16 +57,16 @@ class Expectation(BaseModel):
 
 
 @cache
-def suites_of(driver: Driver, folder: Path = SUITES) -> Mapping[str, list[Expectation]]:
+def suites_of(driver: Driver, of_every_driver: Path = OF_EVERY_DRIVER) -> Mapping[str, list[Expectation]]:
     """Reads the suites that a driver's repetitions are put before: those of every driver, and what it adds.
 
     Raises:
         BadInputError: Naming the file, the key and the rule that is broken.
     """
-    common, own = load_suites(folder / _OF_EVERY_DRIVER), load_suites(folder / driver.suite_file)
+    common, own = load_suites(of_every_driver), load_suites(driver.expectations)
     suites = {name: [*common.get(name, []), *own.get(name, [])] for name in dict.fromkeys((*common, *own))}
     for suite, expectations in suites.items():
-        _require_unique(expectations, f"{folder / driver.suite_file}: {suite}")
+        _require_unique(expectations, f"{driver.expectations}: {suite}")
     return suites
 
 

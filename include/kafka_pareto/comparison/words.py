@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.comparison.records import Estimate, Interval, Level, PartComparison
-from kafka_pareto.study.driver import DRIVERS
+from kafka_pareto.study.drivers import drivers
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
@@ -17,7 +17,7 @@ NONE = "-"
 
 def quantity_named(name: str) -> Quantity:
     """Returns the quantity of this name, of any driver; one that no driver declares has no label and no direction."""
-    declared = (each for driver in DRIVERS.values() for each in (*driver.quantities, *driver.derived_quantities))
+    declared = (each for driver in drivers().values() for each in (*driver.quantities, *driver.derived_quantities))
     return next(
         (quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True)
     )

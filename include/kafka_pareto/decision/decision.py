@@ -15,10 +15,10 @@ from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.earlier_forms import decision_of_earlier_form
 from kafka_pareto.decision.in_force import InForce
-from kafka_pareto.kafka.producer_config import Durability, DurabilityName, PropertyValue
+from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
-from kafka_pareto.study.driver import objective_named
+from kafka_pareto.study.drivers import objective_named
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy, objectives_named

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kafka_pareto.study.driver import objective_named
+from kafka_pareto.study.drivers import objective_named
 from kafka_pareto.study.objectives import Limit
 
 _RENAMED = {

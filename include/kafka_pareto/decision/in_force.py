@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue
+from kafka_pareto.kafka.known_properties import DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.factors import FactorValue

@@ -17,10 +17,10 @@ from kafka_pareto.doctor.local_brokers import local_brokers
 from kafka_pareto.doctor.readings import Places, file_systems, link_speed, read
 from kafka_pareto.doctor.records import DoctorReport
 from kafka_pareto.doctor.verdicts import Circumstances, judge
-from kafka_pareto.drivers.own_topics import left_topics
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
 
 

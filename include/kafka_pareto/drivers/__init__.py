@@ -1,1 +1,13 @@
-"""Drivers: how repetitions of each kind of load are run."""
+"""The drivers: what loads a system and measures it. Each is a folder here, and nothing outside of it names it.
+
+The library opens a driver's folder by three doors:
+
+- `declaration.DRIVER`: what it measures, and the words for it;
+- `studies.STUDIES`: the class that checks its study files, by kind;
+- `runtime.RUNTIME`: what runs its repetitions.
+
+`common` is no driver: it holds what several of them use.
+"""
+
+NAMES = ("producer", "consumer", "ingestion", "services", "log_pipeline")
+"""The list of drivers, in the order of pages and messages. A new driver is a folder and a name here."""

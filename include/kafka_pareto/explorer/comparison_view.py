@@ -19,7 +19,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import in_order
-from kafka_pareto.study.driver import DRIVERS
+from kafka_pareto.study.drivers import drivers
 from kafka_pareto.study.quantity import Quantity
 
 
@@ -109,7 +109,7 @@ def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
 
 def labelled_quantities() -> list[Quantity]:
     """Lists the quantities that any driver gives a label, each once: what a page shows without being asked."""
-    declared = (quantity for driver in DRIVERS.values() for quantity in driver.shown_quantities)
+    declared = (quantity for driver in drivers().values() for quantity in driver.shown_quantities)
     return list({quantity.name: quantity for quantity in declared}.values())
 
 

@@ -17,7 +17,7 @@ from kafka_pareto.analysis.wording import counted, criterion_text, joined, value
 from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst_excess_fraction
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.explorer.snapshot import Snapshot
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import Limit

@@ -17,14 +17,14 @@ from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.analysis.trials import may_be_recommended
 from kafka_pareto.analysis.wording import role_text
 from kafka_pareto.explorer.snapshot import Snapshot
-from kafka_pareto.kafka.producer_config import PRODUCER_DURABILITIES, Durability
+from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES, Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.constraints import ForbiddenRegion, Rule
-from kafka_pareto.study.driver import all_objectives, label_of
+from kafka_pareto.study.drivers import all_objectives, label_of
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 

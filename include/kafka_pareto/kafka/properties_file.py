@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import javaproperties
 
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 
 # A line that holds only a continuation. Java skips it wherever it stands, and a comment may follow it. The
 # library would read that comment as the line's continuation.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, cast
 
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.drivers import door
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
@@ -35,7 +36,7 @@ class System(Protocol):
 
 
 class DriverRuntime(Protocol):
-    """Runs what a driver declares. What it declares is in `study`, so that studies are read without it."""
+    """Runs what a driver declares; a study is read without it."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Computes what these repetitions cost at most.
@@ -71,3 +72,8 @@ class DriverRuntime(Protocol):
             ClusterError: If the system cannot be reached.
             LeaseHeldError: If another load runs on it.
         """
+
+
+def runtime_of(study: Study) -> DriverRuntime:
+    """Returns what runs the study's driver."""
+    return cast("DriverRuntime", door(study.declaration.name, "runtime").RUNTIME)

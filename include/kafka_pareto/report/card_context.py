@@ -18,7 +18,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
 from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.drivers import label_of
 from kafka_pareto.study.tune import Tune
 
 _WITHIN_RUN = (

@@ -10,14 +10,14 @@ from kafka_pareto.analysis.sequential import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, percent, value_text
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, DurabilityName, PropertyValue
+from kafka_pareto.kafka.known_properties import DEFAULTS, Durability, DurabilityName, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import UPSET, given_up, missed_limits_text, reason_of, reference_words, rules_broken
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver import is_maximised, label_of, objective_named
+from kafka_pareto.study.drivers import is_maximised, label_of, objective_named
 from kafka_pareto.study.preferences import objectives_named
 from kafka_pareto.study.study import Study
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 
 Row: TypeAlias = tuple[str, ...]
 

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.decision.decision import Decision, Outcome, Verdict
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.storage.record import Record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.sentinel import SentinelReport, SeriesStability
-from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.drivers import label_of
 
 
 def sentinel_sentences(report: SentinelReport) -> list[str]:

@@ -9,7 +9,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, PickError
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.rollout.versions import SettingsInForce, cluster_of_version
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.cases import case_label

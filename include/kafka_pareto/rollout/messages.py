@@ -9,12 +9,12 @@ from pydantic import BaseModel, JsonValue
 
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, percent
-from kafka_pareto.kafka.producer_config import Durability, DurabilityName, PropertyValue
+from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import SettingsInForce, replaced, replaced_durability, unmeasured_beside
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.drivers import label_of
 
 _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties", "campaign", "came_by"}
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import NoticeKind
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.reasons import harm_sentences, rules_broken
 from kafka_pareto.rollout.approvals import last_answer
 from kafka_pareto.rollout.messages import by_whom, weakening

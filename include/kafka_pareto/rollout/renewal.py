@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.client_config import client_config_name
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.history.comparability import differences_of_systems
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.rollout.approvals import keep_changes
 from kafka_pareto.settings import load_settings
 
@@ -34,7 +34,7 @@ def look_now(campaign: Campaign) -> Fingerprint:
         BadInputError: If the settings name none, or what it takes to reach it is not there any more.
         ClusterError: If it cannot be reached.
     """
-    with driver_of(campaign.study).system(campaign.study, load_settings()) as system:
+    with runtime_of(campaign.study).system(campaign.study, load_settings()) as system:
         return system.fingerprint(campaign, campaign.study.cases[0])
 
 

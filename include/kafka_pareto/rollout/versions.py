@@ -19,15 +19,14 @@ from kafka_pareto.campaign.keys import CampaignKeys, InForceKeys
 from kafka_pareto.campaign.listing import frozen_head
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue, durability_of, resolved
+from kafka_pareto.kafka.known_properties import DurabilityName, PropertyValue, durability_of, resolved
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.driver import DRIVERS
+from kafka_pareto.study.drivers import drivers
 from kafka_pareto.study.factors import FactorValue, configuration_id
-from kafka_pareto.study.producer import PRODUCER
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ class SettingsInForce(Record):
     previous_properties: dict[str, PropertyValue]
     durability: DurabilityName
     previous_durability: DurabilityName | None = None
-    driver: str = PRODUCER.name
+    driver: str
     campaign: str
     cluster: str | None = None
     compared_with_version: int | None = None
@@ -296,7 +295,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 
 def _header(settings: SettingsInForce) -> list[str]:
     came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
-    promise = f", {settings.durability}" if DRIVERS[settings.driver].states_durability else ""
+    promise = f", {settings.durability}" if drivers()[settings.driver].states_durability else ""
     return [
         f"Settings in force for {case_label(settings.case)} of study {settings.study}.",
         f"Version {settings.version} since {settings.at}: {came_by[settings.came_by]}.",

@@ -14,7 +14,7 @@ from pymoo.indicators.hv import HV
 
 from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.search.nsga3 import first_population, new_algorithm, prints_logged
 from kafka_pareto.search.surrogate_problem import SurrogateProblem
 from kafka_pareto.study.cases import case_label, case_seed

@@ -18,11 +18,10 @@ from kafka_pareto.drift.check_records import (
     read_histories,
     was_answered,
 )
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force_with_files
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
@@ -81,7 +80,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
         for case in _new_cases(check, histories)
     ]
     if to_measure := [each.case for each in planned if each.outcome is None]:
-        plan = plan_check(study, driver_of(study), to_measure)
+        plan = plan_check(study, runtime_of(study), to_measure)
         log.info("%s", describe_plan(plan))
         system.require_fit(plan, check, to_measure[0])
         require_consent(plan, study)

@@ -16,8 +16,8 @@ from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve, compare_part
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_text
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.parts import VARIANT, Grid, Series, Variants
@@ -81,7 +81,7 @@ def _limits(
     campaign: Campaign, case: str, repetitions: Sequence[Repetition], ceilings: Ceilings | None
 ) -> dict[str, Limit]:
     """Names again what limited each valid repetition: with the ceilings, which the driver has not."""
-    driver, study = driver_of(campaign.study), compare_study(campaign.study)
+    driver, study = runtime_of(campaign.study), compare_study(campaign.study)
     found: dict[str, Limit] = {}
     for level in study.levels_of(case):
         setting = driver.load_setting(campaign, case, level)

@@ -11,9 +11,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, require_distinct_columns, table_schema
-from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.measurement.cost import describe_plan, plan_comparison, require_consent
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.steps.freezing import freeze, is_frozen
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
@@ -50,7 +49,7 @@ def run(
     keys = CampaignKeys(study.name, campaign_id)
     is_known = is_frozen(store, keys, study, corpus)
     campaign = Campaign(study, keys, store)
-    plan = plan_comparison(study, driver_of(study)).model_copy(update={"overrides": list(overrides)})
+    plan = plan_comparison(study, runtime_of(study)).model_copy(update={"overrides": list(overrides)})
     log.info("%s", describe_plan(plan))
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)

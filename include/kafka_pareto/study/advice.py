@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value, unknown_property_rule
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.identifiers import STUDY_NAME
-from kafka_pareto.study.log_pipeline_study import pipeline_setting
 from kafka_pareto.study.section import Section
+from kafka_pareto.study.study_classes import study_classes
 from kafka_pareto.study.study_file import read_section
 from kafka_pareto.study.tune import Tune
 
@@ -39,18 +39,17 @@ class Advice(Section):
     source: str
     read_on: date
     note: str = ""
-    driver: Literal["producer", "log_pipeline"] = "producer"
+    driver: str = "producer"
     properties: dict[str, PropertyValue]
 
     @field_validator("properties")
     @classmethod
     def _of_the_driver(cls, properties: dict[str, PropertyValue], info: ValidationInfo) -> dict[str, PropertyValue]:
-        if info.data.get("driver") == "log_pipeline":
-            return {name: pipeline_setting(name).value(value) for name, value in properties.items()}
-        for name in properties:
-            if name not in DEFAULTS:
-                raise ValueError(f"{name} {unknown_property_rule(name)}")
-        return {name: typed_value(name, str(value).lower()) for name, value in properties.items()}
+        studies = {driver: study for (_, driver), study in study_classes().items() if issubclass(study, Tune)}
+        driver = info.data.get("driver", "")
+        if driver not in studies:
+            raise ValueError(f"driver: {driver!r}: must be one of {', '.join(studies)}")
+        return {name: studies[driver].setting_value(name, value) for name, value in properties.items()}
 
 
 def load_advice(folder: Path) -> list[Advice]:

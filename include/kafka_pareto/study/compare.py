@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 from pydantic import Field, JsonValue, model_validator
 
 from kafka_pareto.errors import BadInputError, did_you_mean
-from kafka_pareto.kafka.producer_config import Durability, PropertyValue
+from kafka_pareto.kafka.known_properties import Durability, PropertyValue
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
 from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 from kafka_pareto.study.quantity import Value, Values

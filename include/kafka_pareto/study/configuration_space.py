@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.factors import Column, Configuration, Factor, FactorValue, Positions
 from kafka_pareto.study.tune import Tune
 

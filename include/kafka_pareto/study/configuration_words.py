@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 
 _UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"))
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from kafka_pareto.errors import did_you_mean
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.study.factors import Column
 from kafka_pareto.study.quantity import Quantity, Value, Values
 
@@ -64,6 +67,23 @@ class Feature:
     values: Callable[[Mapping[str, Column]], Column]
 
 
+def _properties(settings: Mapping[str, PropertyValue]) -> str:
+    return properties_lines({name: settings[name] for name in sorted(settings)})
+
+
+@dataclass(frozen=True)
+class ClientFile:
+    """Describes a file that the clients of a driver read.
+
+    Attributes:
+        name: What it is called.
+        text: Writes the settings that `Tune.properties` returns, as the file has them.
+    """
+
+    name: str
+    text: Callable[[Mapping[str, PropertyValue]], str] = _properties
+
+
 @dataclass(frozen=True)
 class Driver:
     """Declares what is loaded and measured.
@@ -72,7 +92,7 @@ class Driver:
         name: As studies name it.
         quantities: What a repetition holds, in the order of the tables' columns.
         objectives: In the order of tables and pages.
-        suite_file: Holds what the driver adds to the gate's suites, in `include/expectations/`.
+        expectations: The file of what the driver adds to the suites of `campaign/expectations.yaml`.
         identity: The facts of a fingerprint that tell one system from another; within a campaign they must stay.
         counted: The facts that are lists, of which two campaigns must have equally many.
         case_features: The numbers that a case gives. Without any, a case is a category to the models.
@@ -82,6 +102,7 @@ class Driver:
         stages: Quantities that add up to a whole, in the order in which time passes.
         settings_word: What a configuration sets, as people say it.
         settings_file: What the file with the settings is called.
+        client_files: What is written of the settings in force.
         states_durability: Whether cards and files state the name of a durability. A producer's follows from defaults
             that no table shows; where each setting that it follows from is shown, there is nothing to add.
     """
@@ -89,7 +110,7 @@ class Driver:
     name: str
     quantities: tuple[Quantity, ...]
     objectives: tuple[Objective, ...]
-    suite_file: str
+    expectations: Path
     identity: tuple[str, ...]
     counted: tuple[str, ...] = ()
     case_features: tuple[Feature, ...] = ()
@@ -99,6 +120,7 @@ class Driver:
     stages: tuple[str, ...] = ()
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
+    client_files: tuple[ClientFile, ...] = (ClientFile("settings.properties"),)
     states_durability: bool = False
 
     def __post_init__(self) -> None:

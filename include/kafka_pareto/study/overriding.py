@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES
 from kafka_pareto.study.sections import ForeignCluster

@@ -13,7 +13,7 @@ from typing import Annotated, Self, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.section import Section
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
 from kafka_pareto.study.preferences import ChooseBy

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, Factor, configuration_id
 from kafka_pareto.study.identifiers import STUDY_NAME
@@ -25,6 +25,7 @@ class Study(Section):
     """
 
     declaration: ClassVar[Driver]
+    baseline_may_be_a_file: ClassVar[bool] = False
     text_key: ClassVar[str] = "workload.payload.file"
     """Names the key that holds the name of `text_file`."""
 

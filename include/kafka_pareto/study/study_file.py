@@ -13,14 +13,13 @@ import yaml
 from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError, did_you_mean
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
-from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_classes import STUDY_CLASSES
+from kafka_pareto.study.study_classes import study_classes
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
 AnySection = TypeVar("AnySection", bound=Section)
@@ -66,16 +65,16 @@ def load_named_study(folder: Path, name: str) -> Study:
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
 
-    Its `kind` and `driver` say which keys it may have. A producer's `baseline` that is a string names a
-    `producer.properties` relative to `folder`; the study then holds its values. A payload's file, or a log that is
-    replayed, must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
+    Its `kind` and `driver` say which keys it may have. A `baseline` that is a string names a file of
+    properties relative to `folder`, where the driver takes one; the study then holds its values. A payload's file, or
+    a log that is replayed, must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
     """
     content = _mapping(text, file)
     model = _class_of(content, file)
-    if folder is not None and issubclass(model, ProducerStudy) and isinstance(content.get("baseline"), str):
+    if folder is not None and model.baseline_may_be_a_file and isinstance(content.get("baseline"), str):
         content["baseline"] = _properties_in_file(folder / content["baseline"], file)
     study = checked(model, content, file)
     if folder is not None:
@@ -118,7 +117,7 @@ def dump_study(study: Study) -> str:
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:
     """Returns the class that checks a study of this kind and driver."""
     kind, driver = (content.get(key, Study.model_fields[key].default) for key in ("kind", "driver"))
-    kinds, drivers = (list(dict.fromkeys(names)) for names in zip(*STUDY_CLASSES, strict=True))
+    kinds, drivers = (list(dict.fromkeys(names)) for names in zip(*study_classes(), strict=True))
     problems = [
         f"{key}: {_brief.repr(value)}: must be one of {', '.join(known)}{did_you_mean(str(value), known)}"
         for key, value, known in (("kind", kind, kinds), ("driver", driver, drivers))
@@ -126,10 +125,10 @@ def _class_of(content: dict[str, Any], file: str) -> type[Study]:
     ]
     if problems:
         raise StudyError(file, problems)
-    if (kind, driver) not in STUDY_CLASSES:
-        known = [each for of_kind, each in STUDY_CLASSES if of_kind == kind]
+    if (kind, driver) not in study_classes():
+        known = [each for of_kind, each in study_classes() if of_kind == kind]
         raise StudyError(file, [f"driver: {driver!r}: must be one of {', '.join(known)} where kind is {kind}"])
-    return STUDY_CLASSES[kind, driver]
+    return study_classes()[kind, driver]
 
 
 def _mapping(text: str, file: str) -> dict[str, Any]:

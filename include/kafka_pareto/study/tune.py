@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import Durability, PropertyValue
+from kafka_pareto.kafka.known_properties import Durability, PropertyValue
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.constraints import (
     Constraint,
@@ -67,6 +67,20 @@ class Tune(Study):
         if sorted(objectives) != sorted(names):
             raise ValueError(f"must name each of {', '.join(names)} once")
         return objectives
+
+    @field_validator("baseline")
+    @classmethod
+    def _baseline_is_settings(cls, baseline: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
+        return {name: cls.setting_value(name, value) for name, value in baseline.items()}
+
+    @classmethod
+    def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:  # noqa: ARG003 (for drivers that know their settings)
+        """Returns a setting's value, as a baseline or an advice gives it, in the form that configurations hold.
+
+        Raises:
+            ValueError: If there is no such setting, or it cannot have this value.
+        """
+        return given
 
     @field_validator("limits")
     @classmethod

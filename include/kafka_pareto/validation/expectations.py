@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.campaign.suites import SUITES, Expectation, Severity
+from kafka_pareto.campaign.suites import OF_EVERY_DRIVER, Expectation, Severity
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.validation.offline_pages import offline_page
 
@@ -74,7 +74,7 @@ class Examination:
             expected = context.suites.add(gx.ExpectationSuite(name=suite, expectations=configurations))
         except gx.exceptions.GreatExpectationsError as error:
             raise BadInputError(
-                f"suite {suite}, of repetitions.yaml and the driver's own file in {SUITES}: {error}"
+                f"suite {suite}, of {OF_EVERY_DRIVER} and the driver's own expectations.yaml: {error}"
             ) from error
         source = context.data_sources.add_pandas(suite)
         batch = source.add_dataframe_asset(suite).add_batch_definition_whole_dataframe(suite)
@@ -143,7 +143,7 @@ def _finding(suite: str, outcome: Any) -> Finding:
     meta, result = outcome.expectation_config.meta, outcome.result
     if not result and not outcome.success:
         raise BadInputError(
-            f"{SUITES.name}: {suite}: {meta['name']}: cannot be asked of this table: "
+            f"expectations: {suite}: {meta['name']}: cannot be asked of this table: "
             f"{_first_message(outcome.exception_info)}"
         )
     return Finding(

@@ -27,7 +27,7 @@ from kafka_pareto.explorer.intervals import Intervals, intervals
 from kafka_pareto.explorer.requirements import Preference, Remaining, Requirements, best_remaining
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.explorer.view import CaseView, case_view
-from kafka_pareto.kafka.producer_config import Durability, DurabilityName
+from kafka_pareto.kafka.known_properties import Durability, DurabilityName
 from kafka_pareto.rollout.versions import cluster_of_version, in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store

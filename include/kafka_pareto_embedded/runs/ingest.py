@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from kafka_pareto.analysis.wording import counted
-from kafka_pareto.drivers.all_topics_watch import AllTopicsWatch
-from kafka_pareto.drivers.cluster_mark import exclusive_load
+from kafka_pareto.drivers.common.all_topics_watch import AllTopicsWatch
+from kafka_pareto.drivers.common.cluster_mark import exclusive_load
+from kafka_pareto.drivers.common.systems import missing_safeguards
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
-from kafka_pareto.drivers.own_topics import PREFIX
-from kafka_pareto.drivers.systems import missing_safeguards
+from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.ingestion_load import IngestionLoad
+from kafka_pareto.measurement.own_topics import PREFIX
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder

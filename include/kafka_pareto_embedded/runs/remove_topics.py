@@ -8,10 +8,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis.wording import counted
-from kafka_pareto.drivers.cluster_mark import exclusive_load
-from kafka_pareto.drivers.own_topics import left_topics
+from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.errors import ConsentError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle

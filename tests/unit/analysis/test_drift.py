@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from kafka_pareto.analysis.drift import Ratio, adjusted, change_between, change_points, pooled, ratio_between
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER
 from tests.recorded import RECORDED
 
 pytestmark = pytest.mark.fast

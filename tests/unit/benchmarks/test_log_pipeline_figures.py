@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kafka_pareto.study.log_pipeline import LOG_PIPELINE
+from kafka_pareto.drivers.log_pipeline.declaration import DRIVER as LOG_PIPELINE
 
 pytestmark = pytest.mark.fast
 

@@ -18,9 +18,9 @@ from benchmarks.search_on_cluster_table import FRESH, best_by, handed_over_by, r
 from benchmarks.strategies.table import BLOCKS, CASE, GRID, table_study
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeLoadTool, fake_testbed

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_pareto.bottleneck.client_counters import with_client
-from kafka_pareto.bottleneck.load_window import LoadWindow, expected_window, measured_window
-from kafka_pareto.load.tool import LoadRequest, LoadResult, TimedLoad
-from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
+from kafka_pareto.bottleneck.load_counters import LoadCounters
+from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.client_counters import with_client
+from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from kafka_pareto.drivers.common.windows import expected_window, measured_window
 
 pytestmark = pytest.mark.fast
 

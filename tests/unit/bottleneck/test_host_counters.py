@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
+from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
     interface_busy_fraction,
@@ -17,7 +18,6 @@ from kafka_pareto.bottleneck.network_interface import (
     interface_speed_mbit_s,
     interface_to,
 )
-from kafka_pareto.study.load_counters import LoadCounters
 from tests.unit.bottleneck.busy_process import BusyProcess, busy_process
 
 pytestmark = pytest.mark.fast

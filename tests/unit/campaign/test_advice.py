@@ -11,7 +11,7 @@ from kafka_pareto.campaign.advice import NO_ROOM, FollowedAdvice, follow
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.drivers.systems import ClusterSystem
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
-from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import tune_study
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.fast
 def expected_of(name: str, configurations: int = 7) -> ExpectedRepetitions:
     study = tune_study(load_study(STUDIES / f"{name}.yaml"))
     return ExpectedRepetitions(
-        study, plan_campaign(study, ProducerDriver()), Counter(dict.fromkeys(study.cases, configurations))
+        study, plan_campaign(study, ProducerRuntime()), Counter(dict.fromkeys(study.cases, configurations))
     )
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.suites import SUITES, Expectation, load_suites, suites_of
+from kafka_pareto.campaign.suites import OF_EVERY_DRIVER, Expectation, load_suites, suites_of
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.driver import Driver
-from kafka_pareto.study.producer import PRODUCER
+from kafka_pareto.study.drivers import Driver
 from tests.recorded import paper_study
 
 pytestmark = pytest.mark.fast
@@ -46,14 +46,15 @@ def test_a_suite_file_with_a_defect_is_refused_with_its_place(tmp_path: Path, te
     assert said in str(refusal.value)
 
 
-CONSUMER = Driver("consumer", quantities=(), objectives=(), suite_file="consumer.yaml", identity=("group",))
 OF_ALL = "rows:\n- {name: a, type: b, reason: c}"
 
 
 def names_of(folder: Path, common: str, own: str) -> dict[str, list[str]]:
-    (folder / "repetitions.yaml").write_text(common)
-    (folder / CONSUMER.suite_file).write_text(own)
-    return {suite: [each.name for each in found] for suite, found in suites_of(CONSUMER, folder).items()}
+    of_all, consumer = folder / "all.yaml", folder / "consumer.yaml"
+    of_all.write_text(common)
+    consumer.write_text(own)
+    driver = Driver("consumer", quantities=(), objectives=(), expectations=consumer, identity=("group",))
+    return {suite: [each.name for each in found] for suite, found in suites_of(driver, of_all).items()}
 
 
 def test_a_driver_adds_to_the_suites_of_every_driver_and_may_bring_one_of_its_own(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_a_name_that_a_driver_gives_again_is_refused_with_the_drivers_file(tmp_p
 
 
 def test_what_is_asked_of_every_driver_needs_no_column_of_the_producer() -> None:
-    common = load_suites(SUITES / "repetitions.yaml")
+    common = load_suites(OF_EVERY_DRIVER)
     asked = "\n".join(repr(each) for suite in common.values() for each in suite)
     own = [quantity.name for quantity in PRODUCER.quantities] + [f"${name}" for name in paper_study().rule_parameters()]
     assert [name for name in own if f"'{name}'" in asked] == []

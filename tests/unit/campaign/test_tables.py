@@ -26,10 +26,10 @@ from kafka_pareto.campaign.tables import (
     repetitions_frame,
     table_schema,
 )
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 

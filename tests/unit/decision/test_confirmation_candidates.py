@@ -7,8 +7,8 @@ import pytest
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, encode_table
 from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 

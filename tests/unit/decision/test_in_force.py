@@ -10,6 +10,7 @@ from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce, InForce
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.card_layout import WIDTH, card_text
 from kafka_pareto.report.cards import (
@@ -26,7 +27,6 @@ from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.constraints import Constraint
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.tune import Tune
 from tests.unit.deciding import CASE, FAST, OTHER, around, baseline, candidates, repetitions, study_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_pareto.doctor.guide import CHECKLIST_ITEMS, GUIDE, Guide, load_guide
 from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import DEFAULTS
+from kafka_pareto.kafka.known_properties import DEFAULTS
 
 pytestmark = pytest.mark.fast
 

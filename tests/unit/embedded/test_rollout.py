@@ -66,6 +66,7 @@ def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -
         properties={"linger.ms": 20, "enable.idempotence": True},
         previous_properties={"linger.ms": 5},
         durability="acks_all_idempotent",
+        driver="producer",
         campaign="20261122T010203",
         cluster="",
         gains=[],

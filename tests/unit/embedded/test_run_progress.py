@@ -16,7 +16,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan, Proposal, RoundsSoFar, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.campaign.time_left import TimeLeft
-from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
@@ -70,7 +70,7 @@ def store(tmp_path: Path) -> FolderStore:
     }
     study = paper.model_copy(update=changes)
     store.put(KEYS.frozen_study(), dump_study(study).encode())
-    store.put(KEYS.plan(), plan_campaign(study, ProducerDriver()).model_dump_json().encode())
+    store.put(KEYS.plan(), plan_campaign(study, ProducerRuntime()).model_dump_json().encode())
     store.put(KEYS.design(), encode_table(design_table(study), DESIGN_COLUMNS, study))
     return store
 
@@ -181,7 +181,7 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     rounds = Rounds(maximum=2, configurations=1)
     study = study.model_copy(update={"strategy": "rounds", "rounds": rounds})
     store.put(KEYS.frozen_study(), dump_study(study).encode())
-    store.put(KEYS.plan(), plan_campaign(study, ProducerDriver()).model_dump_json().encode())
+    store.put(KEYS.plan(), plan_campaign(study, ProducerRuntime()).model_dump_json().encode())
     most_of_a_round = (1 + 1) * 4
     campaign = CampaignProgress(store, KEYS)
     unbegun = [task(f"round_{number}.{step}", "waiting") for number in (1, 2) for step in ("propose", "measure")]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.study.driver import DRIVERS
-from kafka_pareto.study.study_classes import STUDY_CLASSES
+from kafka_pareto.study.drivers import drivers
+from kafka_pareto.study.study_classes import study_classes
 
 pytestmark = pytest.mark.fast
 
@@ -20,8 +20,8 @@ ENTRY = re.compile(
 
 def test_the_page_knows_unit_and_direction_of_every_objective_that_can_be_tuned() -> None:
     known = {each["name"]: (each["unit"] or "", bool(each["maximised"])) for each in ENTRY.finditer(PAGE.read_text())}
-    tuned = {driver for kind, driver in STUDY_CLASSES if kind == "tune"}
+    tuned = {driver for kind, driver in study_classes() if kind == "tune"}
 
     assert known == {
-        each.name: (each.unit, each.maximised) for driver in sorted(tuned) for each in DRIVERS[driver].objectives
+        each.name: (each.unit, each.maximised) for driver in sorted(tuned) for each in drivers()[driver].objectives
     }

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import GateError, LoadToolError
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.failure_limit import failure_table
 from kafka_pareto.steps import measure
 from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, measuring, quick

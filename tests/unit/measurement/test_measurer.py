@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import (
     BadInputError,
@@ -20,7 +21,6 @@ from kafka_pareto.errors import (
     LoadToolError,
     PlanError,
 )
-from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.host_load import outlier_reason, wait_until_undisturbed
 from kafka_pareto.measurement.limits import MeasuringLimits

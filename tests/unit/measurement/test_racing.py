@@ -11,7 +11,7 @@ import pytest
 from benchmarks import adaptive as benchmark
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.measurement.racing import active_candidates, planned_candidates, remaining_candidates
 from kafka_pareto.study.protocol import Adaptive
 from kafka_pareto.study.study import Study

@@ -12,13 +12,13 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.card_context import card_context
 from kafka_pareto.report.card_layout import card_text
 from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.configuration_space import reachable_durabilities
-from kafka_pareto.study.driver import DRIVERS
+from kafka_pareto.study.drivers import drivers
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune, tune_study
 
@@ -101,7 +101,7 @@ def test_a_log_pipelines_report_promises_no_durability() -> None:
     assert "Nothing was shown to get worse" in text
 
 
-@pytest.mark.parametrize("driver", DRIVERS.values(), ids=list(DRIVERS))
+@pytest.mark.parametrize("driver", drivers().values(), ids=list(drivers()))
 def test_a_driver_declares_what_limited_a_load_only_if_it_is_judged(driver) -> None:  # type: ignore[no-untyped-def]
     assert driver.has("limited_by") == (driver.name in ("producer", "ingestion"))
 

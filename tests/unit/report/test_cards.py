@@ -12,6 +12,7 @@ from kafka_pareto.decision.choice import Choice, MissedLimit
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.card_context import CardContext, card_context
 from kafka_pareto.report.card_layout import WIDTH, cards_text
@@ -22,7 +23,6 @@ from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 from tests.tasks.report_campaign import at_time, with_client_metrics

@@ -10,14 +10,14 @@ import pytest
 import yaml
 from confluent_kafka import Producer
 
+from kafka_pareto.drivers.log_pipeline.study import PIPELINE_SETTINGS
+from kafka_pareto.drivers.producer import client_files as producer_files
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.kafka.property_values import INT_MAX
-from kafka_pareto.rollout import producer_files
 from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study.log_pipeline_study import PIPELINE_SETTINGS
 from tests.exported_settings import exported_settings, read_by_java
 
 pytestmark = pytest.mark.fast
@@ -26,7 +26,7 @@ JAVA_READS = Path(__file__).parents[2] / "fixtures" / "LoadedProperties.java"
 
 
 def librdkafka_lines(properties: dict[str, PropertyValue]) -> list[str]:
-    return settings_file(properties, "librdkafka.properties", []).splitlines()
+    return settings_file(properties, "librdkafka.properties", [], "producer").splitlines()
 
 
 def test_librdkafka_takes_every_value_of_every_property() -> None:
@@ -94,7 +94,7 @@ def test_librdkafka_is_told_what_acts_as_in_java(properties: dict[str, PropertyV
 
 
 def test_java_takes_every_value_of_every_property(tmp_path: Path) -> None:
-    found = [settings_file(each, "producer.properties", []) for each in exported_settings()]
+    found = [settings_file(each, "producer.properties", [], "producer") for each in exported_settings()]
     found += [of_pipeline("producer.properties", acks=acks, linger_ms=600_000) for acks in ("0", "1", "all")]
     for number, text in enumerate(found):
         (tmp_path / f"{number}.properties").write_text(text)
@@ -150,9 +150,9 @@ def test_a_file_that_clients_of_the_driver_do_not_read_is_refused() -> None:
         BadInputError, match=r"spark.yml: is no file of the driver log_pipeline; there are filebeat.yml, logstash.yml"
     ):
         of_pipeline("spark.yml")
-    assert client_files("calls") == ("settings.properties",)
+    assert client_files("services") == ("settings.properties",)
 
 
 def test_a_line_of_the_header_stays_one_comment() -> None:
-    text = settings_file({"acks": "all"}, "producer.properties", ["said\nacks=0"])
+    text = settings_file({"acks": "all"}, "producer.properties", ["said\nacks=0"], "producer")
     assert parse_properties(text) == {"acks": "all"}

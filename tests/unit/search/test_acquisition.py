@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.analysis.trials import summarise_trials
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
 from kafka_pareto.study.sections import Rounds

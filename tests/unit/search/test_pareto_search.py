@@ -14,13 +14,13 @@ from pymoo.operators.mutation.pm import PM
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
 from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, encode_table
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.nsga3 import first_population
 from kafka_pareto.search.pareto_search import SearchResult, hypervolume_indicator, search
 from kafka_pareto.study.configuration_space import ConfigurationSpace
-from kafka_pareto.study.driver import is_maximised
+from kafka_pareto.study.drivers import is_maximised
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Search
 from kafka_pareto.study.study import Study
 from tests.recorded import changed, paper_study

@@ -12,7 +12,7 @@ import pytest
 from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.campaign.tables import FRONT_COLUMNS, encode_table
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.search.nsga3 import first_population, new_algorithm
 from kafka_pareto.search.pareto_search import SearchResult, non_dominated_estimates, search, with_class_fronts
 from kafka_pareto.search.surrogate_problem import SurrogateProblem

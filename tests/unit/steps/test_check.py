@@ -9,10 +9,10 @@ import pytest
 from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.drift.check_records import read_checks
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.kafka.cluster import ClusterDescription
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.rollout.versions import file_of
 from kafka_pareto.steps import check_compare, check_measure
 from kafka_pareto.storage.folder_store import FolderStore

@@ -19,8 +19,8 @@ from kafka_pareto.campaign.records import Plan
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, rejected_columns, repetition_row
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_csv
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.errors import BadInputError, PlanError
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.steps import compare
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.compare import compare_study

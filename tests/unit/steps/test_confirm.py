@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.steps import confirm
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.unit.checking import WINNER, WINNER_ID

@@ -13,8 +13,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.rollout.versions import file_of
 from kafka_pareto.steps import confirm
 from kafka_pareto.study.factors import Configuration, configuration_id

@@ -10,8 +10,8 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.steps import confirm
 from kafka_pareto.study.tune import Tune
 from tests.fakes import FakeLoadTool, fake_testbed

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.drivers.systems import ClusterSystem
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore

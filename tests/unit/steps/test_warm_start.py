@@ -12,7 +12,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
-from kafka_pareto.drivers.systems import ClusterSystem
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.history.prior_trials import best_known
 from kafka_pareto.steps import design, propose

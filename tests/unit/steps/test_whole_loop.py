@@ -19,8 +19,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Stop
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate

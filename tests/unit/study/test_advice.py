@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.drivers.log_pipeline.tune import TuneLogPipeline
 from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.advice import Advice, configuration_advised, load_advice
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.study.tune_log_pipeline import TuneLogPipeline
 from tests.unit.measuring import CASE, quick
 
 pytestmark = pytest.mark.fast

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kafka_pareto.comparison.rows import notes
+from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.steps.compare import compared_part
 from kafka_pareto.study.compare import Compare, compare_study
-from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.factors import CategoricalFactor, NumericFactor
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.overriding import with_overrides

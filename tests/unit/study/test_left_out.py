@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.left_out import without_impossible
 

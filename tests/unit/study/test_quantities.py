@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
 
+from kafka_pareto.bottleneck.load_counters import LoadCounters
+from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
+from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
 from kafka_pareto.study.quantity import Shown, Value, quantities_of
 
 pytestmark = pytest.mark.fast
@@ -39,7 +41,9 @@ class Consumed:
     lag: Lag | None = None
 
 
-CONSUMER = Driver("consumer", quantities_of(Consumed), objectives=(), suite_file="consumer.yaml", identity=("group",))
+CONSUMER = Driver(
+    "consumer", quantities_of(Consumed), objectives=(), expectations=Path("consumer.yaml"), identity=("group",)
+)
 WHOLE: dict[str, Value] = {"mode": "steady", "pace_mib_s": 8.5, "lag_max_records": 7, "lag_ms": None}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.study.compare_producer import SETTINGS
+from kafka_pareto.drivers.producer.compare import SETTINGS
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue, NumericFactor
 
 pytestmark = pytest.mark.fast

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.errors import BadInputError, StudyError
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.overrides import overrides_of

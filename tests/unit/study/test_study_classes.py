@@ -9,18 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from kafka_pareto.drivers.calls.studies import TuneCalls
 
+from kafka_pareto.drivers.producer.compare import CompareProducer
+from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.tune import TuneProducer
 from kafka_pareto.errors import BadInputError, StudyError
-from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.overriding import with_overrides
-from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto.study.tune import tune_study
-from kafka_pareto.study.tune_producer import TuneProducer
 from kafka_pareto.surrogates.gaussian_process import inputs
 from kafka_pareto.surrogates.surrogate import feature_encoding
-from tests.other_driver import TuneCalls, known_driver
+from tests.other_driver import known_driver
 
 pytestmark = pytest.mark.fast
 

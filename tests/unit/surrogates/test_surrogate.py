@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Surrogate
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import (

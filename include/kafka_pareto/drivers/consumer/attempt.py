@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 import psutil
 
 from kafka_pareto.campaign.records import Outcome
+from kafka_pareto.drivers.consumer.load import ConsumerRequest, ConsumerResult, LiveLoad
+from kafka_pareto.drivers.consumer.quantities import ConsumerQuantities
+from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
-from kafka_pareto.load.consumer_load import ConsumerRequest, ConsumerResult, LiveLoad
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.study.compare_consumer import CompareConsumer
-from kafka_pareto.study.consumer_quantities import ConsumerQuantities
 
 _HELD_FRACTION = 0.97
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.consumer.attempt import attempt_reading
+from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -14,7 +15,6 @@ from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.storage.lease import require_ours
-from kafka_pareto.study.compare_consumer import CompareConsumer
 
 
 class ConsumerRunner:

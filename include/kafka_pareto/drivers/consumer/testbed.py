@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.fingerprint import fingerprint_of
-from kafka_pareto.drivers.own_topics import topic_configs, topic_name
+from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
+from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.consumer.load import ConsumerLoad
+from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.consumer_load import ConsumerLoad
-from kafka_pareto.load.producer_performance import ProducerPerformance
-from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
-from kafka_pareto.study.compare_consumer import CompareConsumer
 
 log = logging.getLogger(__name__)
 

@@ -11,23 +11,23 @@ from typing import Literal
 import psutil
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
+from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drivers.ingestion import page_cache
+from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionRequest
 from kafka_pareto.drivers.ingestion.other_tools import send_by_kafkas_tool, send_by_kcat
+from kafka_pareto.drivers.ingestion.output import RowsFound
+from kafka_pareto.drivers.ingestion.quantities import IngestionFigures, IngestionQuantities
 from kafka_pareto.drivers.ingestion.sent import Sent, sent_by
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
-from kafka_pareto.load.ingestion_load import CheckRequest, IngestionRequest
-from kafka_pareto.load.ingestion_output import RowsFound
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.ingestion_quantities import IngestionFigures, IngestionQuantities
-from kafka_pareto.study.load_counters import LoadCounters
 
 _GROWTH_DEADLINE_S = 15.0
 _HARDLY_WAITED_FRACTION = 0.2

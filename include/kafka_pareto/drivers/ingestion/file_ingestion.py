@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
+from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
+from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput
 from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
-from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest
-from kafka_pareto.load.ingestion_output import CheckOutput, IngestionOutput
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 
 # The final settings of the benchmark that the study `ingest` repeats, with all acknowledgements.
 PROPERTIES: dict[str, PropertyValue] = {

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.ingestion.quantities import IngestionFigures
 from kafka_pareto.drivers.ingestion.sent import Sent
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
-from kafka_pareto.load.tool import LoadRequest
-from kafka_pareto.study.compare_ingestion import CompareIngestion
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.ingestion_quantities import IngestionFigures
 
 _MIB = 1 << 20
 # It holds the file as one text, as a text for each line, and as the bytes of each; an estimate with room to spare.

@@ -10,16 +10,16 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kafka_pareto.errors import PlanError
-from kafka_pareto.load.ingestion_load import (
+from kafka_pareto.drivers.ingestion.load import (
     MOST_ROW_BYTES,
     BooksRequest,
     CheckRequest,
     IngestionLoad,
     most_row_bytes,
 )
-from kafka_pareto.load.ingestion_output import RowsFound
-from kafka_pareto.study.compare_ingestion import CompareIngestion
+from kafka_pareto.drivers.ingestion.output import RowsFound
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
+from kafka_pareto.errors import PlanError
 from kafka_pareto.study.factors import Configuration
 
 log = logging.getLogger(__name__)

@@ -6,18 +6,18 @@ import logging
 from collections.abc import Sequence
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.common.warming import pace_when_warm
 from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, send
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, sent_rows_of
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
-from kafka_pareto.drivers.warming import pace_when_warm
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.storage.lease import require_ours
-from kafka_pareto.study.compare_ingestion import CompareIngestion
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.load.ingestion_load import IngestionResult
-from kafka_pareto.load.ingestion_output import IngestionOutput
-from kafka_pareto.study.ingestion_quantities import IngestionFigures
+from kafka_pareto.drivers.ingestion.load import IngestionResult
+from kafka_pareto.drivers.ingestion.output import IngestionOutput
+from kafka_pareto.drivers.ingestion.quantities import IngestionFigures
 
 _MIB = 1 << 20
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
+from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.java_version import java_version
+from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows, rows_files
-from kafka_pareto.drivers.own_topics import topic_configs, topic_name
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.ingestion_load import IngestionLoad
-from kafka_pareto.load.java_version import java_version
-from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
-from kafka_pareto.study.compare_ingestion import CompareIngestion
 
 _RECORD_BYTES_PER_ROW_BYTE = 4  # the record of a short row is mostly its head
 

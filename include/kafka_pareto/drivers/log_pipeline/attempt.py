@@ -13,6 +13,8 @@ from kafka_pareto.drivers.log_pipeline.behaviour import label_text
 from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
+from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import (
     Reconciled,
     first_ids_text,
@@ -20,6 +22,7 @@ from kafka_pareto.drivers.log_pipeline.stages import (
     negative_stage,
     reconcile,
 )
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol, LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.testbed import PARENTS, OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.warm_up import warm_up
 from kafka_pareto.drivers.log_pipeline.watch import Watch, Watched
@@ -28,10 +31,7 @@ from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.shoppers.wanted import Wanted
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
-from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol, LogPipelineStudy
 
 _MOST_CLOCK_STEP_MS = 1.0
 _MS = 1e3

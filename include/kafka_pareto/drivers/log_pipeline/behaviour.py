@@ -10,9 +10,9 @@ import pandas as pd
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.student import student_critical
 from kafka_pareto.campaign.records import Timeline
+from kafka_pareto.drivers.common.trend import LEAST_POINTS, trend_of
 from kafka_pareto.drivers.log_pipeline.by_second import per_second
-from kafka_pareto.load.trend import LEAST_POINTS, trend_of
-from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
+from kafka_pareto.drivers.log_pipeline.quantities import PipelineLabel
 
 LEAST_STEADY_S = 20
 GROWTH_FRACTION = 0.02

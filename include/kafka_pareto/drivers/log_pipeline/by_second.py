@@ -9,8 +9,8 @@ import pandas as pd
 
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.campaign.records import Timeline
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms, left_of_before
-from kafka_pareto.shoppers.wanted import Wanted
 
 _S = 1000
 """Milliseconds in a second."""

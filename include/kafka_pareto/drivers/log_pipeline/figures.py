@@ -13,11 +13,7 @@ from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of, rate_of_commits, rate_of_requests
 from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, part_of_burst, per_second, timeline_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
-from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
-from kafka_pareto.drivers.log_pipeline.web_load import Answered
-from kafka_pareto.shoppers.wanted import Wanted
-from kafka_pareto.study.log_pipeline_quantities import (
+from kafka_pareto.drivers.log_pipeline.quantities import (
     BurstFigures,
     CostFigures,
     FlowFigures,
@@ -25,7 +21,11 @@ from kafka_pareto.study.log_pipeline_quantities import (
     LogPipelineQuantities,
     StageFigures,
 )
-from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
+from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
+from kafka_pareto.drivers.log_pipeline.web_load import Answered
 
 _MS = 1000
 _KB = 1000

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kafka_pareto.brokers.nodes import LOOPBACK
+from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, aggregator_argv
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 from kafka_pareto.drivers.log_pipeline.shipping import READY_S, environment
-from kafka_pareto.load.child_process import ChildProcess, start_ready
 
 
 class FilebeatPair:

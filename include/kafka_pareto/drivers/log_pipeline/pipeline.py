@@ -14,10 +14,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kafka_pareto.drivers.common.child_process import READY, ChildProcess
 from kafka_pareto.drivers.log_pipeline.shipping import READY_S, Shipping
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
 from kafka_pareto.errors import ArtifactError, LoadToolError
-from kafka_pareto.load.child_process import READY, ChildProcess
 
 _STOP_S = 120.0
 _LOOK_S = 0.2

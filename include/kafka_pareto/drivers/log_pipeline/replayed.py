@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.shoppers.logged_requests import due_requests, read_log
-from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
+from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import due_requests, read_log
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
 from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
@@ -17,9 +19,7 @@ from kafka_pareto.measurement.highest_held import highest_held
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.shoppers.wanted import Wanted
 from kafka_pareto.storage.lease import require_ours
-from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 
 log = logging.getLogger(__name__)
 

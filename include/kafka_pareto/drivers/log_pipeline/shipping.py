@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from kafka_pareto.load.child_process import ChildProcess
+from kafka_pareto.drivers.common.child_process import ChildProcess
 
 READY_S = 90.0
 """Is how long a program may take to become ready."""

@@ -13,7 +13,7 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.cluster_access import LEASE_WAIT_S, machine_lease
+from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat import filebeat_settings
@@ -22,6 +22,7 @@ from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed, replayed_log
 from kafka_pareto.drivers.log_pipeline.shipping import Shipping
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
 from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
@@ -33,7 +34,6 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import Configuration, FactorValue
-from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import count
 
 from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
+from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline
-from kafka_pareto.shoppers.logged_requests import REPLAY
-from kafka_pareto.shoppers.wanted import Wanted
-from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol
 
 _TRICKLE_S = 5.0
 _TRICKLE_FRACTION = 0.2

@@ -14,9 +14,9 @@ from typing import Self
 
 import numpy as np
 
+from kafka_pareto.drivers.common.child_process import READY, ChildProcess, Line, end_all
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.child_process import READY, ChildProcess, Line, end_all
-from kafka_pareto.shoppers.wanted import Wanted
 
 _LIBRARY = Path(__file__).parents[3]
 _SOON_S = 0.3
@@ -141,7 +141,7 @@ class WebLoad:
         for number in range(self._number):
             options = ["--address", self._url, "--process", str(number), "--processes", str(self._number)]
             options += ["--replayed", str(self._replayed)] if self._replayed else []
-            argv = [sys.executable, "-m", "kafka_pareto.shoppers.load", *options]
+            argv = [sys.executable, "-m", "kafka_pareto.drivers.log_pipeline.shoppers.load", *options]
             self._senders.append(ChildProcess(f"load {number}", argv, environment))
         for sender in self._senders:
             sender.next_line(READY, _READY_S)

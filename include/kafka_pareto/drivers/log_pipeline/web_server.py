@@ -16,9 +16,9 @@ from typing import Literal, Self
 
 from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.common.child_process import ChildProcess, end_all
 from kafka_pareto.drivers.log_pipeline.web_parts import LogLines, MariaDb, Nginx, Shop, find_program
 from kafka_pareto.errors import LoadStartError
-from kafka_pareto.load.child_process import ChildProcess, end_all
 
 Database = Literal["mariadb", "sqlite"]
 _READY_S = 30.0

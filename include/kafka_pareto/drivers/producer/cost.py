@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.repetition_bytes import (
     assumed_mib_s,
     bytes_of_a_repetition,
@@ -12,12 +13,11 @@ from kafka_pareto.drivers.producer.repetition_bytes import (
     measured_s,
 )
 from kafka_pareto.drivers.producer.sizing import sizing_loads_s, warming_loads_s
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.errors import PlanError
-from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import NumericFactor
-from kafka_pareto.study.producer_study import ProducerStudy
 
 _GIB = 1 << 30
 _MIB = 1 << 20

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.drivers.broker_faults import broken
+from kafka_pareto.drivers.common.broker_faults import broken
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.study.faults import BrokerFault, FaultTimes

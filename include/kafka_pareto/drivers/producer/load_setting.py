@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from kafka_pareto.bottleneck.verdict import LoadSetting
-from kafka_pareto.campaign.records import Sizing
-from kafka_pareto.load.tool import TimedLoad
+from kafka_pareto.campaign.records import Sizing, TimedLoad
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.workload import Payload
 
 

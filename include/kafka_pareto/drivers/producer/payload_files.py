@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.load.payload import payload_lines
+from kafka_pareto.drivers.producer.payload import payload_lines
 from kafka_pareto.study.workload import Payload, PayloadFile, ProducerLoad
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
-from kafka_pareto.study.producer_study import ProducerStudy
 
 _MIB = 1 << 20
 # The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.

@@ -7,10 +7,12 @@ from functools import cached_property
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition, Sizing
-from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for, sized_for
+from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.sizing import sizing_of
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
@@ -20,7 +22,6 @@ from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.storage.lease import require_ours
-from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 
 class ProducerRunner:
@@ -28,7 +29,7 @@ class ProducerRunner:
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed, limits: MeasuringLimits = LIMITS) -> None:
         self._campaign = campaign
-        self._study = campaign.producer
+        self._study = producer_study(campaign.study)
         self._case = case
         self._testbed = testbed
         self._limits = limits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.drivers.producer.quantities import ProducerQuantities
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 
 def sent_bytes(campaign: Campaign) -> int:
@@ -23,7 +24,7 @@ def sent_bytes(campaign: Campaign) -> int:
     measured = sum(
         each.attempts
         * ProducerQuantities.of(each.quantities).records_requested
-        * campaign.producer.load_of(each.case, each.configuration).record_size_bytes
+        * producer_study(campaign.study).load_of(each.case, each.configuration).record_size_bytes
         for each in stored
     )
     return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)

@@ -11,16 +11,16 @@ import math
 from collections.abc import Sequence
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import RampStep, Sizing
-from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.campaign.records import RampStep, Sizing, TimedLoad
+from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.common.load_figures import LoadFigures
+from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.warming import FLAT_LOADS, pace_when_warm
+from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
+from kafka_pareto.drivers.producer.study import ProducerStudy, producer_study
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.drivers.warming import FLAT_LOADS, pace_when_warm
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
-from kafka_pareto.load.tool import LoadRequest, TimedLoad
-from kafka_pareto.study.producer_protocol import ProducerProtocol
-from kafka_pareto.study.producer_quantities import LoadFigures
-from kafka_pareto.study.producer_study import ProducerStudy
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
         PlanError: If a cluster that is not ours would be sent more than it may.
         SafetyStop: If it was harmed.
     """
-    key = campaign.keys.sizing(campaign.producer.sized_like(case))
+    key = campaign.keys.sizing(producer_study(campaign.study).sized_like(case))
     baseline = _BaselineLoads(campaign, case, testbed)
     try:
         sizing = campaign.read_record(key, Sizing)
@@ -58,7 +58,7 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
         sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
         campaign.write_record(key, sizing)
         return sizing
-    if warms_up(campaign.producer, case):
+    if warms_up(producer_study(campaign.study), case):
         log.info("the new brokers are warm: %.0f records/s", baseline.pace_records_s())
     return sizing
 
@@ -69,7 +69,7 @@ def warms_up(study: ProducerStudy, case: str) -> bool:
 
 
 def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
-    protocol, limit_records_s = campaign.producer.protocol, _limit_records_s(campaign, case)
+    protocol, limit_records_s = producer_study(campaign.study).protocol, _limit_records_s(campaign, case)
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
     pace_records_s = baseline.pace_records_s()
@@ -160,13 +160,13 @@ class _BaselineLoads:
     """Loads of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
-        self._study = campaign.producer
+        self._study = producer_study(campaign.study)
         self._configuration = campaign.study.baseline_configuration(case)
-        self._load = campaign.producer.load_of(case, self._configuration)
+        self._load = producer_study(campaign.study).load_of(case, self._configuration)
         self._testbed = testbed
-        self._guard = ClusterGuard(campaign.producer, testbed, sent_bytes(campaign))
+        self._guard = ClusterGuard(producer_study(campaign.study), testbed, sent_bytes(campaign))
         self._limit_records_s = _limit_records_s(campaign, case)
-        self._is_timed = campaign.producer.protocol.load_tool == "load_generator"
+        self._is_timed = producer_study(campaign.study).protocol.load_tool == "load_generator"
         self.sent_bytes = 0
 
     def pace_records_s(self) -> float:
@@ -264,8 +264,8 @@ def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
 
 
 def _limit_records_s(campaign: Campaign, case: str) -> float | None:
-    limit_mib_s = campaign.producer.throughput_limit_mib_s()
+    limit_mib_s = producer_study(campaign.study).throughput_limit_mib_s()
     if limit_mib_s is None:
         return None
-    baseline = campaign.producer.load_of(case, campaign.study.baseline_configuration(case))
+    baseline = producer_study(campaign.study).load_of(case, campaign.study.baseline_configuration(case))
     return limit_mib_s * _MIB / baseline.record_size_bytes

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.fingerprint import fingerprint_of
-from kafka_pareto.drivers.own_topics import topic_configs, topic_name
+from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
+from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.load_tool import LoadTool
+from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles, payload_files
 from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.producer_performance import ProducerPerformance
-from kafka_pareto.load.tool import LoadTool
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
 from kafka_pareto.study.factors import FactorValue
@@ -61,7 +62,7 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
         LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
     """
-    study, topic = campaign.producer, topic_name(campaign.keys, case)
+    study, topic = producer_study(campaign.study), topic_name(campaign.keys, case)
     with ExitStack() as opened:
         system = opened.enter_context(open_cluster(study, case, campaign.store, settings))
         found = fingerprint_of(system.description, study, topic)

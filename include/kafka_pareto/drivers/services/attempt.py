@@ -17,16 +17,16 @@ from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.figures import quantities, timeline_of
 from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, find_capacity, hand_on
 from kafka_pareto.drivers.services.produce_times import produce_times, read_all
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.quantities import ServicesQuantities
+from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.study.compare_services import CompareServices
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
-from kafka_pareto.study.services_quantities import ServicesQuantities
 
 
 def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed) -> Attempt:

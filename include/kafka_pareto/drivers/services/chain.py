@@ -16,13 +16,13 @@ from typing import Any, Self
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.common.child_process import READY, ChildProcess, end_all
+from kafka_pareto.drivers.services.programs.alerts import Watched
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import Record
+from kafka_pareto.drivers.services.programs.notification import TOKEN_VARIABLE
+from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.child_process import READY, ChildProcess, end_all
-from kafka_pareto.services.alerts import Watched
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import Record
-from kafka_pareto.services.notification import TOKEN_VARIABLE
-from kafka_pareto.study.topology import Topology
 
 SERVICES = ("manufacturer", "transport", "monitor", "notification", "hospital")
 CLIENT = "client"
@@ -114,7 +114,7 @@ class Chain:
             LoadToolError: If it does not end well.
         """
         options = [*self._common, "--place-only", str(_PLACED_ONLY)]
-        argv = tied([sys.executable, "-m", "kafka_pareto.services.hospital", *options])
+        argv = tied([sys.executable, "-m", "kafka_pareto.drivers.services.programs.hospital", *options])
         try:
             ended = subprocess.run(
                 argv,

@@ -9,11 +9,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
-from kafka_pareto.drivers.broker_faults import broken
+from kafka_pareto.drivers.common.broker_faults import broken
+from kafka_pareto.drivers.services.programs.messages import ORDER_PLACED, TOPICS
 from kafka_pareto.drivers.services.sync_watch import SyncWatch
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.services.messages import ORDER_PLACED, TOPICS
 from kafka_pareto.study.faults import BROKER_FAULTS, CHANGING_THE_CLUSTER, PARTITIONS_ADDED, FaultTimes
 
 _ADDED_WITHIN_S = 30.0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kafka_pareto.analysis.recovery import seconds_to_former_p95
+from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.services.fault import FaultRecord
 from kafka_pareto.drivers.services.orders import HandedOn
-from kafka_pareto.services.messages import Record
-from kafka_pareto.study.compare_services import Load
+from kafka_pareto.drivers.services.programs.messages import Record
+from kafka_pareto.drivers.services.quantities import FaultFigures, OrderFigures, ServicesQuantities
+from kafka_pareto.drivers.services.studies import Load
 from kafka_pareto.study.faults import NOTIFICATION_KILLED
-from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, ServicesQuantities
 
 _MS = 1e3
 _BOUND_FRACTION = 0.9

@@ -8,12 +8,12 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from kafka_pareto.drivers.services.fault import Fault, FaultRecord
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import Record
+from kafka_pareto.drivers.services.studies import Capacity
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.measurement.highest_held import highest_held
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import Record
-from kafka_pareto.study.compare_services import Capacity
 
 log = logging.getLogger(__name__)
 

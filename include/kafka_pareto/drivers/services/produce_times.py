@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kafka_pareto.bottleneck.broker_metrics import BrokerReading, growth_of_sum, read_broker
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.drivers.services.quantities import ProduceTimes
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.study.services_quantities import ProduceTimes
 
 SERVICES_METRICS = Path(__file__).parents[3] / "kafka" / "services-metrics.yaml"
 """Names the beans that the JMX agents of brokers below services read."""

@@ -8,15 +8,15 @@ from secrets import token_hex
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.services.attempt import attempt_orders
 from kafka_pareto.drivers.services.orders import find_capacity
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.services.hospital import Asked
 from kafka_pareto.storage.lease import require_ours
-from kafka_pareto.study.compare_services import CompareServices
 
 
 class ServicesRunner:

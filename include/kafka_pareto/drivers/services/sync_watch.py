@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
+from kafka_pareto.drivers.services.programs.messages import ORDER_PLACED, TOPICS
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import TopicHealth
-from kafka_pareto.services.messages import ORDER_PLACED, TOPICS
 
 _WHOLE_WITHIN_S = 120.0
 _NOTICED_EVERY_S = 1.0

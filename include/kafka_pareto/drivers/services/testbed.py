@@ -14,20 +14,20 @@ from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.cluster_access import LEASE_WAIT_S, machine_lease
+from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.services.chain import Chain
 from kafka_pareto.drivers.services.produce_times import SERVICES_METRICS
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import PLACED_ONLY, TOPICS
+from kafka_pareto.drivers.services.studies import TOPOLOGY, CompareServices
+from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import PLACED_ONLY, TOPICS
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.compare_services import TOPOLOGY, CompareServices
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.topology import Topology
 
 log = logging.getLogger(__name__)
 

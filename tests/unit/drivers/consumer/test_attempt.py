@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kafka_pareto.drivers.consumer.attempt import judge
-from kafka_pareto.load.consumer_load import ConsumerResult
-from kafka_pareto.study.consumer_quantities import ConsumerQuantities, LiveFigures, ReadingFigures
+from kafka_pareto.drivers.consumer.load import ConsumerResult
+from kafka_pareto.drivers.consumer.quantities import ConsumerQuantities, LiveFigures, ReadingFigures
 
 pytestmark = pytest.mark.fast
 

@@ -6,8 +6,8 @@ import pytest
 
 from kafka_pareto.drivers.ingestion.attempt import judge
 from kafka_pareto.drivers.ingestion.other_tools import kcat_properties
+from kafka_pareto.drivers.ingestion.output import RowsFound
 from kafka_pareto.drivers.ingestion.sent import Sent
-from kafka_pareto.load.ingestion_output import RowsFound
 
 pytestmark = pytest.mark.fast
 

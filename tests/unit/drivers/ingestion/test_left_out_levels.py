@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.ingestion.driver import IngestionDriver
+from kafka_pareto.drivers.ingestion.runtime import IngestionRuntime
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.compare_ingestion import CompareIngestion
 
 pytestmark = pytest.mark.fast
 
@@ -45,7 +45,7 @@ def fault(folder: Path, content: bytes, path: str = "kcat") -> str:
     )
     found = f'{{"file": {{"rows": 2, "hash": "{"0" * 32}"}}}}'
     java = script(folder / "bin" / "check", f"echo '{found}'")
-    return IngestionDriver().fault_here(study, Settings(java=str(java), kafka_jars=folder), {"path": path})
+    return IngestionRuntime().fault_here(study, Settings(java=str(java), kafka_jars=folder), {"path": path})
 
 
 def test_lines_that_are_rows_can_be_sent(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.ingestion.driver import IngestionDriver
+from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.drivers.ingestion.rows_files import RowsFiles
-from kafka_pareto.load.ingestion_load import IngestionLoad
+from kafka_pareto.drivers.ingestion.runtime import IngestionRuntime
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.compare_ingestion import CompareIngestion
 
 pytestmark = pytest.mark.fast
 
@@ -38,7 +38,8 @@ def files(folder: Path, of: CompareIngestion) -> RowsFiles:
 
 def test_the_plan_counts_the_warm_up_of_each_process() -> None:
     cold, warm = (
-        IngestionDriver().cost_of(study(rows, rows=1_000_000), {"processes": 6}, sized=False) for rows in (0, 1_000_000)
+        IngestionRuntime().cost_of(study(rows, rows=1_000_000), {"processes": 6}, sized=False)
+        for rows in (0, 1_000_000)
     )
 
     assert warm.sent_gib == pytest.approx(2.5 * cold.sent_gib)  # one process of two levels, two of the other

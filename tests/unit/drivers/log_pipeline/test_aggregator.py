@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay, aggregator_argv
+from kafka_pareto.drivers.log_pipeline.study import pipeline_setting
 from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
-from kafka_pareto.study.log_pipeline_study import pipeline_setting
 
 pytestmark = pytest.mark.fast
 

@@ -22,20 +22,20 @@ from kafka_pareto.drivers.log_pipeline.attempt import (
     require_logged,
     require_one_clock,
 )
+from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
+from kafka_pareto.drivers.log_pipeline.declaration import DRIVER as LOG_PIPELINE
 from kafka_pareto.drivers.log_pipeline.figures import cost_figures, quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
+from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.repetition_runner import Attempt, repetition_of
-from kafka_pareto.shoppers.wanted import Wanted
-from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.log_pipeline import LOG_PIPELINE
-from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
-from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events, reconciled
 
 pytestmark = pytest.mark.fast

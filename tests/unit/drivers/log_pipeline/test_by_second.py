@@ -11,7 +11,7 @@ from kafka_pareto.drivers.log_pipeline.by_second import (
     queue_of,
     timeline_of_run,
 )
-from kafka_pareto.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, made_events, reconciled
 
 pytestmark = pytest.mark.fast

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.drivers.common.systems import OwnBrokersSystem
+from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
 from kafka_pareto.drivers.log_pipeline.replayed import replayed_log
-from kafka_pareto.drivers.systems import OwnBrokersSystem
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import design_comparison
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
 from kafka_pareto.study.study_file import parse_study
 
 pytestmark = pytest.mark.fast

@@ -9,9 +9,9 @@ from itertools import count
 
 import pytest
 
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.shoppers.wanted import Wanted
 
 pytestmark = pytest.mark.fast
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.candidates import Candidate
-from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.campaign.records import Sizing, TimedLoad
 from kafka_pareto.drivers.producer.attempt import request_for, sized_for
-from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.payload_files import payload_files
-from kafka_pareto.load.tool import TimedLoad
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cost import plan_comparison
-from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.overriding import with_overrides
 from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad
@@ -100,7 +99,7 @@ def test_what_the_load_tool_makes_by_itself_needs_no_file(tmp_path: Path) -> Non
 
 
 def test_a_comparison_costs_every_level_of_every_part_once_in_a_block() -> None:
-    plan = plan_comparison(comparison(), ProducerDriver())
+    plan = plan_comparison(comparison(), ProducerRuntime())
     assert plan.repetitions == (2 + 3 + 4) * BLOCKS
     # Each part at its largest record.
     sent_bytes = 1000 * BLOCKS * (2 * 1024 + 3 * 2048 + 4 * 1024)
@@ -111,7 +110,7 @@ def test_own_brokers_cost_a_start_for_each_part_and_a_restart_before_each_repeti
     def duration_s(brokers: int | None, factor: str, levels: list[int]) -> float:
         content = {"testbed": {"brokers": brokers}} if brokers else {}
         study = comparison(tables=[{"factor": factor, "levels": levels}], grid=None, **content)
-        return plan_comparison(study, ProducerDriver()).duration_s
+        return plan_comparison(study, ProducerRuntime()).duration_s
 
     without = duration_s(None, "linger.ms", [0, 5])
     started = duration_s(3, "linger.ms", [0, 5])
@@ -125,7 +124,7 @@ def test_parts_with_one_reference_are_sized_once() -> None:
     steady = {"kind": "steady", "seconds": 2.0, "repetitions": BLOCKS, "order": "blocks"}
     study = comparison(protocol=steady)
     assert study.sized_like("grid") == "compression_type"
-    driver = ProducerDriver()
+    driver = ProducerRuntime()
     alone = [plan_comparison(with_overrides(study, [case]), driver).duration_s for case in ("compression_type", "grid")]
     together = plan_comparison(with_overrides(study, ["compression_type", "grid"]), driver).duration_s
     assert together < sum(alone)

@@ -9,7 +9,7 @@ import yaml
 
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.producer.cost import require_in_time
-from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_check
 from kafka_pareto.study.sections import Confirmation
@@ -29,7 +29,7 @@ def altered(name: str, protocol: dict[str, Any], **changes: Any) -> Study:
 
 
 def planned(study: Study) -> Plan:
-    return plan_campaign(study, ProducerDriver())
+    return plan_campaign(study, ProducerRuntime())
 
 
 def burst_s(size_bytes: int, mib_s: float = 40.0) -> float:
@@ -85,7 +85,7 @@ def test_rounds_alone_are_planned_from_none_to_all_of_them():
 
 def test_settings_in_force_are_planned_in_every_block_of_their_record_size():
     study = load_named_study(STUDIES, "cold_burst")
-    plan = plan_campaign(study, ProducerDriver(), ["1024", "8192"])
+    plan = plan_campaign(study, ProducerRuntime(), ["1024", "8192"])
 
     assert plan.repetitions == planned(study).repetitions + 2 * (5 + 30 + 30 + 10)
 
@@ -156,7 +156,7 @@ def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size
 
 def test_a_check_of_quick_is_planned_in_under_three_minutes():
     study = load_named_study(STUDIES, "quick")
-    plan = plan_check(study, ProducerDriver(), study.cases)
+    plan = plan_check(study, ProducerRuntime(), study.cases)
 
     assert plan.repetitions == 5 * 2 * 5
     assert plan.duration_s < 2.5 * 60  # starting and ending its tasks comes on top

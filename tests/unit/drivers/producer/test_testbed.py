@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.cluster_access import target_of
+from kafka_pareto.drivers.common.cluster_access import target_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.study import Study

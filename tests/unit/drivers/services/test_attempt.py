@@ -11,11 +11,11 @@ from kafka_pareto.drivers.services import orders
 from kafka_pareto.drivers.services.attempt import is_to_be_repeated, judge
 from kafka_pareto.drivers.services.fault import FaultRecord
 from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, fault_of
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.programs.messages import Record
+from kafka_pareto.drivers.services.studies import Capacity
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import Record
-from kafka_pareto.study.compare_services import Capacity
 
 pytestmark = pytest.mark.fast
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.drivers.services.fault import FaultRecord
 from kafka_pareto.drivers.services.figures import bound_of, fault_figures, quantities
 from kafka_pareto.drivers.services.orders import HandedOn
-from kafka_pareto.services.hospital import Asked
-from kafka_pareto.study.compare_services import Load
-from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.services_quantities import FaultFigures
+from kafka_pareto.drivers.services.programs.hospital import Asked
+from kafka_pareto.drivers.services.quantities import FaultFigures
+from kafka_pareto.drivers.services.studies import Load
 
 pytestmark = pytest.mark.fast
 

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_pareto.bottleneck.broker_metrics import BrokerReading
 from kafka_pareto.drivers.services.produce_times import produce_times
-from kafka_pareto.study.services_quantities import ProduceTimes
+from kafka_pareto.drivers.services.quantities import ProduceTimes
 
 pytestmark = pytest.mark.fast
 

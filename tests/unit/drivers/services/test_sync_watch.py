@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kafka_pareto.drivers.services.programs.messages import TOPICS
 from kafka_pareto.drivers.services.sync_watch import SyncWatch
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import PartitionHealth, TopicHealth
-from kafka_pareto.services.messages import TOPICS
 
 pytestmark = pytest.mark.fast
 

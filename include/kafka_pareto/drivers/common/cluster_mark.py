@@ -1,0 +1,243 @@
+"""Keeps loads of several installations from one cluster, by a mark on the cluster itself.
+
+The lease in the store keeps apart those who share the store. The mark is a topic whose creation is the lock: of all who
+make it at once, Kafka lets one succeed. Its records say who holds it, since when, and for how long each of them counts.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from kafka_pareto.errors import ClusterError, LeaseHeldError
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.kafka.topic_mark import MarkEnd, TopicMark
+from kafka_pareto.measurement.own_topics import PREFIX
+from kafka_pareto.storage.lease import LEASE_SECONDS, ClusterLease, Lease, installation_id, seconds_since_boot
+from kafka_pareto.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+MARK_TOPIC = f"{PREFIX}lock"
+_CONFIGS = {
+    "cleanup.policy": "delete",
+    "min.insync.replicas": "1",
+    "retention.ms": str(24 * 3_600_000),
+    "retention.bytes": str(1 << 20),
+    "segment.bytes": str(1 << 20),
+}
+_MOST_REPLICAS = 3
+_POLL_S = 1.0
+
+
+@contextmanager
+def exclusive_load(store: Store, cluster: Cluster, description: ClusterDescription, wait_s: float) -> Iterator[Lease]:
+    """Takes the cluster's lease in the store, then its mark, for as long as the context is open.
+
+    Args:
+        store: All loads of this installation share it.
+        cluster: The open cluster.
+        description: What it says of itself.
+        wait_s: How long another holder is waited for, with either.
+
+    Raises:
+        LeaseHeldError: If another load runs on the cluster.
+    """
+    with (
+        ClusterLease(store, description.cluster_id, wait_s) as lease,
+        ClusterMark(cluster, lease, len(description.brokers), installation_id(store), wait_s) as mark,
+    ):
+        yield mark
+
+
+class ClusterMark:
+    """Opens a context in which no other installation loads the cluster, as far as this user's rights allow a mark.
+
+    The holder appends a record every quarter of the term. Whoever waits takes the mark of a holder that has appended
+    nothing for a whole term, measured with their own clock, and at once that of a killed process of their own
+    installation: they have its lease. A mark is deleted by its topic's id: of two who do so, one makes the next. Within
+    an installation the mark is whose the lease is: who lost the lease leaves the mark to its successor.
+
+    Args:
+        cluster: The open cluster, which must stay open.
+        lease: Its holder alone, of all who share the store, may make, keep up and delete the mark.
+        brokers: How many live brokers it has.
+        installation: Names all who share a store, and so a lease.
+        wait_s: How long to wait for another holder before LeaseHeldError.
+        term_s: The term after which a mark lapses that is not kept up.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        lease: Lease,
+        brokers: int,
+        installation: str,
+        wait_s: float,
+        term_s: float = LEASE_SECONDS,
+    ) -> None:
+        self._lease = lease
+        self._mark: TopicMark = cluster.mark(MARK_TOPIC)
+        self._replicas = min(brokers, _MOST_REPLICAS)
+        self._installation = installation
+        self._wait_s = wait_s
+        self._term_s = term_s
+        self._since = datetime.now(UTC).isoformat(timespec="seconds")
+        self._topic_id: str | None = None
+        self._is_lost = False
+        self._renewed_at = 0.0
+        self._seen: tuple[object, float] = (None, 0.0)
+        self._holder = ""
+        self._turn = threading.Lock()
+        self._released = threading.Event()
+        self._renewal = threading.Thread(target=self._keep_renewing, name="mark-renewal", daemon=True)
+        self._trouble: ClusterError | None = None
+
+    def __enter__(self) -> Self:
+        acquire = retry(
+            retry=retry_if_result(lambda acquired: not acquired and not self._is_refused),
+            stop=stop_after_delay(self._wait_s),
+            wait=wait_fixed(_POLL_S),
+            retry_error_callback=lambda _: False,
+        )(self._try_to_acquire)
+        if acquire():
+            self._renewal.start()
+        elif self._trouble is None:
+            raise LeaseHeldError(
+                f"another installation loads this cluster ({self._holder or 'holder unknown'}; topic {MARK_TOPIC}), "
+                f"and did not end within {self._wait_s:.0f} s; wait for it, or stop it"
+            )
+        else:
+            self._delete()
+            if not is_refusal(self._trouble):
+                raise self._trouble
+            log.warning("no mark keeps other installations from this cluster: %s", self._trouble)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._released.set()
+        if self._renewal.is_alive():
+            self._renewal.join(self._term_s)
+        if not self._is_lost:
+            self._delete()
+
+    @property
+    def _is_refused(self) -> bool:
+        return self._trouble is not None and is_refusal(self._trouble)
+
+    def is_held(self) -> bool:
+        """Tells whether lease and mark are still held; asks the cluster if the mark was not renewed for a term."""
+        if not self._lease.is_held():
+            return False
+        if self._is_refused or seconds_since_boot() - self._renewed_at < self._term_s:
+            return not self._is_lost
+        return self._is_ours()
+
+    def renew(self) -> bool:
+        """Renews the lease, and tells whether both were held throughout: nobody takes a mark that cannot be reached."""
+        return self._lease.renew() and self._is_ours()
+
+    def _is_ours(self) -> bool:
+        """Tells whether this holder has the mark; makes it again if somebody has deleted it."""
+        with self._turn, suppress(ClusterError):
+            if self._is_refused or self._is_lost:
+                return not self._is_lost
+            topic_id = self._mark.topic_id()
+            if topic_id is None and self._lease.is_held():
+                self._topic_id = self._mark.make(self._replicas, _CONFIGS) or self._topic_id
+            else:
+                self._is_lost = topic_id != self._topic_id
+        return not self._is_lost
+
+    def _try_to_acquire(self) -> bool:
+        """Makes the mark, or deletes one that has lapsed; trouble of the cluster that may pass is tried again."""
+        self._trouble = None
+        try:
+            made = self._mark.make(self._replicas, _CONFIGS)
+            self._topic_id = made or self._found()
+            if self._topic_id is None:
+                return False
+            self._append()
+        except ClusterError as error:
+            self._trouble = error
+            return False
+        return True
+
+    def _found(self) -> str | None:
+        """Returns the id of the mark that is there if it is ours; deletes another's that has lapsed."""
+        topic_id: str | None = None
+        end: MarkEnd | None = None
+        with suppress(ClusterError):  # it is being made or deleted, or may not be seen: somebody's, until it is gone
+            topic_id = self._mark.topic_id()
+            end = self._mark.end()
+        holder: dict[str, str] = {}
+        with suppress(ValueError):
+            content = json.loads((end and end.value) or "{}")
+            holder = {key: str(each) for key, each in content.items()} if isinstance(content, dict) else {}
+        self._holder = f"{holder['holder']} since {holder.get('since', '?')}" if "holder" in holder else ""
+        if topic_id is not None and (topic_id == self._topic_id or holder.get("installation") == self._installation):
+            return topic_id
+        now = time.monotonic()
+        seen = (topic_id, end.end_offset) if topic_id is not None and end is not None else None
+        if seen is None or seen != self._seen[0]:  # while its end cannot be seen, it may be kept up
+            self._seen = (seen, now)
+        elif now - self._seen[1] >= self._term_s:
+            self._mark.delete(seen[0])
+        return None
+
+    def _append(self) -> None:
+        at = seconds_since_boot()
+        self._mark.append(
+            json.dumps(
+                {
+                    "holder": f"{socket.gethostname()} pid {os.getpid()}",
+                    "installation": self._installation,
+                    "since": self._since,
+                    "term_s": self._term_s,
+                }
+            )
+        )
+        self._renewed_at = at
+
+    def _keep_renewing(self) -> None:
+        while not self._released.wait(self._term_s / 4):
+            with suppress(ClusterError):  # is_held() asks whose the mark is, once it is a term old
+                if not self._is_ours():
+                    return
+                self._append()
+
+    def _delete(self) -> None:
+        if self._topic_id is not None and self._lease.is_held():
+            with suppress(ClusterError):  # must not hide the work's own error; the mark lapses
+                self._mark.delete(self._topic_id)
+
+
+def why_no_mark(cluster: Cluster, brokers: int) -> str:
+    """Says why this user may not make the mark; empty if they may. Nothing is made."""
+    try:
+        cluster.mark(MARK_TOPIC).make(min(brokers, _MOST_REPLICAS), _CONFIGS, only_asks=True)
+    except ClusterError as error:
+        if not is_refusal(error):
+            raise
+        return str(error)
+    return ""
+
+
+def is_refusal(error: ClusterError) -> bool:
+    """Tells whether this user's rights, or the cluster's rules or age, allow no mark."""
+    return error.kafka_error.endswith(
+        ("AuthorizationException", "PolicyViolationException", "UnsupportedVersionException")
+    )

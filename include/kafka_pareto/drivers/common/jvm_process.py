@@ -1,0 +1,249 @@
+"""Runs a load's Java program as a process that dies with its step. Its properties, maybe secret, are on no disk."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Protocol, TypeVar
+
+from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.common.load_tool import Execution
+from kafka_pareto.drivers.common.memory_file import MemoryFile
+from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError, LoadStartError, LoadToolError
+from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
+from kafka_pareto.settings import Settings
+
+_WATCH_EVERY_S = 1.0
+_NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
+_GRACE_S = 15.0
+_MOST_CHARACTERS = 1000
+
+
+class JvmRequest(Protocol):
+    """Describes one execution of a Java program."""
+
+    @property
+    def timeout_s(self) -> float:
+        """Returns the longest time that it may take."""
+
+    @property
+    def heap_mib(self) -> int:
+        """Returns the heap that it needs, in MiB."""
+
+    @property
+    def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
+        """Returns the properties of its clients, each by the option that names the client's file."""
+
+
+class JvmResult(Protocol):
+    """Is a dataclass that holds what came of an execution, and the program's first complaint."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def errors(self) -> str:
+        """Returns the first complaint; empty where there is none."""
+
+
+Result = TypeVar("Result", bound=JvmResult)
+
+
+class LoadProcess:
+    """Runs a Java program as a subprocess that dies with this process, even when that is killed with -9."""
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._client_config = client_config
+        self._settings = settings
+
+    def jvm_warmup_s(self, request: JvmRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
+        """Returns how long the JVM that gets this request must send first, to be like the one of any other request."""
+        return 0.0
+
+    def without_secrets(self, text: str) -> str:
+        """Returns the text with `[hidden]` in place of each secret of the client configuration."""
+        client = read_client_config(self._client_config) if self._client_config else ""
+        return hidden(text, secrets_in(client))
+
+    def close(self) -> None:
+        """Ends what is left of it: nothing, since each load's process ends with the load."""
+
+    def run(
+        self,
+        main_class: str,
+        options: list[str],
+        request: JvmRequest,
+        watch: Callable[[], None] | None,
+        read: Callable[[Execution], Result],
+        follow: Callable[[str], None] | None = None,
+    ) -> Result:
+        """Runs the class with the options and the files of its clients' properties, and parses its output.
+
+        Neither result nor error holds a secret of the client configuration, whatever the tool printed. `follow` gets
+        the line that the tool keeps in the file of its option `--progress`, every second.
+
+        Raises:
+            BadInputError: If the client configuration cannot be read, or the tool refuses what it was given.
+            ClusterError: If this machine has no setpriv.
+            LoadToolError: If it cannot be started, ends with an error, runs out of time, or cannot be read.
+        """
+        client = read_client_config(self._client_config) if self._client_config else ""
+        secrets = secrets_in(client)
+        try:
+            with ExitStack() as opened:
+                all_options = list(options)
+                for option, properties in request.client_properties.items():
+                    content = self._properties_text(properties, client).encode("ascii")
+                    all_options += [option, opened.enter_context(MemoryFile(content)).path]
+                if follow:
+                    progress = opened.enter_context(MemoryFile())
+                    all_options += ["--progress", progress.path]
+                    watch = _looking(watch, follow, progress)
+                result = read(self._execute(main_class, all_options, request, watch, secrets))
+        except LoadToolError as error:
+            raise type(error)(hidden(str(error), secrets)) from None  # its cause would show the secrets
+        return replace(result, errors=hidden(result.errors, secrets))
+
+    def _execute(
+        self,
+        main_class: str,
+        options: list[str],
+        request: JvmRequest,
+        watch: Callable[[], None] | None,
+        secrets: list[str],
+    ) -> Execution:
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            argv = tied([*java_argv(self._settings, request, main_class), *options])
+            cpu_before, started = _children_cpu_s(), time.monotonic()
+            process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
+            _wait(process, request.timeout_s, watch)
+            wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
+            complaint = complaint_in(errors, 0, secrets)
+            require_success(process.returncode, complaint)
+            output.seek(0)
+            return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
+
+    def _properties_text(self, properties: Mapping[str, PropertyValue], client: str) -> str:
+        # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
+        own = {"bootstrap.servers": self._bootstrap_servers, **properties}
+        return properties_lines({**parse_properties(client), **own})
+
+
+def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_s: float = 0.0) -> list[str]:
+    """Returns the command line up to the program's own options.
+
+    Everything that may be secret is in the properties file. The program has a time limit of its own, somewhat above the
+    one that `LoadProcess` keeps, in whole minutes: if nobody is left who would end it, it ends itself. One that serves
+    several requests lives for `serving_s` longer.
+    """
+    limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
+    # A Java that knows no such limit starts all the same.
+    argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
+    argv += [f"-Xmx{request.heap_mib}m"]
+    return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
+
+
+def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:
+    """Starts a tied process.
+
+    Raises:
+        LoadStartError: If it cannot be started.
+    """
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+    try:
+        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment)
+    except OSError as error:
+        raise LoadStartError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
+
+
+def require_success(exit_code: int, complaint: str) -> None:
+    """Refuses what a process leaves that did not end well.
+
+    Raises:
+        BadInputError: If what it was given cannot be used; it says so in one line.
+        LoadStartError: If it never began.
+        LoadToolError: If it ended with an error.
+    """
+    if exit_code == EXIT_BAD_INPUT:
+        raise BadInputError(complaint)
+    if exit_code in _NEVER_STARTED:
+        raise LoadStartError(f"the load tool cannot be started: {complaint}")
+    if exit_code != 0:
+        raise LoadToolError(f"the load tool ended with exit code {exit_code}: {complaint}")
+
+
+def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watch: Callable[[], None] | None) -> None:
+    """Waits until the file descriptor can be read, and asks the watch every second.
+
+    Raises:
+        LoadToolError: If that is not so by the deadline, of the monotonic clock; the message names the timeout.
+    """
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    while True:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise LoadToolError(
+                f"the load tool did not end within {timeout_s:g} s (protocol.timeout_s) and was stopped"
+            )
+        if readable.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
+            return
+        if watch:
+            watch()
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
+    """Waits for the end of the process by its file descriptor, since `Popen.wait` looks only every 50 ms."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        wait_until_readable(descriptor, time.monotonic() + timeout_s, timeout_s, watch)
+    finally:
+        os.close(descriptor)
+        process.kill()  # does nothing to one that has ended by itself
+        process.wait()
+
+
+def _looking(
+    watch: Callable[[], None] | None, follow: Callable[[str], None], progress: MemoryFile
+) -> Callable[[], None]:
+    """Returns a watch that also hands over the line in the file."""
+
+    def look() -> None:
+        if watch:
+            watch()
+        line = progress.read().decode(errors="replace")
+        if line.endswith("\n"):  # else it is being written
+            follow(line.removesuffix("\n"))
+
+    return look
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
+    """Returns the most telling line of the tool's stderr from this offset on, without secrets.
+
+    That is an error of Kafka's own if there is one, since the client logs less telling lines before it. Else it is the
+    first line that is no stack frame, no logging set-up and, where there is any other, no warning.
+    """
+    errors.seek(offset)
+    said = hidden(errors.read().decode(errors="replace"), secrets)  # before it is cut: part of a secret would stay
+    stripped = [line.strip() for line in said.splitlines()]
+    saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
+    telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
+    graver = [line for line in saying if "] WARN " not in line]  # the client warns before a tool says why it ends
+    return next(iter(telling or graver or saying), "")[:_MOST_CHARACTERS]

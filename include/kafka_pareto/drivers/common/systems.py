@@ -1,0 +1,156 @@
+"""Describes the system of a study before anything is sent, and refuses a plan that it has no room for."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.drivers.common.cluster_access import require_started_here, target_of
+from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, why_no_mark
+from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.errors import PlanError
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription, LogDir
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.fingerprint import client_machine
+from kafka_pareto.measurement.own_topics import topic_name
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.topic_study import topic_study
+
+log = logging.getLogger(__name__)
+
+_GIB = 1 << 30
+_MIB = 1 << 20
+# What a broker takes beside its heap, seen on three of them with 100 partitions: code, threads, network buffers.
+_BESIDE_HEAP_MIB = 350
+_BESIDE_TOOL_HEAP_MIB = 300
+_FREE_DISK_MARGIN = 1.2
+
+
+@contextmanager
+def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], int]) -> Iterator[System]:
+    """Opens the cluster that the study is about; brokers of its own do not run before it measures.
+
+    Args:
+        study: Of any driver that loads a cluster.
+        settings: Name the cluster that belongs to this installation.
+        tool_heap_mib: Computes the heap that the load tool needs beside brokers of the study's own, in MiB.
+
+    Raises:
+        BadInputError: If the settings name no cluster, or one that is taken for the stack's own and is not.
+        ClusterError: If it cannot be reached.
+    """
+    if study.own_brokers is not None:
+        yield OwnBrokersSystem(study.own_brokers, tool_heap_mib())
+        return
+    with Cluster(*target_of(study, settings), settings) as cluster:
+        require_started_here(cluster.describe().cluster_id, study, settings)
+        yield ClusterSystem(cluster)
+
+
+class ClusterSystem:
+    """Stands for a cluster that is there, and open."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
+        """Describes the cluster and this machine, as they are now."""
+        return fingerprint_of(self._description, topic_study(campaign.study), topic_name(campaign.keys, case))
+
+    def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
+        """Refuses a plan that does not fit the brokers' disks; adds to the plan what will not be done for others there.
+
+        Raises:
+            PlanError: With both numbers and the remedy.
+        """
+        if campaign.study.cluster is not None:
+            for line in missing_safeguards(self._cluster, self._description):
+                log.warning("plan: %s", line)
+        log_dirs = self._cluster.log_dirs(topic_name(campaign.keys, case))
+        usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
+        needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
+        if usable and min(usable) < needed_bytes:
+            raise PlanError(
+                f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
+                f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
+            )
+
+    @cached_property
+    def _description(self) -> ClusterDescription:
+        description = self._cluster.describe()
+        log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
+        return description
+
+
+class OwnBrokersSystem:
+    """Stands for brokers that do not run yet: the `System` of a study that starts its own."""
+
+    def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:
+        self._asked = asked
+        self._tool_mib = tool_heap_mib + _BESIDE_TOOL_HEAP_MIB
+        self._folder = folder or Path(tempfile.gettempdir())
+
+    @property
+    def needed_mib(self) -> int:
+        """Returns the memory of all brokers and the load tool, in MiB."""
+        return self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + self._tool_mib
+
+    def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002
+        """Describes this machine; the brokers are described once they run."""
+        return Fingerprint(
+            system={"cluster_id": "own brokers"}, **client_machine(), load_and_brokers_share_a_machine=True
+        )
+
+    def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:  # noqa: ARG002
+        """Refuses a plan that this machine has no memory or disk for.
+
+        Raises:
+            PlanError: With both numbers and the remedy.
+        """
+        free_mib = psutil.virtual_memory().available // _MIB
+        if free_mib < self.needed_mib:
+            raise PlanError(
+                f"{self._asked.brokers} brokers with {self._asked.heap_mib} MiB of heap each, and the load tool, need "
+                f"about {self.needed_mib:,} MiB of memory, and {free_mib:,} MiB are free; ask for fewer brokers or "
+                "less heap (testbed), or free some"
+            )
+        needed_bytes, free_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN, shutil.disk_usage(self._folder).free
+        if free_bytes < needed_bytes:
+            raise PlanError(
+                f"the brokers may write {needed_bytes / _GIB:.1f} GiB at once below {self._folder}, and "
+                f"{free_bytes / _GIB:.1f} GiB are free there; free some, or name another folder with TMPDIR"
+            )
+
+
+def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> list[str]:
+    """Says what this user's rights keep from being done for others on the cluster; empty if nothing is missing."""
+    lines = []
+    if refusal := why_no_mark(cluster, len(description.brokers)):
+        lines.append(
+            "no mark on the cluster will keep other installations of this tool from loading it at the same time, since "
+            f"this user may not make topic {MARK_TOPIC}: {refusal}"
+        )
+    hidden = cluster.topics_on_brokers() - cluster.all_topics_health().topics
+    if hidden > 0:
+        lines.append(
+            f"{counted(hidden, 'topic')} of the cluster are not watched, since this user may not describe them: harm "
+            "to them stops nothing; Describe on all topics would change that"
+        )
+    return lines
+
+
+def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
+    """Over how many disks the replicas spread; log folders of equal size count as one disk, as embedded ones are."""
+    return max(len({directory.total_bytes for directory in log_dirs}), 1)

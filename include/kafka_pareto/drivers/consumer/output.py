@@ -1,0 +1,145 @@
+"""Reads what the project's consumers print, and refuses what does not add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, FiniteFloat, model_validator
+
+from kafka_pareto.drivers.common.last_line import Amount, Count, LatencyUs, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.trend import LEAST_POINTS, Trend, trend_of
+
+
+class PartitionRead(ToolOutput):
+    """Holds which offsets of a partition the group read: `first` to `last`, of those from `begin` up to `end`.
+
+    `lost` were passed over, `twice` came again. Records that came after the end offset was asked for count as well.
+    """
+
+    partition: Count
+    begin: Count
+    end: Count
+    first: Count | None
+    last: Count | None
+    records: Count
+    lost: Count
+    unread: Count
+    twice: Count
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if (self.first is None) != (self.records == 0) or (self.last is None) != (self.records == 0):
+            raise ValueError("there are a first and a last offset where records were read, and only there")
+        reached = self.begin if self.last is None else self.last + 1
+        if self.records - self.twice + self.lost != reached - self.begin:
+            raise ValueError("records read once and records lost must be as many as the offsets that were reached")
+        if self.unread != max(self.end - reached, 0):
+            raise ValueError("unread are the offsets from the last one read to the end")
+        return self
+
+
+class LagSample(ToolOutput):
+    """Says how far the group was behind, `at_s` after its warm-up."""
+
+    at_s: FiniteFloat
+    lag_records: Count
+    lag_s: Amount
+
+
+class Sent(ToolOutput):
+    """Holds what the producer beside the group sent, warm-up included; its latencies count to the acknowledgement."""
+
+    planned: Count
+    attempted: Count
+    acknowledged: Count
+    sending_s: Amount
+    elapsed_s: Amount
+    latency_us: LatencyUs | None
+    latency_from_send_us: LatencyUs | None
+    window_ms: Annotated[int, Field(gt=0)]
+    window_records: list[Count]
+    failures: dict[str, Annotated[int, Field(gt=0)]]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.attempted > self.planned:
+            raise ValueError("no more records may be attempted than were planned")
+        if self.acknowledged + sum(self.failures.values()) != self.attempted:
+            raise ValueError("acknowledged and failed records must be as many as were attempted")
+        return self
+
+
+class ConsumerOutput(ToolOutput):
+    """Holds what the tool prints; the last five keys are there where something was sent beside the group."""
+
+    mode: Literal["drain", "live"]
+    consumers: Annotated[int, Field(gt=0)]
+    failure: str | None
+    rebalance_s: Amount | None
+    assignments_changed: Count
+    records: Count
+    bytes: Count
+    measured_s: Amount
+    measured_records: Count
+    measured_bytes: Count
+    poll_wait_s: Amount
+    threads_cpu_s: Amount
+    client_metrics: dict[str, FiniteFloat]
+    partitions: Annotated[list[PartitionRead], Field(min_length=1)]
+    lag_samples: list[LagSample] | None = None
+    sent: Sent | None = None
+    waited_for_unread_s: Amount | None = None
+    latency_records: Count | None = None
+    latency_us: LatencyUs | None = None
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if sum(each.records for each in self.partitions) != self.records:
+            raise ValueError("the partitions must hold as many records as were read")
+        if self.measured_records > self.records or self.measured_bytes > self.bytes:
+            raise ValueError("no more may be measured than was read")
+        if (self.latency_us is not None) != bool(self.latency_records):
+            raise ValueError("there are latencies where records had due times, and only there")
+        if any(later.at_s <= earlier.at_s for earlier, later in pairwise(self.lag_samples or [])):
+            raise ValueError("the lag must be sampled at times that rise")
+        is_whole = self.failure is None
+        if is_whole and self.rebalance_s is None:
+            raise ValueError("a group that read was complete at some time")
+        if is_whole and self.mode == "drain" and self.records_unread():
+            raise ValueError("a group that ended well must have reached the end offsets")
+        if is_whole and (self.sent is not None) != (self.mode == "live"):
+            raise ValueError("something is sent beside a live group, and only there")
+        return self
+
+    def records_unread(self) -> int:
+        """Returns how many records were in the topic when the tool ended, and not read."""
+        return sum(each.unread for each in self.partitions)
+
+    def first_failure(self) -> str:
+        """Says what the group or the producer beside it failed by; empty where neither did."""
+        refused = next(iter(self.sent.failures.items()), None) if self.sent else None
+        return self.failure or (f"{refused[0]} ({refused[1]} records)" if refused else "")
+
+
+def parse_consumer_output(text: str) -> ConsumerOutput:
+    """Reads the last line of the tool's standard output.
+
+    Raises:
+        LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
+    """
+    return read_last_line(text, ConsumerOutput, "the consumers' load tool")
+
+
+def lag_trend(samples: Sequence[LagSample]) -> Trend | None:
+    """Returns how the lag in records grows with time; None of fewer than `LEAST_POINTS` samples.
+
+    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. Where fetches wait
+    for many bytes the lag rises and falls with each of them, and a few seconds of that slope by chance.
+    """
+    if len(samples) < LEAST_POINTS:
+        return None
+    at_s, lags = ([getattr(each, name) for each in samples] for name in ("at_s", "lag_records"))
+    return trend_of(np.array(at_s, dtype=float), np.array(lags, dtype=float))

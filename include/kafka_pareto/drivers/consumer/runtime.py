@@ -1,0 +1,100 @@
+"""Runs the driver `consumer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.consumer.load import ConsumerRequest, LiveLoad
+from kafka_pareto.drivers.consumer.runner import ConsumerRunner
+from kafka_pareto.drivers.consumer.studies import CompareConsumer
+from kafka_pareto.drivers.consumer.testbed import open_consumer_testbed
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.study import Study
+
+_MIB = 1 << 20
+_GIB = 1 << 30
+# Seen on two cores with three brokers; a plan is the most that an undisturbed campaign takes.
+_FILL_MIB_S = 60.0
+_READ_MIB_S = 250.0
+_AROUND_A_PART_S = 4.0
+_BROKERS_START_S = 15.0
+_BROKER_RESTART_S = 5.0
+
+
+class ConsumerRuntime:
+    """Runs the consumers' repetitions: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
+        """Computes what these repetitions cost at most, filling the topics included."""
+        found = consumer_study(study)
+        protocol, workload, count = found.protocol, found.workload, sum(repetitions.values())
+        live_s = protocol.warmup_seconds + protocol.live.seconds if protocol.live else 0.0
+        live_bytes = (protocol.live.rate_records_s if protocol.live else 0.0) * live_s * workload.record_size_bytes
+        reading_s = protocol.warmup_seconds + workload.bytes / _MIB / _READ_MIB_S + _AROUND_A_PART_S
+        following_s = live_s + _AROUND_A_PART_S if protocol.live else 0.0
+        restarts = sum(times for case, times in repetitions.items() if found.varies_brokers(case))
+        brokers = found.own_brokers.brokers if found.own_brokers else 0
+        starts_s = _BROKERS_START_S * len(repetitions) * bool(brokers) + _BROKER_RESTART_S * brokers * restarts
+        most_levels = max((len(found.levels_of(case)) for case in repetitions), default=0)
+        return Plan(
+            repetitions=count,
+            duration_s=count * (protocol.cool_down_s + reading_s + following_s)
+            + len(repetitions) * workload.bytes / _MIB / _FILL_MIB_S
+            + starts_s,
+            sent_gib=(len(repetitions) * workload.bytes + count * live_bytes) / _GIB,
+            peak_disk_gib=(workload.bytes + 2 * most_levels * live_bytes) * workload.replication_factor / _GIB,
+        )
+
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
+        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        return open_system(study, settings, lambda: _largest_heap_mib(consumer_study(study)))
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
+        """Returns nothing: what limits consumers is not counted."""
+        return None  # noqa: RET501 (the protocol's answer)
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        """Returns nothing: every machine has what these levels need."""
+        return ""
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:
+        """Opens what runs the repetitions of one part: cluster, lease, a full topic and the load tool."""
+        study = consumer_study(campaign.study)
+        with open_consumer_testbed(campaign, study, case, settings) as testbed:
+            yield ConsumerRunner(study, case, testbed)
+
+
+def _largest_heap_mib(study: CompareConsumer) -> int:
+    """Returns the largest heap that the load tool needs for any level, in MiB."""
+    live = study.protocol.live
+    properties = study.workload.producer_properties()
+    following = LiveLoad(1, live.rate_records_s, live.seconds, properties) if live else None
+    return max(
+        ConsumerRequest(
+            "", "", study.properties(level), timeout_s=0.0, consumers=study.consumers(level), live=following
+        ).heap_mib
+        for case in study.cases
+        for level in study.levels_of(case)
+    )
+
+
+def consumer_study(study: Study) -> CompareConsumer:
+    """Returns the study as one of consumers.
+
+    Raises:
+        BadInputError: If it has another driver.
+    """
+    if not isinstance(study, CompareConsumer):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be consumer here")
+    return study
+
+
+RUNTIME = ConsumerRuntime()

@@ -1,0 +1,158 @@
+"""Defines the study that compares settings of a group of consumers, and of the brokers that it reads from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.drivers.consumer.config import BOUNDS, CHOICES, DEFAULTS, conflict_in
+from kafka_pareto.drivers.consumer.declaration import DRIVER
+from kafka_pareto.drivers.consumer.derived_quantities import costs_of
+from kafka_pareto.drivers.consumer.protocol import ConsumerProtocol, Live
+from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
+from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, unknown_property_rule
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.quantity import Value, Values
+from kafka_pareto.study.section import Count
+from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
+from kafka_pareto.study.topic_study import TopicStudy, conditions_of
+from kafka_pareto.study.workload import Topic
+
+CONSUMERS = "consumers"
+_MOST_CONSUMERS = 64
+_DUE_TIME_BYTES = 8
+SETTINGS: dict[str, Setting] = {
+    **client_settings(DEFAULTS, CHOICES, BOUNDS),
+    CONSUMERS: Setting(CONSUMERS, 1, "load", least=1, most=_MOST_CONSUMERS),
+    **BROKER_SETTINGS,
+}
+"""Everything that a comparison of consumers can set."""
+
+_PROTOCOL = ConsumerProtocol(repetitions=5, warmup_seconds=1.0, live=Live(rate_records_s=20_000, seconds=8.0))
+
+
+class ReadWorkload(Topic):
+    """Defines what the topic holds when it is read: so many records, sent with the properties of `producer`.
+
+    The records that are sent while a group follows them are as large, and sent with the same properties.
+    """
+
+    records: Count = 2_000_000
+    record_size_bytes: Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)] = 1024
+    producer: dict[str, PropertyValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _of_a_producer(self) -> Self:
+        for name in self.producer:
+            if name not in PRODUCER_DEFAULTS:
+                raise ValueError(f"producer.{name} {unknown_property_rule(name)}")
+        return self
+
+    @property
+    def bytes(self) -> int:
+        """Returns the size of all records."""
+        return self.records * self.record_size_bytes
+
+    def producer_properties(self) -> dict[str, PropertyValue]:
+        """Returns the producer's properties, with idempotence as it is resolved."""
+        return {**self.producer, "enable.idempotence": is_idempotent(self.producer)}
+
+
+class CompareConsumer(Compare, TopicStudy):
+    """Compares settings of a group of consumers.
+
+    Levels may be consumer properties, `consumers` (threads with a consumer each, one group), and broker properties of
+    the study's own brokers.
+    """
+
+    declaration: ClassVar[Driver] = DRIVER
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["consumer"] = "consumer"
+    workload: ReadWorkload = ReadWorkload()
+    protocol: ConsumerProtocol = _PROTOCOL
+
+    throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {CONSUMERS: ("read_records_s",)}
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Maps consumer properties, the number of consumers, and broker properties."""
+        return SETTINGS
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists the pace of reading, and the end-to-end latency where a producer is followed."""
+        return ("read_records_s", *(("end_to_end_latency_p95_ms",) if self.protocol.live else ()))
+
+    def consumers(self, configuration: Configuration) -> int:
+        """Returns how many consumers the group has."""
+        return int(self.effective(configuration)[CONSUMERS])
+
+    def properties(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the consumers' settings that the reference and the configuration state."""
+        return {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
+
+    def derived_quantities(self, values: Values) -> dict[str, Value]:
+        """Returns what a repetition cost."""
+        return costs_of(values)
+
+    def rule_parameters(self) -> dict[str, object]:
+        """Returns what the `$…` of the consumer's rules stand for."""
+        return {"live_columns": ["live_rate_records_s", "lag_max_records"] if self.protocol.live else []}
+
+    def derived_values(self, values: Values) -> dict[str, float]:
+        """Returns what follows from a repetition's values, for the consumer's rules."""
+        held, asked = values["live_rate_records_s"], values["live_rate_asked_records_s"]
+        known = isinstance(held, (int, float)) and isinstance(asked, (int, float)) and asked > 0
+        return {"live_rate_held": float(held) / float(asked) if known else math.nan}  # type: ignore[arg-type]
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says how one repetition reads, as names and texts for people."""
+        workload, live = self.workload, self.protocol.live
+        described = super().described_protocol() | {
+            "read": f"{workload.records:,} records of {workload.record_size_bytes:,} B, after "
+            f"{self.protocol.warmup_seconds:g} s of warm-up",
+            "topic": f"{workload.topic_partitions} partitions, {workload.replication_factor} replicas",
+        }
+        if live is not None:
+            described["followed"] = f"a producer at {live.rate_records_s:,.0f} records/s, for {live.seconds:g} s"
+        return described
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
+        return conditions_of(self, self.stated({}))
+
+    @model_validator(mode="after")
+    def _reads_what_is_its_own(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError(
+                "cluster: consumers are compared on brokers of the study's own, or on the stack's own cluster; no "
+                "ceiling is kept yet while a topic is filled"
+            )
+        if self.protocol.live is not None and self.workload.record_size_bytes < _DUE_TIME_BYTES:
+            raise ValueError(
+                f"workload.record_size_bytes {self.workload.record_size_bytes}: must be at least {_DUE_TIME_BYTES} "
+                "with protocol.live, since each record holds the time at which it was due"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _consumers_start(self) -> Self:
+        for part in self.cases:
+            for level in self.levels_of(part):
+                if self.consumers(level) > self.workload.topic_partitions:
+                    raise ValueError(
+                        f"part {part}: consumers {self.consumers(level)}: must not exceed workload.topic_partitions "
+                        f"{self.workload.topic_partitions}; one without a partition would read nothing"
+                    )
+                if conflict := conflict_in(self.properties(level)):
+                    raise ValueError(f"part {part}: {conflict}")
+        return self
+
+
+STUDIES = {"compare": CompareConsumer}

@@ -1,0 +1,243 @@
+"""Runs the project's ingestion, `io.kafkapareto.ingest.Ingestion`, and the check that reads back what it sent."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kafka_pareto.drivers.common.jvm_process import LoadProcess
+from kafka_pareto.drivers.ingestion.output import (
+    CheckOutput,
+    IngestionOutput,
+    parse_check_output,
+    parse_ingestion_output,
+)
+from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
+from kafka_pareto.settings import Settings
+
+MAIN_CLASS = "io.kafkapareto.ingest.Ingestion"
+CHECK_CLASS = "io.kafkapareto.ingest.IngestionCheck"
+BOOKS_CLASS = "io.kafkapareto.ingest.BooksFile"
+
+_MIB = 1 << 20
+_CHECK_HEAP_MIB = 512
+_BESIDE_BUFFERS_MIB = 384
+_BESIDE_ROW_BYTES = 128  # of a request: the batch's header, the record's own, and a key
+
+
+def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
+    """Returns the size of the largest row that a producer with these properties can send; a larger one is malformed."""
+    found = {**DEFAULTS, **properties}
+    return min(int(found["max.request.size"]), int(found["buffer.memory"])) - _BESIDE_ROW_BYTES
+
+
+MOST_ROW_BYTES = most_row_bytes({})
+"""As large as a row may be with the client's defaults."""
+
+
+@dataclass(frozen=True)
+class IngestionRequest:
+    """Describes one ingestion: which file goes to which topic, and how.
+
+    Attributes:
+        senders: In which threads rows are checked, encoded and sent, as `fork_join_4`.
+        path: `producer` for the client's `send()`, `batches` for record batches that are built from the rows.
+        producers: How many there are in each process; each sends a range of the file, and so does each process.
+        is_resumable: True to keep in each key where its row begins, and to send only what the topic has not.
+        most_mib_s: What is read in each second at most; 0 for no limit.
+        warmup_file: What each process sends first, to `warmup_topic`; None for no warm-up.
+        meeting: An empty folder where several processes wait for each other before they begin.
+    """
+
+    file: Path
+    topic: str
+    properties: Mapping[str, PropertyValue]
+    timeout_s: float
+    delimiter: str = ","
+    reader: str = "mapped"
+    encoding: str = "bytes"
+    senders: str = "sequential"
+    path: str = "producer"
+    producers: int = 1
+    processes: int = 1
+    process: int = 0
+    is_resumable: bool = False
+    tolerated_fraction: float = 0.001
+    most_mib_s: float = 0.0
+    warmup_file: Path | None = None
+    warmup_topic: str = ""
+    meeting: Path | None = None
+
+    @property
+    def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
+        """Returns the properties of the producers."""
+        return {"--command-config": self.properties}
+
+    @property
+    def heap_mib(self) -> int:
+        """Returns the heap that the producers need, in MiB."""
+        buffer_mib = int({**DEFAULTS, **self.properties}["buffer.memory"]) // _MIB
+        return _BESIDE_BUFFERS_MIB + 2 * self.producers * buffer_mib
+
+    @property
+    def most_row_bytes(self) -> int:
+        """Returns the size of the largest row that these producers can send."""
+        return most_row_bytes(self.properties)
+
+    @property
+    def options(self) -> list[str]:
+        """Lists the tool's own options, without its file of properties."""
+        options = ["--file", str(self.file), "--topic", self.topic, "--delimiter", self.delimiter]
+        options += ["--reader", self.reader, "--encoding", self.encoding, "--senders", self.senders]
+        options += ["--path", self.path, "--producers", str(self.producers), "--processes", str(self.processes)]
+        options += ["--process", str(self.process), "--tolerated-fraction", str(self.tolerated_fraction)]
+        options += ["--most-row-bytes", str(self.most_row_bytes)]
+        options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
+        options += ["--meeting", str(self.meeting)] if self.meeting else []
+        if self.warmup_file:
+            options += ["--warmup-file", str(self.warmup_file), "--warmup-topic", self.warmup_topic]
+        return options
+
+
+@dataclass(frozen=True)
+class IngestionResult:
+    """Holds what came of the process, or of one of several, and what it cost; `errors` is its first complaint."""
+
+    output: IngestionOutput
+    wall_s: float
+    client_cpu_s: float
+    errors: str
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """Describes what the check reads: a file, a topic, or both.
+
+    Attributes:
+        most_row_bytes: As `most_row_bytes` computes it of what sends the file.
+        opens_only: True to look at the file's first rows alone: nothing is said of it then.
+        most_mib_s: What is read of the topic in each second at most; 0 for no limit.
+    """
+
+    timeout_s: float
+    file: Path | None = None
+    topic: str = ""
+    delimiter: str = ","
+    encoding: str = "bytes"
+    most_row_bytes: int = MOST_ROW_BYTES
+    opens_only: bool = False
+    most_mib_s: float = 0.0
+    heap_mib: int = _CHECK_HEAP_MIB
+    client_properties: Mapping[str, Mapping[str, PropertyValue]] = field(
+        default_factory=lambda: {"--command-config": {}}
+    )
+
+    @property
+    def options(self) -> list[str]:
+        """Lists the check's own options."""
+        options = ["--delimiter", self.delimiter, "--encoding", self.encoding]
+        options += ["--most-row-bytes", str(self.most_row_bytes), "--max-mib-s", str(self.most_mib_s)]
+        options += ["--open-only"] if self.opens_only else []
+        options += ["--file", str(self.file)] if self.file else []
+        return options + (["--topic", self.topic] if self.topic else [])
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Holds what was read."""
+
+    output: CheckOutput
+    errors: str
+
+
+@dataclass(frozen=True)
+class BooksRequest:
+    """Describes a file of made-up books."""
+
+    file: Path
+    rows: int
+    seed: int
+    timeout_s: float
+    heap_mib: int = 256
+    client_properties: Mapping[str, Mapping[str, PropertyValue]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Made:
+    errors: str
+
+
+class IngestionLoad:
+    """Runs ingestions and checks, each in JVMs of their own."""
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self._process = LoadProcess(bootstrap_servers, client_config, settings)
+
+    def run(self, requests: Sequence[IngestionRequest]) -> list[IngestionResult]:
+        """Executes the requests, all at the same time: one for each process; none begins before all are ready.
+
+        Raises:
+            LoadToolError: If a process does not start, ends with an error, runs out of time, or prints what does not
+                add up. Rows that were not sent are no error: the result says so.
+        """
+        if len(requests) == 1:
+            return [self.follow(requests[0])]
+        with (
+            tempfile.TemporaryDirectory(prefix="kafka-pareto-meeting-") as meeting,
+            ThreadPoolExecutor(len(requests)) as threads,
+        ):
+            return list(threads.map(lambda each: self.follow(replace(each, meeting=Path(meeting))), requests))
+
+    def follow(
+        self,
+        request: IngestionRequest,
+        follow: Callable[[str], None] | None = None,
+        watch: Callable[[], None] | None = None,
+    ) -> IngestionResult:
+        """Executes one request; `follow` gets a line of JSON on its progress every second, and `watch` may end it.
+
+        Raises:
+            LoadToolError: As `run` does.
+        """
+        return self._process.run(
+            MAIN_CLASS,
+            request.options,
+            request,
+            watch,
+            lambda ended: IngestionResult(
+                self._without_secrets(parse_ingestion_output(ended.output)), ended.wall_s, ended.cpu_s, ended.complaint
+            ),
+            follow,
+        )
+
+    def _without_secrets(self, output: IngestionOutput) -> IngestionOutput:
+        if output.failure is None:
+            return output
+        return output.model_copy(update={"failure": self._process.without_secrets(output.failure)})
+
+    def check(self, request: CheckRequest, watch: Callable[[], None] | None = None) -> CheckOutput:
+        """Reads a file, a topic, or both, and returns what they hold; `watch` may end it.
+
+        Raises:
+            LoadToolError: If one cannot be read.
+        """
+        return self._process.run(
+            CHECK_CLASS,
+            request.options,
+            request,
+            watch,
+            lambda ended: CheckResult(parse_check_output(ended.output), ended.complaint),
+        ).output
+
+    def make_books(self, request: BooksRequest) -> None:
+        """Writes the file; there is a whole one afterwards, or none.
+
+        Raises:
+            LoadToolError: If it cannot be written.
+        """
+        options = ["--file", str(request.file), "--rows", str(request.rows), "--seed", str(request.seed)]
+        self._process.run(BOOKS_CLASS, options, request, None, lambda ended: _Made(ended.complaint))

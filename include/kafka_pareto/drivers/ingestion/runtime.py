@@ -1,0 +1,141 @@
+"""Runs the driver `ingestion`."""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.bottleneck.verdict import LoadSetting
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.common.java_version import java_version
+from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.ingestion import page_cache
+from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
+from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, most_rows, rows_of, sent_rows_of
+from kafka_pareto.drivers.ingestion.runner import IngestionRunner
+from kafka_pareto.drivers.ingestion.studies import CompareIngestion
+from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.study import Study
+
+_GIB = 1 << 30
+_MIB = 1 << 20
+# Taken low for two cores with one broker; a plan is the most that an undisturbed campaign takes.
+_ROWS_S = 300_000.0
+_READ_BACK_ROWS_S = 1_000_000.0
+_AROUND_A_REPETITION_S = 4.0
+_BROKERS_START_S = 15.0
+_FIRST_OF_VIRTUAL_THREADS = 21
+
+
+class IngestionRuntime:
+    """Runs the ingestions' repetitions: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
+        """Computes what these repetitions cost at most, making the files included."""
+        found = ingestion_study(study)
+        read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
+        sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
+        count = sum(repetitions.values())
+        most = max((most_rows(found, case) for case in repetitions), default=0)
+        starts_s = _BROKERS_START_S * len(repetitions) * bool(found.own_brokers)
+        return Plan(
+            repetitions=count,
+            duration_s=count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
+            + sent / _ROWS_S
+            + read_back / _READ_BACK_ROWS_S
+            + starts_s,
+            sent_gib=sent * BYTES_PER_BOOK / _GIB,
+            peak_disk_gib=2 * most * BYTES_PER_BOOK * (1 + found.workload.replication_factor) / _GIB,
+        )
+
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
+        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        return open_system(study, settings, lambda: _largest_heap_mib(ingestion_study(study)))
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
+        """Returns what the verdict on an ingestion depends on."""
+        study = ingestion_study(campaign.study)
+        found = study.effective(configuration)
+        threads = int(found["producers"]) * int(found["processes"])
+        return LoadSetting(1, study.properties(configuration), None, threads)
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
+        """Says what this machine lacks for a level: kcat, a Java with virtual threads, or a file that it can send."""
+        found = ingestion_study(study).effective(configuration)
+        if found["path"] == "kcat":
+            if shutil.which("kcat") is None:
+                return "this machine has no kcat"
+            if fault := _fault_of_lines(ingestion_study(study), settings):
+                return f"kcat sends each line as it stands, and {fault}"
+        if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
+            return fault
+        if str(found["senders"]).startswith("virtual_threads"):
+            version = java_version(settings.java)
+            if version < _FIRST_OF_VIRTUAL_THREADS:
+                return f"virtual threads need Java {_FIRST_OF_VIRTUAL_THREADS}, and this one is {version}"
+        return ""
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[IngestionRunner]:
+        """Opens what runs the repetitions of one part: cluster, lease, topics, tool and files."""
+        study = ingestion_study(campaign.study)
+        with open_ingestion_testbed(campaign, study, case, settings) as testbed:
+            yield IngestionRunner(study, case, testbed)
+
+
+def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
+    """Returns why the lines of the user's file are not its rows; empty if they are, as in every made-up file."""
+    file = Path(study.workload.file or "")
+    if not (file.is_file() and file.stat().st_size):
+        return ""
+    with file.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        if held.find(b"\r\n") >= 0:
+            return f"{file} has carriage returns at the ends of its lines"
+        lines = sum(1 for _ in iter(held.readline, b""))
+    check = CheckRequest(study.protocol.timeout_s, file=file, delimiter=study.workload.delimiter)
+    found = IngestionLoad("", None, settings).check(check).file
+    rows = found.rows if found else 0
+    return "" if lines == rows + 1 else f"{file} has {lines:,} lines for a header and {counted(rows, 'row')}"
+
+
+def _mean_rows(
+    study: CompareIngestion, case: str, rows_of_level: Callable[[CompareIngestion, Configuration], int]
+) -> float:
+    levels = study.levels_of(case)
+    return sum(rows_of_level(study, level) for level in levels) / len(levels)
+
+
+def _largest_heap_mib(study: CompareIngestion) -> int:
+    """Returns the largest heap that the processes of any level need together, in MiB."""
+    return max(_heap_mib(study, level) for case in study.cases for level in study.levels_of(case))
+
+
+def _heap_mib(study: CompareIngestion, level: Configuration) -> int:
+    found = study.effective(level)
+    request = IngestionRequest(Path(), "", study.properties(level), 0.0, producers=int(found["producers"]))
+    held = HEAP_PER_FILE_BYTE * rows_of(study, level) * BYTES_PER_BOOK // _MIB if found["path"] == "kafka_tool" else 0
+    return int(found["processes"]) * request.heap_mib + held
+
+
+def ingestion_study(study: Study) -> CompareIngestion:
+    """Returns the study as one of ingestions.
+
+    Raises:
+        BadInputError: If it has another driver.
+    """
+    if not isinstance(study, CompareIngestion):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be ingestion here")
+    return study
+
+
+RUNTIME = IngestionRuntime()

@@ -1,0 +1,183 @@
+"""Defines the study that compares ways of sending the rows of a CSV file to a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.drivers.ingestion.declaration import DRIVER
+from kafka_pareto.kafka.known_properties import (
+    BOUNDS,
+    CHOICES,
+    DEFAULTS,
+    Durability,
+    PropertyValue,
+    durability_of,
+    is_idempotent,
+)
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.section import Count, Fraction
+from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
+from kafka_pareto.study.topic_study import TopicStudy, conditions_of
+from kafka_pareto.study.workload import Topic
+
+PUBLISHED_ROWS = 5_208_181
+PRODUCERS = "producers"
+OTHER_TOOLS = ("kafka_tool", "kcat")
+_MOST_CLIENTS = 64
+_MOST_ROWS = 1_000_000_000
+_LOAD_SETTINGS = (
+    Setting("path", "producer", "load", choices=("producer", "batches", *OTHER_TOOLS)),
+    Setting("reader", "mapped", "load", choices=("substring", "line", "slices", "mapped")),
+    Setting("encoding", "bytes", "load", choices=("bytes", "avro")),
+    Setting(
+        "senders",
+        "sequential",
+        "load",
+        choices=(
+            *("sequential", "parallel_stream", "fork_join_2", "fork_join_4", "fork_join_8"),
+            *("platform_threads_100", "virtual_threads_100", "virtual_threads_1000", "virtual_threads_10000"),
+        ),
+    ),
+    Setting(PRODUCERS, 1, "load", least=1, most=_MOST_CLIENTS),
+    Setting("processes", 1, "load", least=1, most=_MOST_CLIENTS),
+    Setting("page_cache", "warm", "load", choices=("warm", "cold")),
+    Setting("resumable", "false", "load", choices=("false", "true")),
+    Setting("partitions", 0, "load", least=0, most=1000),
+    Setting("rows", 0, "load", least=0, most=_MOST_ROWS),
+)
+SETTINGS: dict[str, Setting] = {
+    **client_settings(DEFAULTS, CHOICES, BOUNDS),
+    **{each.name: each for each in _LOAD_SETTINGS},
+    **BROKER_SETTINGS,
+}
+"""Everything that a comparison of ingestions can set."""
+
+
+class IngestionProtocol(Protocol):
+    """Adds how long one ingestion may take, from the start of its processes to their end, and its warm-up.
+
+    Each process first sends `warmup_rows` rows in the same way to a topic of their own, because a JVM is slow until its
+    code is compiled. Their rate is `cold_rows_s`. With 0 the file itself is sent cold.
+    """
+
+    timeout_s: Annotated[float, Field(gt=0)] = 600.0
+    warmup_rows: Annotated[int, Field(ge=0)] = 3_000_000
+
+    _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
+
+
+class RowsWorkload(Topic):
+    """Defines the file: `rows` made-up books from the study's seed, or a `file` of the user's with a header.
+
+    A `file` is a path on the machine that measures. Lines that are no row are tolerated up to a fraction.
+    """
+
+    rows: Count = PUBLISHED_ROWS
+    file: str | None = None
+    delimiter: Annotated[str, Field(pattern="^[,;|\t]$")] = ","
+    tolerated_malformed_fraction: Fraction = 0.001
+
+
+class CompareIngestion(Compare, TopicStudy):
+    """Compares ways of sending the rows of a CSV file to a topic, each row as one record.
+
+    Levels may be producer properties, broker properties of the study's own brokers, and of the ingestion: `path` (the
+    client's `send()`, record batches built from the rows, Kafka's own load tool, or kcat), `reader`, `encoding`,
+    `senders` (threads), `producers`, `processes`, `page_cache` (whether the file is in memory), `resumable`,
+    `partitions` (0: the workload's) and `rows` (0: all).
+    """
+
+    declaration: ClassVar[Driver] = DRIVER
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["ingestion"] = "ingestion"
+    workload: RowsWorkload = RowsWorkload()
+    protocol: IngestionProtocol = IngestionProtocol(repetitions=5, cool_down_s=5.0)
+
+    throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("rows_s",), "processes": ("rows_s",)}
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Maps producer properties, ways of reading and sending, and broker properties."""
+        return SETTINGS
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists the pace, what a row costs the client, and the pace of a process that has just started."""
+        cold = ("cold_rows_s",) if self.protocol.warmup_rows else ()
+        return ("rows_s", "client_cpu_s_per_million_rows", *cold)
+
+    def partitions(self, configuration: Configuration) -> int:
+        """Returns how many partitions the topic has."""
+        return int(self.effective(configuration)["partitions"]) or self.workload.topic_partitions
+
+    def rows(self, configuration: Configuration) -> int:
+        """Returns how many rows are sent; 0 for all of a file of the user's."""
+        return int(self.effective(configuration)["rows"]) or (0 if self.workload.file else self.workload.rows)
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the producer's settings that the reference and the configuration state, idempotence resolved."""
+        stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
+        return {**stated, "enable.idempotence": is_idempotent(stated)}
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that the producer promises."""
+        return durability_of(self.properties(configuration))
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says what one repetition sends, as names and texts for people."""
+        topic = self.workload
+        named = topic.file or f"{topic.rows:,} made-up books"
+        warmup = (
+            f"{self.protocol.warmup_rows:,} rows of each process, sent before the file to another topic; Kafka's own "
+            "tool sends them to the same topic, and kcat sends none"
+        )
+        return super().described_protocol() | {
+            "file": f"{named}, read before each repetition, so that it is in memory, or dropped from it",
+            "rows": "as many as a part fixes, else all",
+            "warm-up": warmup if self.protocol.warmup_rows else "none: each process sends its part of the file cold",
+            "topic": f"{topic.replication_factor} replicas, min.insync.replicas {topic.min_insync_replicas}; made anew "
+            "for each repetition, and read back whole after it",
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the file, the topic, the brokers and the protocol of a repetition, by their keys."""
+        return conditions_of(self, self.stated({}))
+
+    @model_validator(mode="after")
+    def _on_brokers_of_its_own(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError(
+                "cluster: ingestions are compared on brokers of the study's own, or on the stack's own cluster; a "
+                "file is sent to any cluster with make ingest"
+            )
+        return self
+
+    def conflict_in(self, level: Configuration) -> str:
+        """Says which settings of a level cannot go together; empty where all can."""
+        found = self.effective(level)
+        path = found["path"]
+        if path != "producer" and found["senders"] != "sequential":
+            return f"senders {found['senders']}: needs path producer; {path} sends from the thread that reads"
+        if self.workload.file and found["rows"]:
+            return f"rows {found['rows']}: must be 0 with workload.file, which is sent whole"
+        ours = {"encoding": "bytes", "resumable": "false", PRODUCERS: 1, "processes": 1}
+        if path in OTHER_TOOLS and (own := [name for name, value in ours.items() if found[name] != value]):
+            return f"{own[0]} {found[own[0]]}: path {path} knows nothing of it; fix {own[0]} at {ours[own[0]]} there"
+        if found["resumable"] == "true":
+            alone = {"senders": "sequential", PRODUCERS: 1, "processes": 1}
+            if other := [name for name, value in alone.items() if found[name] != value]:
+                return (
+                    f"{other[0]} {found[other[0]]}: must be {alone[other[0]]} with resumable, which keeps rows in order"
+                )
+            if self.durability_of(level) is not Durability.acks_all_idempotent:
+                return "resumable: needs acks all and idempotence, so that no row is lost, twice, or out of order"
+        return ""
+
+
+STUDIES = {"compare": CompareIngestion}

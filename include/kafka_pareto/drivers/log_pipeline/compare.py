@@ -1,0 +1,103 @@
+"""Defines the study that compares settings of a log pipeline, from a web server's access log to a Hive table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from kafka_pareto.drivers.log_pipeline.model import predicted_stages
+from kafka_pareto.drivers.log_pipeline.study import (
+    COLLECTOR_SETTINGS,
+    LOAD_SETTINGS,
+    PIPELINE_SETTINGS,
+    LogPipelineProtocol,
+    LogPipelineStudy,
+)
+from kafka_pareto.study.compare import Compare, MeansByCase
+from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.study.setting import Setting
+
+
+# The driver's class comes first: its rules take the place of the common ones.
+class CompareLogPipeline(LogPipelineStudy, Compare):
+    """Compares settings of a log pipeline: nginx, Filebeat, an aggregator, Kafka, Spark and Hive, all on this machine.
+
+    Levels may be what the parts are set to (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
+    `50%` of what the web server holds with the shop behind it), `workload` (`static`: nginx answers itself;
+    `replay`: it answers the requests of a log of the user's, as `replay` says), `burst` (`once`: as the protocol says)
+    and `shipper` (`otel`: a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator).
+    """
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["log_pipeline"] = "log_pipeline"
+    protocol: LogPipelineProtocol = LogPipelineProtocol(repetitions=5, cool_down_s=5.0)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Maps what the parts of the pipeline can be set to, and what is sent."""
+        return {each.name: each for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)}
+
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting: the configuration's, else the reference's, else the default."""
+        return Compare.effective(self, configuration)
+
+    def replays_in(self, cases: Sequence[str]) -> bool:
+        """Tells whether any level of these parts replays the log."""
+        return any(self.is_replayed(level) for case in cases for level in self.levels_of(case))
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the keys that hold these parts alone; a log that none of them replays is not among them."""
+        kept = super().keys_of_cases(cases)
+        return kept if self.replays_in(cases) else kept | {"replay": None}
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists what the published study compares."""
+        return ("latency_mean_ms", "latency_p95_ms", "steady_latency_p95_ms", "packets_s")
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says what one run does, as names and texts for people."""
+        protocol, replay = self.protocol, self.replay
+        replayed = f"the requests of {replay.file}, {replay.times:g} times as fast as logged" if replay else ""
+        return super().described_protocol() | {
+            "requests": f"{protocol.seconds} s of them after {protocol.warmup_s:g} s that do not count, by "
+            f"{self.senders} processes; steady from {protocol.steady_from_s} s on",
+            "end": f"up to {protocol.drain_s:g} s until the last of them is in Hive; then all parts end",
+            "shop": f"Flask behind nginx, on {self.database}",
+            **({"replay": replayed} if replayed else {}),
+        }
+
+    def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:
+        """Predicts the stages of a level from the reference at the lowest share of the web server's capacity.
+
+        Nothing is predicted where all levels have the same share, of a burst, or of Collectors.
+        """
+        light, own = self._light_level(), self.effective(level)
+        measured = means.get(light[0], {}).get(configuration_id(light[1]), {}) if light else {}
+        if not light or not measured or not all(map(self._is_modelled, (own, self.effective(light[1])))):
+            return {}
+        share, light_share = (self.rate_of(each).capacity_fraction for each in (level, light[1]))
+        if share is None or light_share is None:
+            return {}
+        events_s = measured.get("committed_events_s", 0.0) * share / light_share
+        return predicted_stages(own, events_s, self.effective(light[1]), measured)
+
+    def _is_modelled(self, settings: Mapping[str, FactorValue]) -> bool:
+        return (settings["burst"], settings["workload"], settings["shipper"]) == ("none", "shop", "filebeat")
+
+    def _light_level(self) -> tuple[str, Configuration] | None:
+        """Returns the level, with its case, that is the reference but for a lower load; the lowest of these."""
+        ordinary, found = self.rate_of(self.baseline_configuration()).capacity_fraction or 0.0, None
+        for case in self.cases:
+            level = self.baseline_configuration(case)
+            unlike = {name for name, value in self.effective(level).items() if value != self.effective({})[name]}
+            share = self.rate_of(level).capacity_fraction
+            if unlike == {"load"} and share is not None and share < ordinary:
+                ordinary, found = share, (case, level)
+        return found
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the shop and the protocol of a run, by their keys."""
+        parts = {"reference": self.stated({}), **self.shop_and_protocol()}
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

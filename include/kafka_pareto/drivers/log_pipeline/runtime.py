@@ -1,0 +1,74 @@
+"""Runs the driver `log_pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.log_pipeline.runner import PipelineRunner
+from kafka_pareto.drivers.log_pipeline.study import log_pipeline_study
+from kafka_pareto.drivers.log_pipeline.testbed import open_pipeline_testbed
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.study import Study
+
+_GIB = 1 << 30
+# As plans take them: estimates, but for the requests, of which 503 were sent in each second in log_pipeline_short.
+_PARTS_START_S = 25.0
+_PARTS_END_S = 15.0
+_RAMP_S = 300.0
+_REQUESTS_S = 600.0
+_BYTES_OF_AN_EVENT = 3_000
+_PARTS_MIB = 2_500
+
+
+class LogPipelineRuntime:
+    """Runs log pipelines: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
+        """Computes what these repetitions take: the requests' time, and starting and ending the parts around it.
+
+        A pipeline that falls behind takes up to twice the protocol's `drain_s` more.
+        """
+        found = log_pipeline_study(study)
+        count = sum(repetitions.values())
+        protocol = found.protocol
+        run_s = protocol.warmup_s + protocol.seconds + protocol.cool_down_s + _PARTS_START_S + _PARTS_END_S
+        levels = [found.baseline_configuration()]
+        if isinstance(found, Compare):
+            levels += [level for case in repetitions for level in found.levels_of(case)]
+        asks_shares = any(found.rate_of(each).capacity_fraction for each in levels)
+        sent_gib = count * protocol.seconds * _REQUESTS_S * _BYTES_OF_AN_EVENT / _GIB
+        return Plan(
+            repetitions=count,
+            duration_s=count * run_s + (0.0 if sized or not asks_shares else _RAMP_S),
+            sent_gib=sent_gib,
+            peak_disk_gib=sent_gib / max(count, 1),
+        )
+
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
+        """Opens what stands for the broker and the parts, which do not run before the study measures."""
+        return open_system(study, settings, lambda: _PARTS_MIB)
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
+        """Returns nothing: what limits a pipeline is not judged."""
+        return None  # noqa: RET501 (the protocol's answer)
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        """Returns nothing: every machine has what these levels need."""
+        return ""
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[PipelineRunner]:
+        """Opens what runs the repetitions of one part: the machine's lease, broker, shop and programs."""
+        study = log_pipeline_study(campaign.study)
+        with open_pipeline_testbed(campaign, study, case, settings) as testbed:
+            yield PipelineRunner(study, testbed)
+
+
+RUNTIME = LogPipelineRuntime()

@@ -1,0 +1,174 @@
+"""Sends requests when they are due, whether the last ones are answered or not: a process of the load.
+
+It is told by lines of JSON on its standard input what to send, and answers each with a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import aiohttp
+
+from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY, TimedPath
+from kafka_pareto.drivers.log_pipeline.shoppers.shopper import Request, Shopper
+from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+
+_STATIC = Request("static", "GET", "/static")
+_ANSWERED_BY_NGINX = {"X-Replayed": "1"}
+_ID = "X-Request-Id"
+_MS = 1e3
+_ANSWER_S = 30.0
+_SERVER_ERROR = 500
+
+
+@dataclass
+class Sent:
+    """Holds what came of requests.
+
+    Attributes:
+        refused: Answered with an error of the server's, or not at all.
+        late_ms: How late each was sent.
+        response_ms: From when each was due to its answer: what is late waits, too.
+        answered_ids: By which the web server's log knows those that it answered, with errors, too.
+    """
+
+    due: int = 0
+    refused: int = 0
+    late_ms: list[float] = field(default_factory=list)
+    response_ms: list[float] = field(default_factory=list)
+    answered_ids: list[str] = field(default_factory=list)
+
+
+def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
+    """Yields when requests are due, in seconds from the beginning: at random, as those of many people are."""
+    at = 0.0
+    while True:
+        is_burst = wanted.burst_from_s <= at < wanted.burst_until_s
+        at += chance.expovariate(wanted.rate_s * (wanted.burst_times if is_burst else 1.0))
+        if at >= wanted.seconds:
+            return
+        yield at
+
+
+class Load:
+    """Sends one run after the other to a web server; of several processes each has a number of its own.
+
+    Args:
+        address: Of the web server.
+        process: The number.
+        replayed: This process' requests of a log, with the seconds after a run's beginning at which they are due.
+    """
+
+    def __init__(self, address: str, process: int, replayed: Sequence[TimedPath] = ()) -> None:
+        self._address = address
+        self._process = process
+        self._replayed = replayed
+
+    async def send(self, wanted: Wanted) -> Sent:
+        """Sends what is wanted, and waits for the answers."""
+        sent, chance = Sent(), Random(f"{wanted.seed}.{self._process}")
+        idle: deque[Shopper] = deque()
+        number = 0
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_ANSWER_S)
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+            answers = set()
+            for due_s, request in self._due(wanted, chance):
+                due_at = wanted.begins_at + due_s
+                if (wait_s := due_at - time.time()) > 0:
+                    await asyncio.sleep(wait_s)
+                elif sent.due % 16 == 0:
+                    await asyncio.sleep(0)  # a load that is late must still take answers
+                sent.due += 1
+                asks: Request | Shopper = request
+                if wanted.workload == "shop":
+                    if idle:
+                        asks = idle.popleft()
+                    else:
+                        number += 1
+                        name = f"{wanted.run}-{self._process}-{number}"
+                        asks = Shopper(name, Random(f"{wanted.seed}.{self._process}.{number}"))
+                answer = asyncio.create_task(self._ask(session, asks, sent, due_at, idle))
+                answers.add(answer)
+                answer.add_done_callback(answers.discard)
+            while answers:
+                await asyncio.wait(answers)
+        return sent
+
+    def _due(self, wanted: Wanted, chance: Random) -> Iterator[tuple[float, Request]]:
+        """Yields when something is asked for, and what, where no shopper decides."""
+        if wanted.workload == REPLAY:
+            for due_s, path in self._replayed:
+                if due_s < wanted.seconds:
+                    yield due_s, Request(REPLAY, "GET", path)
+            return
+        for due_s in due_times(wanted, chance):
+            yield due_s, _STATIC
+
+    async def _ask(
+        self, session: aiohttp.ClientSession, asks: Request | Shopper, sent: Sent, due_at: float, idle: deque[Shopper]
+    ) -> None:
+        shopper = asks if isinstance(asks, Shopper) else None
+        request = asks.next_request() if isinstance(asks, Shopper) else asks
+        # A path of a log may begin with two slashes, which alone would name another server.
+        url = f"{self._address}{request.path}"
+        sent.late_ms.append((time.time() - due_at) * _MS)
+        status, body = _SERVER_ERROR, None
+        try:
+            async with session.request(request.method, url, json=request.body, headers=_headers(request)) as response:
+                content = await response.read()
+                status = response.status
+                if _ID in response.headers:
+                    sent.answered_ids.append(response.headers[_ID])
+                body = _object(content) if shopper else None
+        except (aiohttp.ClientError, TimeoutError):
+            pass
+        sent.response_ms.append((time.time() - due_at) * _MS)
+        sent.refused += status >= _SERVER_ERROR
+        if shopper:
+            shopper.take(status, body)
+            idle.append(shopper)
+
+
+def _headers(request: Request) -> dict[str, str]:
+    if request.action == REPLAY:
+        return _ANSWERED_BY_NGINX
+    return {"X-Session": request.session} if request.session else {}
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(content) if content else {}
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def main() -> None:
+    """Sends, and answers on standard output, until its input ends."""
+    parser = ArgumentParser(prog="load")
+    parser.add_argument("--address", required=True, help="of the web server: http://host:port")
+    parser.add_argument("--process", type=int, required=True, help="its number among several")
+    parser.add_argument("--processes", type=int, default=1, help="how many there are")
+    parser.add_argument("--replayed", type=Path, help="JSON with due times and paths of a log, which they share")
+    options = parser.parse_args()
+    replayed = json.loads(options.replayed.read_text()) if options.replayed else []
+    load = Load(options.address, options.process, replayed[options.process :: options.processes])
+    print(json.dumps({"ready": "load"}), flush=True)
+    for line in sys.stdin:
+        sent = asyncio.run(load.send(Wanted(**json.loads(line))))
+        print(json.dumps(asdict(sent)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+"""Lists the studies of the driver `log_pipeline`: one class for each kind of question."""
+
+from __future__ import annotations
+
+from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
+from kafka_pareto.drivers.log_pipeline.tune import TuneLogPipeline
+
+STUDIES = {"tune": TuneLogPipeline, "compare": CompareLogPipeline}

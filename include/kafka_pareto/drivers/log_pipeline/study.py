@@ -1,0 +1,286 @@
+"""Defines what a study has that runs a log pipeline, whatever it asks: its settings, its load and its protocol."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.drivers.log_pipeline.declaration import DRIVER
+from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY, due_requests, read_log
+from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.quantity import Values
+from kafka_pareto.study.section import Count, Section
+from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.setting import Setting
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.workload import FileBesideStudy
+
+_DAY_MS = 86_400_000
+_MOST_EVENTS = 1_000_000
+# As `AggregatorOptions` takes them.
+_MOST_OF_A_BATCH = 100_000
+_MOST_DELAY_MS = 600_000
+_LOAD = re.compile(r"([1-9][0-9]*)/s|([1-9][0-9]?|1[0-9]{2}|200)%")
+PIPELINE_SETTINGS = (
+    Setting("log_lines", "multi", "client", choices=("multi", "single")),
+    Setting("scan_frequency_ms", 10_000, "client", least=1, most=_DAY_MS),
+    Setting("close_inactive_s", 300, "client", least=1, most=_DAY_MS // 1000),
+    Setting("backoff_ms", 1_000, "client", least=1, most=_DAY_MS),
+    Setting("max_backoff_ms", 10_000, "client", least=1, most=_DAY_MS),
+    Setting("flush_min_events", 2048, "client", least=1, most=_MOST_EVENTS),
+    Setting("flush_timeout_ms", 1_000, "client", least=0, most=_DAY_MS),
+    Setting("bulk_max_size", 2048, "client", least=1, most=_MOST_EVENTS),
+    Setting("pipelining", 2, "client", least=0, most=100),
+    Setting("aggregator_batch_size", 125, "client", least=1, most=_MOST_OF_A_BATCH),
+    Setting("aggregator_batch_delay_ms", 50, "client", least=1, most=_MOST_DELAY_MS),
+    Setting("aggregator_workers", 2, "client", least=1, most=64),
+    Setting("aggregator_acknowledges", "kafka", "client", choices=("kafka", "received")),
+    Setting("linger_ms", 0, "client", least=0, most=_MOST_DELAY_MS),
+    Setting("acks", "1", "client", choices=("0", "1", "all")),
+    Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),
+)
+"""Lists what the parts of the pipeline can be set to, with the defaults that the published study begins with."""
+COLLECTOR_SETTINGS = (
+    Setting("shipper", "filebeat", "client", choices=("filebeat", "otel")),
+    Setting("otel_poll_interval_ms", 200, "client", least=1, most=_DAY_MS),
+    Setting("otel_batch_size", 8192, "client", least=1, most=_MOST_EVENTS),
+    Setting("otel_batch_timeout_ms", 200, "client", least=1, most=_MOST_DELAY_MS),
+)
+"""Lists what puts a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator, at their defaults."""
+# The Collector's exporter takes a linger as well, but sends each batch at once.
+_USED_WITH_BOTH = {"log_lines", "acks", "trigger_ms"}
+_UNUSED_WITH = {
+    "filebeat": [each.name for each in COLLECTOR_SETTINGS if each.name != "shipper"],
+    "otel": [each.name for each in PIPELINE_SETTINGS if each.name not in _USED_WITH_BOTH],
+}
+_BY_NAME = {each.name: each for each in PIPELINE_SETTINGS}
+LOAD_SETTINGS = (
+    Setting("load", "50%", "load"),
+    Setting("workload", "shop", "load", choices=("shop", "static", REPLAY)),
+    Setting("burst", "none", "load", choices=("none", "once")),
+)
+
+
+def pipeline_setting(name: str) -> Setting:
+    """Returns the setting of this name.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if name in {each.name for each in COLLECTOR_SETTINGS}:
+        raise ValueError(f"{name}: is no setting of a tuning; comparisons take it")
+    if name not in _BY_NAME:
+        raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, _BY_NAME)}")
+    return _BY_NAME[name]
+
+
+@dataclass(frozen=True)
+class RequestRate:
+    """Says how many requests are sent: a rate, or a share of the rate that the web server holds; the other is None.
+
+    A share above 1 is more than it holds. Where a log is replayed, which says when, both are None.
+    """
+
+    requests_s: float | None = None
+    capacity_fraction: float | None = None
+
+
+def request_rate_of(text: str) -> RequestRate:
+    """Reads `200/s`, or `50%` of what the web server holds.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    found = _LOAD.fullmatch(text)
+    if found is None:
+        raise ValueError(f"load: {text!r}: must be a rate as 200/s, or a share of what the web server holds as 50%")
+    rate, percent = found.groups()
+    return RequestRate(requests_s=float(rate)) if rate else RequestRate(capacity_fraction=int(percent) / 100)
+
+
+class Burst(Section):
+    """Says when requests come faster, and how many times as fast."""
+
+    from_s: Annotated[float, Field(gt=0)] = 60.0
+    until_s: Annotated[float, Field(gt=0)] = 90.0
+    times: Annotated[float, Field(gt=1)] = 2.0
+
+
+class Replay(Section):
+    """Names an access log of the user's whose requests `workload: replay` sends, and how many times as fast as logged.
+
+    The file has nginx' combined or common log format, or in each line a JSON object with `time` (seconds since 1970, or
+    ISO) and `request` or `uri`. It lies in the study's folder or below it.
+    """
+
+    file: FileBesideStudy
+    times: Annotated[float, Field(gt=0)] = 1.0
+
+
+class LogPipelineProtocol(Protocol):
+    """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
+
+    Requests of the first `warmup_s` come before a run. Until they are in Hive, or for `drain_s`, a few more keep
+    Filebeat awake; then the run begins. Its first `steady_from_s` are no part of its steady figures. A pipeline that
+    still brings requests to Hive `drain_s` after the last one was too slow; where none comes any more, what is missing
+    is lost.
+    """
+
+    seconds: Annotated[int, Field(ge=10)] = 180
+    warmup_s: Annotated[float, Field(ge=0)] = 15.0
+    steady_from_s: Annotated[int, Field(ge=0)] = 40
+    drain_s: Annotated[float, Field(gt=0)] = 120.0
+    burst: Burst = Burst()
+
+    @model_validator(mode="after")
+    def _has_a_steady_part(self) -> Self:
+        if self.steady_from_s >= self.seconds:
+            raise ValueError(
+                f"steady_from_s {self.steady_from_s}: must be below seconds {self.seconds}, or nothing is steady"
+            )
+        return self
+
+
+class LogPipelineStudy(Study):
+    """Adds the shop, the broker, and how a run is sent and looked at. All parts run on this machine."""
+
+    declaration: ClassVar[Driver] = DRIVER
+    text_key: ClassVar[str] = "replay.file"
+
+    database: Literal["mariadb", "sqlite"] = "mariadb"
+    senders: Count = 3
+    heap_mib: Annotated[int, Field(ge=128)] = 384
+    replay: Replay | None = None
+    protocol: LogPipelineProtocol
+
+    @abstractmethod
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting of the parts and of the load."""
+
+    @abstractmethod
+    def replays_in(self, cases: Sequence[str]) -> bool:
+        """Tells whether any level of these cases replays the log."""
+
+    @property
+    def own_brokers(self) -> OwnBrokers:
+        """Returns the one broker of the pipeline."""
+        return OwnBrokers(brokers=1, heap_mib=self.heap_mib)
+
+    def is_replayed(self, configuration: Configuration) -> bool:
+        """Tells whether a configuration replays the log."""
+        return self.effective(configuration)["workload"] == REPLAY
+
+    def rate_of(self, configuration: Configuration) -> RequestRate:
+        """Returns how many requests are sent with a configuration."""
+        if self.is_replayed(configuration):
+            return RequestRate()
+        return request_rate_of(str(self.effective(configuration)["load"]))
+
+    def is_within_capacity(self, configuration: Configuration) -> bool:
+        """Tells whether its load is a share of what the web server was found to hold, and has no burst.
+
+        Where it is not, whether the web server answers is a result of what the level asks for.
+        """
+        fraction = self.rate_of(configuration).capacity_fraction
+        return fraction is not None and fraction <= 1 and self.effective(configuration)["burst"] == "none"
+
+    def derived_values(self, values: Values) -> dict[str, float]:
+        """Returns how many of a run's requests are in Hive or on their way there, for the pipeline's rules."""
+        committed, pending = values.get("events_committed"), values.get("events_pending") or 0
+        return {"events_accounted_for": math.nan if committed is None else float(committed) + float(pending)}
+
+    def shop_and_protocol(self) -> dict[str, Mapping[str, Any]]:
+        """Returns what a run depends on besides its configuration, by the part of the study that says so."""
+        return {
+            "protocol": self.protocol.of_a_repetition(),
+            "shop": {"database": self.database, "senders": self.senders},
+            "testbed": {"heap_mib": self.heap_mib},
+            "replay": self.replay.model_dump() if self.replay else {},
+        }
+
+    def text_file(self) -> str | None:
+        """Returns the log that is replayed; None where the study names none."""
+        return self.replay.file if self.replay else None
+
+    def fault_of_text(self, text: str) -> str:
+        """Says which line of the log is no entry, or that it ends before a run does; empty where it can be sent."""
+        times, seconds = self.replay.times if self.replay else 1.0, self.protocol.seconds
+        try:
+            last_s, _ = due_requests(read_log(text), times)[-1]
+        except ValueError as error:
+            return str(error)
+        # A log whose stamps are whole seconds may have its last one when the run's last second begins.
+        if last_s >= seconds - 1:
+            return ""
+        return (
+            f"its last request is due {last_s:g} s after the first at times {times:g}: it must have one in the last of "
+            f"the run's {seconds} seconds, or later; give a longer log, a lower times, or fewer protocol.seconds"
+        )
+
+    def conflict_in(self, level: Configuration) -> str:
+        """Says which settings cannot go together; empty where all can."""
+        found, burst = self.effective(level), self.protocol.burst
+        if self.is_replayed(level) and (conflict := self._conflict_of_replay(found)):
+            return conflict
+        try:
+            request_rate_of(str(found["load"]))
+        except ValueError as error:
+            return str(error)
+        if conflict := self._conflict_of_shipper(level):
+            return conflict
+        if int(found["max_backoff_ms"]) < int(found["backoff_ms"]):
+            return f"max_backoff_ms {found['max_backoff_ms']}: must not be below backoff_ms {found['backoff_ms']}"
+        if found["burst"] == "once" and not burst.from_s < burst.until_s < self.protocol.seconds:
+            return (
+                f"burst: protocol.burst from {burst.from_s:g} s until {burst.until_s:g} s: must end after it begins, "
+                f"and before the run does at {self.protocol.seconds} s; what follows is looked at, too"
+            )
+        return ""
+
+    def _conflict_of_replay(self, found: Mapping[str, FactorValue]) -> str:
+        if self.replay is None:
+            return f"workload {REPLAY}: needs replay: {{file: my-access.log}}, which names the log"
+        given = [each.name for each in LOAD_SETTINGS if each.name != "workload" and found[each.name] != each.default]
+        if given:
+            return f"{given[0]} {found[given[0]]}: must be left out with workload {REPLAY}, whose log says when"
+        return ""
+
+    def _conflict_of_shipper(self, level: Configuration) -> str:
+        found, common = self.effective(level), self.effective({})
+        shipper = str(found["shipper"])
+        if common["shipper"] == shipper:  # then the reference must not set them either
+            common = {each.name: each.default for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS)}
+        changed = [name for name in _UNUSED_WITH[shipper] if found[name] != common[name]]
+        return f"{changed[0]} {found[changed[0]]}: does nothing with shipper {shipper}; leave it out" if changed else ""
+
+    @model_validator(mode="after")
+    def _replays_what_it_names(self) -> Self:
+        if self.replay and not self.replays_in(self.cases):
+            raise ValueError(f"replay: no level has workload {REPLAY}; set it, or leave replay out")
+        return self
+
+    @model_validator(mode="after")
+    def _on_a_broker_of_its_own(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError("cluster: must not be given; a log pipeline has a broker of its own")
+        return self
+
+
+def log_pipeline_study(study: Study) -> LogPipelineStudy:
+    """Returns the study as one of a log pipeline.
+
+    Raises:
+        BadInputError: If it has another driver.
+    """
+    if not isinstance(study, LogPipelineStudy):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be log_pipeline here")
+    return study

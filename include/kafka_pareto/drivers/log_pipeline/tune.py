@@ -1,0 +1,123 @@
+"""Defines the study that tunes the settings of a log pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from kafka_pareto.drivers.log_pipeline.declaration import DRIVER
+from kafka_pareto.drivers.log_pipeline.study import (
+    COLLECTOR_SETTINGS,
+    LOAD_SETTINGS,
+    PIPELINE_SETTINGS,
+    LogPipelineStudy,
+    pipeline_setting,
+)
+from kafka_pareto.kafka.known_properties import Durability, PropertyValue
+from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.tune import Tune
+
+CASE = "pipeline"
+_DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durability.acks_all_idempotent}
+
+
+# The driver's class comes first: its protocol takes the place of the common one.
+class TuneLogPipeline(LogPipelineStudy, Tune):
+    """Tunes a log pipeline. Factors and baseline are settings of its parts, as `CompareLogPipeline` lists them.
+
+    `load` and `workload` say what is sent: always the same. There is one case, the pipeline; its shipper is Filebeat.
+    """
+
+    promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})
+
+    kind: Literal["tune"] = "tune"
+    driver: Literal["log_pipeline"] = "log_pipeline"
+    load: str = "50%"
+    workload: Literal["shop", "static", "replay"] = "shop"
+    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(DRIVER.objective_names))
+
+    @field_validator("factors")
+    @classmethod
+    def _factors_are_settings(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        for name, factor in factors.items():
+            setting = pipeline_setting(name)
+            needed = "integer" if setting.is_number else "categorical"
+            if factor.type != needed:
+                raise ValueError(f"{name} must be of type {needed}")
+            for level in factor.extremes():
+                if setting.value(level) != level:
+                    raise ValueError(f"{name}: {level!r}: must be written as {setting.value(level)}")
+        return factors
+
+    @classmethod
+    def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:
+        """Returns the value of a part's setting."""
+        return pipeline_setting(name).value(given)
+
+    @model_validator(mode="after")
+    def _settings_go_together(self) -> Self:
+        if conflict := self.conflict_in(self.baseline_configuration()):
+            raise ValueError(conflict)
+        longest, shortest = (
+            pick(self.factors[name].extremes()) if name in self.factors else self.effective({})[name]
+            for name, pick in (("backoff_ms", max), ("max_backoff_ms", min))
+        )
+        if conflict := self.conflict_in({"backoff_ms": longest, "max_backoff_ms": shortest}):
+            raise ValueError(f"factors: {conflict}; change one of the ranges")
+        return self
+
+    @property
+    def cases(self) -> list[str]:
+        """Lists the one case."""
+        return [CASE]
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Returns nothing: there is one case, which no key names."""
+        return {}
+
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Returns nothing, for the same reason."""
+        return {}
+
+    def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
+        """Returns the baseline's value for each factor; the default where the study's baseline names none."""
+        found = self.effective({})
+        return {
+            name: str(found[name]) if isinstance(factor, CategoricalFactor) else found[name]
+            for name, factor in self.factors.items()
+        }
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns every setting of the parts: the configuration's, else the baseline's, else the default."""
+        found = self.effective(configuration)
+        return {each.name: found[each.name] for each in PIPELINE_SETTINGS}
+
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting: the configuration's, else the baseline's, else the default."""
+        known = (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)
+        defaults = {each.name: each.value(each.default) for each in known}
+        given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
+        return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
+
+    def replays_in(self, cases: Sequence[str]) -> bool:  # noqa: ARG002
+        """Tells whether the log is replayed: with all settings, or with none."""
+        return self.is_replayed({})
+
+    def told(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns every setting with its value."""
+        return self.effective(configuration)
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that the aggregator promises: it may acknowledge what it has only received."""
+        found = self.effective(configuration)
+        is_stored = found["aggregator_acknowledges"] == "kafka"
+        return _DURABILITIES[str(found["acks"])] if is_stored else Durability.received
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""
+        load = {"load": self.load, "workload": self.workload}
+        parts: dict[str, Mapping[str, Any]] = {"baseline": self.baseline, "requests": load, **self.shop_and_protocol()}
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

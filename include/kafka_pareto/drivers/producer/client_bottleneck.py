@@ -1,0 +1,119 @@
+"""Tells whether the load tool rather than Kafka set the pace of a repetition. Pure; judges by the tool's own figures.
+
+A repetition that is bound by its tool still shows what this machine can send. It does not show what Kafka would have
+taken. A configuration that looks no better than another may only have been sent no more.
+"""
+
+from __future__ import annotations
+
+from kafka_pareto.drivers.common.load_figures import LoadFigures
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from kafka_pareto.kafka.known_properties import DEFAULTS
+
+# Cold bursts, which start a JVM, use up to 0.87 of two cores (3,050 of them, recorded) without being bound by them.
+_SATURATED_FRACTION = 0.9
+_NEVER_WAITED_FRACTION = 0.05
+_HARDLY_WAITED_FRACTION = 0.2
+_HELD_FRACTION = 0.97
+_BUFFERS_SENT = 4.0
+_BOUND_BY_THREAD = (
+    "the load tool's sending thread set the pace (making, serialising and compressing records): it waited for Kafka"
+)
+
+_BOUND_BY_THREADS = (
+    "the load tool's {threads} sending threads set the pace (making, serialising and compressing records): together "
+    "they waited for Kafka"
+)
+
+
+def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> str:
+    """Says why the load tool set the pace; empty where nothing says that it did.
+
+    Args:
+        request: What was asked of the tool.
+        result: What it answered.
+        cores: Processor cores that it could use; a container's limit may come to a part of one.
+    """
+    if result.figures is None:
+        return ""
+    return (
+        _saturation(result, cores)
+        or _sending_hardly_waited(request, result, result.figures)
+        or _paced_too_slowly(request, result, result.figures)
+    )
+
+
+def _saturation(result: LoadResult, cores: float) -> str:
+    """Says so if the tool's process used all cores that it could, JVM start and compilation included."""
+    loading_s = result.wall_s - result.settling_s
+    used = result.client_cpu_s / (cores * loading_s)
+    if used < _SATURATED_FRACTION:
+        return ""
+    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {loading_s:.1f} s"
+
+
+def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
+    """Says so if the sending thread hardly waited, though it sent as fast as it could.
+
+    That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, the
+    thread itself is the limit. Of several producers, waits and seconds are those of all their threads.
+    """
+    if request.timed is None:
+        return _kafkas_tool_hardly_waited(request, result, figures)
+    waited_s, limit = result.unthrottled_wait_s, request.throughput_records_s
+    seconds = None if result.unthrottled_s is None else request.producers * result.unthrottled_s
+    # Recorded at 8,192 B, with the waits of a warm-up of 1 s among them: up to 0.02 with gzip and 0.20 with zstd, from
+    # 0.34 with lz4, from 0.76 without compression.
+    if not seconds or waited_s is None or waited_s > _HARDLY_WAITED_FRACTION * seconds:
+        return ""
+    sent_records_s = result.unthrottled_sent_records_s
+    if limit is not None and sent_records_s is not None and sent_records_s >= _HELD_FRACTION * limit:
+        return ""
+    cpu = "" if result.sending_cpu_s is None else f", with {result.sending_cpu_s:.1f} s of CPU"
+    bound = _BOUND_BY_THREAD if request.producers == 1 else _BOUND_BY_THREADS.format(threads=request.producers)
+    return f"{bound} for {waited_s:.2f} of {seconds:.1f} s{cpu}"
+
+
+def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
+    """Says so if the sending of Kafka's tool hardly waited. That tool does not report how long its end took.
+
+    What fits into the buffer is taken at once, however slow Kafka is. Only records beyond buffer.memory therefore show
+    anything. Of a load of four buffers, Kafka must have taken three quarters while the rest was sent, or `send()` would
+    have waited.
+    """
+    held, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
+    seconds = result.records_sent / held
+    if waited_s is None or waited_s > _NEVER_WAITED_FRACTION * seconds:
+        return ""
+    buffer_bytes = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"]))
+    buffers_sent = result.records_sent * request.record_size_bytes / buffer_bytes
+    if buffers_sent < _BUFFERS_SENT:
+        return ""
+    # The shortfall, in buffers: records sent on time lag by one at most. Beyond two, they were not even sent.
+    if limit is not None and (limit / held - 1) * buffers_sent <= 2.0:
+        return ""
+    return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s"
+
+
+def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
+    """Says so if the fixed rate was missed although the buffer had room: records were not handed over when due."""
+    asked, held = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
+    waited_s, from_send_ms = result.client.buffer_wait_s, figures.latency_from_send_p95_ms
+    if request.timed is None or asked is None or held is None or waited_s is None or from_send_ms is None:
+        return ""
+    seconds = request.timed.paced_seconds
+    if held >= _HELD_FRACTION * asked or waited_s > _NEVER_WAITED_FRACTION * request.producers * seconds:
+        return ""
+    # Latency from the due time exceeds that from send() by how late the record was sent. A slow end of the load, which
+    # is Kafka's, delays acknowledgements without delaying the sending.
+    late_s = (figures.latency_p95_ms - from_send_ms) / 1000
+    if late_s < (1 - held / asked) * seconds / 2:
+        return ""
+    return (
+        f"the load tool could not keep up with the fixed rate: {held:.0f} of {asked:.0f} records/s were sent, up to "
+        f"{late_s:.2f} s late, while the buffer had room"
+    )
+
+
+def _cores(cores: float) -> str:
+    return "one core" if cores == 1 else f"{cores:.3g} cores"

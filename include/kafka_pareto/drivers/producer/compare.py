@@ -1,0 +1,191 @@
+"""Defines the study that compares settings of a producer, of what it sends, and of the brokers that it sends to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from kafka_pareto.drivers.producer.declaration import RECORD_SIZE
+from kafka_pareto.drivers.producer.derived_quantities import costs_of
+from kafka_pareto.drivers.producer.protocol import Paced, ProducerProtocol
+from kafka_pareto.drivers.producer.study import ProducerStudy
+from kafka_pareto.kafka.known_properties import (
+    BOUNDS,
+    CHOICES,
+    DEFAULTS,
+    DURABILITY_PROPERTIES,
+    Durability,
+    PropertyValue,
+    durability_of,
+    is_idempotent,
+    resolved,
+)
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.quantity import Value, Values
+from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
+from kafka_pareto.study.topic_study import conditions_of
+from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, Topic
+
+PRODUCERS = "producers"
+PAYLOAD = "payload"
+_MOST_PRODUCERS = 64
+_PAYLOADS: dict[str, Payload] = {
+    "random": "random",
+    "text": CompressiblePayload(compressed_fraction=0.3),
+    "zeros": "zeros",
+}
+_LOAD_SETTINGS = (
+    Setting(RECORD_SIZE, 1024, "load", least=1, most=MOST_RECORD_SIZE_BYTES),
+    Setting(PRODUCERS, 1, "load", least=1, most=_MOST_PRODUCERS),
+    Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
+)
+SETTINGS: dict[str, Setting] = {
+    **client_settings(DEFAULTS, CHOICES, BOUNDS),
+    **{each.name: each for each in _LOAD_SETTINGS},
+    **BROKER_SETTINGS,
+}
+"""Everything that a comparison of producers can set."""
+
+_PROTOCOL = ProducerProtocol(
+    kind="steady",
+    load_tool="load_generator",
+    jvm="warm",
+    repetitions=5,
+    warmup_seconds=5.0,
+    seconds=10.0,
+    paced=Paced(rate_fraction=0.5, warmup_seconds=2.0, seconds=10.0),
+    cool_down_s=5.0,
+    variability="within_run",
+)
+
+
+# The kind comes first: what it says of the brokers takes the place of the common answers.
+class CompareProducer(Compare, ProducerStudy):
+    """Compares settings of a producer.
+
+    A `protocol` without a `kind` changes only what it names of the default; so does its `paced`.
+
+    Levels may be producer properties, broker properties of the study's own brokers, and of the load `record.size`
+    (bytes), `producers` (threads with a producer each) and `payload`: `random` letters, `text` that shrinks to about 30
+    %, or `zeros`. The fixed rate is a fraction of what the part's reference holds.
+    """
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["producer"] = "producer"
+    workload: Topic = Topic()
+    protocol: ProducerProtocol = _PROTOCOL
+
+    throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("throughput_records_s",)}
+    latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Maps producer properties, what is sent, and broker properties."""
+        return SETTINGS
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists throughput, and p99 latency at the fixed rate where there is one."""
+        return ("throughput_records_s", "latency_p99_ms")
+
+    def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
+        """Returns what is sent with this configuration."""
+        stated = self.effective(configuration)
+        return ProducerLoad(
+            record_size_bytes=int(stated[RECORD_SIZE]),
+            payload=_PAYLOADS[str(stated[PAYLOAD])],
+            producers=int(stated[PRODUCERS]),
+        )
+
+    def sized_like(self, case: str) -> str:
+        """Returns the first part with the same reference."""
+        return next(each for each in self.cases if self.baseline_id(each) == self.baseline_id(case))
+
+    def largest_record_bytes(self, case: str) -> int:
+        """Returns the size of the largest record that any level of the part sends."""
+        return max(self.load_of(case, each).record_size_bytes for each in self.levels_of(case))
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the producer's settings that the reference and the configuration state.
+
+        Idempotence is set to its resolved value, since it would otherwise make `acks=1` an error.
+        """
+        stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
+        return {**stated, "enable.idempotence": is_idempotent(stated)}
+
+    def derived_quantities(self, values: Values) -> dict[str, Value]:
+        """Returns what a repetition cost, and how full its batches were."""
+        configuration = {name: values[name] for name in self.varied_factors}
+        stated = self.effective({name: value for name, value in configuration.items() if value is not None})
+        return costs_of(values, int(stated["batch.size"]))
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says how one repetition is sent, as names and texts for people."""
+        protocol, described = self.protocol, super().described_protocol()
+        if protocol.seconds is not None:
+            described["unthrottled"] = f"{protocol.seconds:g} s after {protocol.warmup_seconds:g} s of warm-up"
+        if protocol.paced is not None and protocol.paced.seconds is not None:
+            described["at the fixed rate"] = (
+                f"{protocol.paced.seconds:g} s after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
+                f"{protocol.paced.rate_fraction:.0%} of what the part's reference holds"
+            )
+        topic = self.workload
+        described["topic"] = (
+            f"{topic.topic_partitions} partitions, {topic.replication_factor} replicas, min.insync.replicas "
+            f"{topic.min_insync_replicas}"
+        )
+        return described
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that a producer with this configuration promises."""
+        return durability_of(self.properties(configuration))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_protocol_without_a_kind_changes_the_default(cls, given: Any) -> Any:
+        protocol = given.get("protocol") if isinstance(given, dict) else None
+        if not isinstance(protocol, dict) or "kind" in protocol:
+            return given
+        default = _PROTOCOL.model_dump(exclude_none=True)
+        if isinstance(protocol.get("paced"), dict):
+            protocol = {**protocol, "paced": {**default["paced"], **protocol["paced"]}}
+        return {**given, "protocol": {**default, **protocol}}
+
+    @model_validator(mode="after")
+    def _levels_differ(self) -> Self:
+        for case in self.cases:
+            factors, known = self.part(case).factors, list[tuple[Any, Configuration]]()
+            for level in self.levels_of(case):
+                sent = (self._what_counts(level), self.load_of(case, level), self.broker_properties(level))
+                if same := next((other for what, other in known if what == sent), None):
+                    ours, theirs = (", ".join(f"{name} {each[name]}" for name in factors) for each in (level, same))
+                    raise ValueError(
+                        f"part {case}: {ours} is the same to the producer as {theirs}{self._why_same(level, same)}; "
+                        "leave one of them out, or fix what makes them differ"
+                    )
+                known.append((sent, level))
+        return self
+
+    def _why_same(self, level: Configuration, other: Configuration) -> str:
+        """Names the setting beside which the levels do not differ; empty where that is none of the usual ones."""
+        stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
+        if any(name.startswith("compression.") for name in differing):
+            return f", beside compression.type {stated['compression.type']}"
+        conflicting = [name for name in DURABILITY_PROPERTIES if not is_idempotent({name: stated[name]})]
+        found = [name for name in conflicting if name not in differing]
+        return f", beside {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
+
+    def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the settings that the producer applies, without the levels of codecs that it does not use."""
+        applied = resolved(self.properties(configuration))
+        unused = {f"compression.{codec}.level" for codec in CHOICES["compression.type"]}
+        unused.discard(f"compression.{applied['compression.type']}.level")
+        return {name: value for name, value in applied.items() if name not in unused}
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
+        limit = {"throughput_limit_mib_s": self.throughput_limit_mib_s()}
+        return conditions_of(self, self.stated({}), self.protocol.of_a_repetition() | limit)

@@ -1,0 +1,286 @@
+"""Runs the project's own load generator, `io.kafkapareto.LoadGenerator`: latency without coordinated omission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, FiniteFloat, model_validator
+
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.jvm_process import LoadProcess
+from kafka_pareto.drivers.common.last_line import Amount, Count, LatencyUs, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.common.load_tool import Execution, LoadRequest, LoadResult, client_metrics
+from kafka_pareto.drivers.producer.warm_jvm import WarmLoadProcess
+from kafka_pareto.drivers.producer.within_run_cv import latency_cv_in_run, throughput_cv_in_run
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.settings import Settings
+
+MAIN_CLASS = "io.kafkapareto.LoadGenerator"
+SERVER_CLASS = "io.kafkapareto.LoadServer"
+LONGEST_SETTLING_S = 5.0
+
+_US_PER_MS = 1_000
+_THROTTLED = "produce-throttle-time-max"
+_COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
+
+
+class Part(ToolOutput):
+    """Holds one part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
+
+    Of several producers, counts and CPU time of the sending threads are summed.
+
+    `planned` records are due after the warm-up. Fewer are attempted where one failed, or where the backlog grew too
+    long.
+    """
+
+    part: Literal["unthrottled", "paced"]
+    warmup_attempted: Count
+    warmup_acknowledged: Count
+    planned: Count
+    attempted: Count
+    acknowledged: Count
+    sending_s: Amount
+    sending_cpu_s: Amount
+    elapsed_s: Amount
+    latency_us: LatencyUs | None
+    latency_from_send_us: LatencyUs | None
+    window_ms: Annotated[int, Field(gt=0)]
+    window_records: list[Count]
+    failures: dict[str, Annotated[int, Field(gt=0)]]
+    client_metrics: dict[str, FiniteFloat]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.attempted > self.planned:
+            raise ValueError("no more records may be attempted than were planned")
+        attempted = self.warmup_attempted + self.attempted
+        if self.warmup_acknowledged + self.acknowledged + sum(self.failures.values()) != attempted:
+            raise ValueError("acknowledged and failed records must be as many as were attempted")
+        if sum(self.window_records) != self.acknowledged:
+            raise ValueError("the windows must hold as many records as were acknowledged")
+        measured = self.latency_us is not None and self.latency_from_send_us is not None and self.elapsed_s > 0
+        if measured != (self.acknowledged > 0):
+            raise ValueError("there are latencies and a time where records were acknowledged, and only there")
+        return self
+
+
+class WriteBack(ToolOutput):
+    """Says how long the machine was given between the parts to write what the first had left, and whether it has."""
+
+    waited_s: Amount
+    settled: bool
+
+
+class GeneratorOutput(ToolOutput):
+    """Holds what the generator prints: its parts in the order of sending, the unthrottled one first.
+
+    A JVM that goes on adds its CPU time since its last answer; that of a JVM that ends is known to its parent.
+    """
+
+    parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
+    write_back: WriteBack | None = None
+    process_cpu_s: Amount | None = None
+
+    @model_validator(mode="after")
+    def _each_part_once(self) -> Self:
+        if [part.part for part in self.parts] not in (["unthrottled"], ["paced"], ["unthrottled", "paced"]):
+            raise ValueError("the parts must be an unthrottled one, a paced one, or both in this order")
+        return self
+
+
+class LoadGenerator:
+    """Runs the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out.
+
+    Every load has a JVM of its own, or a warm one serves them all (`keeps_jvm`), until the context is left. Loads then
+    need little warm-up; one that finds no JVM warms up its own for longer.
+
+    On a machine that has brokers too, what they have written lies in memory for half a minute, and would be written to
+    the disk at some time of a later part. So this machine is told to write it before the paced part begins.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_config: Path | None,
+        settings: Settings,
+        *,
+        has_brokers: bool = False,
+        keeps_jvm: bool = False,
+    ) -> None:
+        self._settle_s = LONGEST_SETTLING_S if has_brokers else 0.0
+        self._main_class = SERVER_CLASS if keeps_jvm else MAIN_CLASS
+        self._process = (WarmLoadProcess if keeps_jvm else LoadProcess)(bootstrap_servers, client_config, settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends a warm JVM; the next load starts another."""
+        self._process.close()
+
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        """Runs one timed load."""
+        jvm_warmup_s = self._process.jvm_warmup_s(request)
+        timed = warmed_up_for(timed_within_limit(request), jvm_warmup_s)
+        return self._process.run(
+            self._main_class,
+            generator_options(request, timed, self._settle_s),
+            replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
+            watch,
+            lambda ended: load_result(parse_generator_output(ended.output), timed, ended, request.producers),
+        )
+
+
+def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:
+    """Returns the timed load with a warm-up of at least so many seconds before its first part."""
+    first = "warmup_s" if timed.seconds > 0 else "paced_warmup_s"
+    return timed.model_copy(update={first: max(getattr(timed, first), seconds)})
+
+
+def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 0.0) -> list[str]:
+    """Lists the generator's own options, without its file of producer properties."""
+    options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
+    if request.payload_file is not None:
+        options += ["--payload-file", str(request.payload_file)]
+    elif request.made_payload != "random":
+        options += ["--payload", request.made_payload]
+    if request.producers != 1:
+        options += ["--producers", str(request.producers)]
+    if request.throughput_records_s is not None:
+        options += ["--max-rate", str(request.throughput_records_s)]
+    if settle_s:
+        options += ["--settle-seconds", str(settle_s)]
+    options += ["--warmup-seconds", str(timed.warmup_s), "--seconds", str(timed.seconds)]
+    options += ["--paced-warmup-seconds", str(timed.paced_warmup_s), "--paced-seconds", str(timed.paced_seconds)]
+    return [*options, "--paced-rate", str(timed.paced_rate_records_s)]
+
+
+def parse_generator_output(text: str) -> GeneratorOutput:
+    """Reads the last line of the generator's standard output.
+
+    Raises:
+        LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
+    """
+    return read_last_line(text, GeneratorOutput, "the load generator")
+
+
+def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, producers: int = 1) -> LoadResult:
+    """Translates what the generator printed for so many producers into the result that all load tools share."""
+    fastest, paced = output.parts[0], output.parts[-1]
+    unthrottled = fastest if fastest.part == "unthrottled" else None
+    failure = _first_failure(output)
+    return LoadResult(
+        records_attempted=sum(part.warmup_attempted + part.attempted for part in output.parts),
+        records_sent=sum(part.warmup_acknowledged + part.acknowledged for part in output.parts),
+        figures=None if failure else _figures(fastest, paced, timed),
+        client=_client(output),
+        wall_s=ended.wall_s,
+        client_cpu_s=ended.cpu_s,
+        errors=failure or ended.complaint,
+        paced_records_unsent=0 if failure else paced.planned - paced.attempted,
+        unthrottled_s=unthrottled.sending_s if unthrottled else None,
+        unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
+        sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
+        unthrottled_wait_s=_wait_s(unthrottled, producers) if unthrottled else None,
+        unthrottled_client=client_metrics(unthrottled.client_metrics) if unthrottled else None,
+        unthrottled_began_s=_began_s(output, timed, ended) if unthrottled else None,
+        settling_s=output.write_back.waited_s if output.write_back else 0.0,
+        is_settled=output.write_back is None or output.write_back.settled,
+    )
+
+
+def timed_within_limit(request: LoadRequest) -> TimedLoad:
+    """Returns the timed load with its fixed rate lowered to the request's ceiling."""
+    timed, limit = request.timed, request.throughput_records_s
+    if timed is None or (timed.seconds <= 0 and timed.paced_seconds <= 0):
+        raise LoadToolError("the load generator sends for a time; give seconds, not records")
+    if timed.paced_seconds > 0 and timed.paced_rate_records_s <= 0:
+        raise LoadToolError(f"the load generator cannot send at a fixed rate of {timed.paced_rate_records_s} records/s")
+    if limit is None or timed.paced_rate_records_s <= limit:
+        return timed
+    return timed.model_copy(update={"paced_rate_records_s": limit})
+
+
+def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None:
+    """Takes throughput from the first part, and latency and both CVs from the last.
+
+    With one part alone, all are of that one. With both, the unthrottled part's latencies have names of their own.
+    """
+    latency, from_send = paced.latency_us, paced.latency_from_send_us
+    unthrottled = fastest.latency_from_send_us if fastest is not paced else None
+    is_paced = paced.part == "paced"
+    if not fastest.acknowledged or latency is None or from_send is None:
+        return None
+    return LoadFigures(
+        throughput_records_s=fastest.acknowledged / fastest.elapsed_s,
+        latency_avg_ms=latency.mean / _US_PER_MS,
+        latency_max_ms=latency.max / _US_PER_MS,
+        latency_p50_ms=latency.p50 / _US_PER_MS,
+        latency_p95_ms=latency.p95 / _US_PER_MS,
+        latency_p99_ms=latency.p99 / _US_PER_MS,
+        latency_p999_ms=latency.p999 / _US_PER_MS,
+        latency_p9999_ms=latency.p9999 / _US_PER_MS,
+        latency_from_send_p95_ms=from_send.p95 / _US_PER_MS,
+        latency_cv_in_run=latency_cv_in_run(latency.model_dump()),
+        throughput_cv_in_run=throughput_cv_in_run(paced.window_records, paced.window_ms, paced.sending_s),
+        paced_rate_asked_records_s=timed.paced_rate_records_s if is_paced else None,
+        paced_rate_records_s=paced.acknowledged / paced.elapsed_s if is_paced else None,
+        unthrottled_latency_p50_ms=unthrottled.p50 / _US_PER_MS if unthrottled else None,
+        unthrottled_latency_p95_ms=unthrottled.p95 / _US_PER_MS if unthrottled else None,
+        unthrottled_latency_p99_ms=unthrottled.p99 / _US_PER_MS if unthrottled else None,
+        unthrottled_latency_p999_ms=unthrottled.p999 / _US_PER_MS if unthrottled else None,
+    )
+
+
+def _client(output: GeneratorOutput) -> ClientMetrics:
+    """Takes the client metrics of the last part, but counts errors and throttling over all parts."""
+
+    def in_all_parts(name: str) -> list[float]:
+        return [part.client_metrics[name] for part in output.parts if name in part.client_metrics]
+
+    found = dict(output.parts[-1].client_metrics)
+    found |= {name: sum(in_all_parts(name)) for name in _COUNTED_IN_ALL_PARTS if in_all_parts(name)}
+    if throttled_ms := in_all_parts(_THROTTLED):
+        found[_THROTTLED] = max(throttled_ms)
+    return client_metrics(found)
+
+
+def _sent_records_s(part: Part) -> float | None:
+    return part.acknowledged / part.sending_s if part.sending_s > 0 else None
+
+
+def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> float:
+    """Returns when the measured records of the first part began to go out, in seconds since the process was started.
+
+    Counted from the end, since the start of a JVM takes longer the busier the machine is.
+    """
+    first, *later = output.parts
+    after_s = sum(timed.paced_warmup_s + part.elapsed_s for part in later)
+    settling_s = output.write_back.waited_s if output.write_back else 0.0
+    return max(ended.wall_s - after_s - settling_s - first.elapsed_s, 0.0)
+
+
+def _wait_s(part: Part, producers: int) -> float | None:
+    """Adds up the seconds that the producers' threads waited for Kafka.
+
+    They are spent in `send()` for buffer space, and after the last `send()` for records without an answer yet.
+    """
+    buffer_wait_s = client_metrics(part.client_metrics).buffer_wait_s
+    return None if buffer_wait_s is None else buffer_wait_s + producers * max(part.elapsed_s - part.sending_s, 0.0)
+
+
+def _first_failure(output: GeneratorOutput) -> str:
+    for part in output.parts:
+        for reason, records in part.failures.items():
+            return f"{reason} ({records} record{'s' if records > 1 else ''})"
+    return ""

@@ -1,0 +1,77 @@
+"""Gives the producer's rules (`expectations.yaml`) their parameters and derived values."""
+
+from __future__ import annotations
+
+import math
+
+from kafka_pareto.drivers.producer.protocol import ProducerProtocol
+from kafka_pareto.study.quantity import Value, Values
+
+_BYTES_PER_MIB = 1 << 20
+_PRINTED_TOLERANCE = 1e-3
+_KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
+_GENERATOR_COLUMNS = [
+    "latency_p9999_ms",
+    "latency_from_send_p95_ms",
+    "paced_rate_asked_records_s",
+    "paced_rate_records_s",
+]
+_WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
+
+
+def parameters(protocol: ProducerProtocol) -> dict[str, object]:
+    """Returns what the `$…` of the producer's rules stand for in a study with this protocol."""
+    by_generator = protocol.load_tool == "load_generator"
+    return {
+        "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
+        "within_run_columns": _WITHIN_RUN_COLUMNS if protocol.variability == "within_run" else [],
+        "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
+        "resolution_ms": protocol.latency_resolution_ms(),
+    }
+
+
+def derived_values(values: Values, protocol: ProducerProtocol, record_size_bytes: int) -> dict[str, float]:
+    """Returns what follows from a repetition's values, for rules that compare two of them; NaN where one is missing.
+
+    `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
+    to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the
+    same for a whole run; for a steady-state window, in which records of the warm-up still arrive, it is the life of
+    the process. Of the load generator's records, the part that its throughput is of is not known, and so neither is
+    `elapsed_at_throughput_ms`. `throughput_over_records` is the throughput over what the records per second come to,
+    where both are above zero, and `throughput_unit_error_mib_s` how far it is from the MB/sec that Kafka's tool
+    printed, beyond a thousandth of it.
+    `latency_avg_least_ms` is what half the latencies alone contribute by being at or above the median; half a
+    millisecond less, since the tool may take the median of a sample.
+    """
+    sent, pace_records_s = _number(values["records_sent"]), _number(values["throughput_records_s"])
+    mib_s, printed_mib_s = _number(values["throughput_mib_s"]), _number(values["printed_mib_s"])
+    wall_ms = _number(values["wall_s"]) * 1000
+    has_pace = sent > 0 and pace_records_s > 0
+    whole_run_ms = round(sent / pace_records_s * 1000, 0) + 1 if has_pace else math.nan
+    steady_ms = (sent * _steady_share(protocol) - 1) / pace_records_s * 1000 if has_pace else math.nan
+    is_whole_run = values["window"] == "whole_run"
+    ratio = _ratio(mib_s * _BYTES_PER_MIB, pace_records_s * record_size_bytes)
+    held, asked = _number(values["paced_rate_records_s"]), _number(values["paced_rate_asked_records_s"])
+    return {
+        "wall_ms": wall_ms,
+        "elapsed_ms": whole_run_ms if is_whole_run else wall_ms,
+        "elapsed_at_throughput_ms": whole_run_ms if is_whole_run else steady_ms,
+        "latency_avg_least_ms": _number(values["latency_p50_ms"]) / 2 - 0.5,
+        "throughput_over_records": ratio if ratio > 0 and math.isfinite(ratio) else math.nan,
+        "paced_rate_held": _ratio(held, asked),
+        "throughput_unit_error_mib_s": abs(mib_s - printed_mib_s) - _PRINTED_TOLERANCE * printed_mib_s,
+    }
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _ratio(one: float, other: float) -> float:
+    return one / other if other else math.nan
+
+
+def _steady_share(protocol: ProducerProtocol) -> float:
+    if protocol.seconds is None or protocol.load_tool == "load_generator":
+        return math.nan
+    return protocol.seconds / (protocol.seconds + protocol.warmup_seconds)

@@ -1,0 +1,62 @@
+"""Runs the driver `producer`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+from kafka_pareto.bottleneck.verdict import LoadSetting
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Plan, Sizing
+from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.producer.attempt import sized_for
+from kafka_pareto.drivers.producer.ceilings import keep_ceilings
+from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_in_time
+from kafka_pareto.drivers.producer.load_setting import load_setting
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.testbed import open_testbed
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.study import Study
+
+log = logging.getLogger(__name__)
+
+
+class ProducerRuntime:
+    """Runs the producer's repetitions: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
+        """Computes what these repetitions cost at most, on an undisturbed cluster."""
+        return cost_of(producer_study(study), repetitions, sized=sized)
+
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
+        """Opens the cluster that the study is about; brokers of its own do not run before it measures.
+
+        Raises:
+            PlanError: If a load of the study would not end before its timeout.
+        """
+        require_in_time(producer_study(study))
+        return open_system(study, settings, lambda: largest_heap_mib(producer_study(study)))
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
+        """Returns what a repetition of this configuration was asked to do."""
+        study = producer_study(campaign.study)
+        sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
+        return load_setting(study, case, configuration, sized_for(case, configuration, study, sizing))
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        """Returns nothing: every machine has what these levels need."""
+        return ""
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
+        """Opens what runs the repetitions of one record size: cluster, lease, topic and load tool."""
+        with open_testbed(campaign, case, settings) as testbed:
+            keep_ceilings(campaign, case, testbed, settings)
+            yield ProducerRunner(campaign, case, testbed)
+
+
+RUNTIME = ProducerRuntime()

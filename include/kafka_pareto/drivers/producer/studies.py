@@ -1,0 +1,8 @@
+"""Lists the studies of the driver `producer`: one class for each kind of question."""
+
+from __future__ import annotations
+
+from kafka_pareto.drivers.producer.compare import CompareProducer
+from kafka_pareto.drivers.producer.tune import TuneProducer
+
+STUDIES = {"tune": TuneProducer, "compare": CompareProducer}

@@ -1,0 +1,212 @@
+"""Defines the study that tunes a producer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, field_serializer, field_validator, model_validator
+
+from kafka_pareto.drivers.producer.declaration import DRIVER, RECORD_SIZE
+from kafka_pareto.drivers.producer.study import ProducerStudy
+from kafka_pareto.kafka.known_properties import (
+    CHOICES,
+    DEFAULTS,
+    DURABILITY_PROPERTIES,
+    PRODUCER_DURABILITIES,
+    Durability,
+    PropertyValue,
+    durability_of,
+    is_idempotent,
+    resolved,
+    typed_value,
+    unknown_property_rule,
+)
+from kafka_pareto.study.constraints import Variables
+from kafka_pareto.study.declaration import Feature
+from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
+from kafka_pareto.study.faults import BrokerFault, FaultTimes
+from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.tune import Tune
+from kafka_pareto.study.workload import PayloadFile, ProducerLoad, Workload
+
+
+# The driver's class comes first: its protocol takes the place of the common one.
+class TuneProducer(ProducerStudy, Tune):
+    """Tunes a producer. Factors and baseline are producer properties.
+
+    A case is a record size. Constraints may name it, as `record.size`. `durability` is the weakest that may be
+    recommended; the baseline's where the study says nothing.
+    """
+
+    promises: ClassVar[frozenset[str]] = frozenset(DURABILITY_PROPERTIES)
+
+    kind: Literal["tune"] = "tune"
+    driver: Literal["producer"] = "producer"
+    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]], Field(min_length=1)]
+    durability: Durability | None = None
+    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(DRIVER.objective_names))
+    workload: Workload = Workload()
+
+    @field_validator("durability", mode="before")
+    @classmethod
+    def _durability_by_name(cls, given: Any) -> Any:
+        if given is None or isinstance(given, Durability):
+            return given
+        names = [each.name for each in PRODUCER_DURABILITIES]
+        if given not in names:
+            raise ValueError(f"must be one of {', '.join(names)}")
+        return Durability[given]
+
+    @field_serializer("durability", mode="plain", when_used="json-unless-none")
+    def _durability_as_name(self, durability: Durability) -> str:
+        return durability.name
+
+    @field_validator("factors")
+    @classmethod
+    def _factors_are_producer_properties(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        for name, factor in factors.items():
+            if name not in DEFAULTS:
+                raise ValueError(f"{name} {unknown_property_rule(name)}")
+            needed = "categorical" if isinstance(DEFAULTS[name], (str, bool)) else "integer"
+            if factor.type != needed:
+                raise ValueError(f"{name} must be of type {needed}")
+            for level in factor.levels or []:
+                if name in CHOICES and level not in CHOICES[name]:
+                    raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
+            if needed == "integer":
+                for end in factor.extremes():
+                    typed_value(name, str(end))
+        return factors
+
+    @classmethod
+    def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:
+        """Returns a property's value, typed."""
+        if name not in DEFAULTS:
+            raise ValueError(f"{name} {unknown_property_rule(name)}")
+        return typed_value(name, str(given).lower())
+
+    @field_validator("record_sizes_bytes")
+    @classmethod
+    def _record_sizes_are_unique(cls, sizes: list[int]) -> list[int]:
+        if len(set(sizes)) != len(sizes):
+            raise ValueError("lists a record size twice")
+        return sizes
+
+    @model_validator(mode="after")
+    def _keys_need_the_generator(self) -> Self:
+        if self.workload.keys and self.protocol.load_tool != "load_generator":
+            raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
+        return self
+
+    @model_validator(mode="after")
+    def _zeros_need_the_generator(self) -> Self:
+        if self.workload.payload == "zeros" and self.protocol.load_tool != "load_generator":
+            raise ValueError(
+                "workload.payload zeros needs protocol.load_tool load_generator; Kafka's own sends letters"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _faults_fit_the_load(self) -> Self:
+        faults, times, protocol = self.workload.faults, self.workload.fault_times, self.protocol
+        if not faults:
+            return self
+        if self.own_brokers is None:
+            raise ValueError("workload.faults needs testbed: {brokers: 3}: only brokers of the study's own are broken")
+        if self.own_brokers.brokers == 1 or self.workload.replication_factor == 1:
+            raise ValueError(
+                "workload.faults needs two brokers and two replicas at least, or nothing is left to send to"
+            )
+        needed_s, lasts_s = times.seconds(len(faults)), protocol.warmup_seconds + (protocol.seconds or 0.0)
+        if lasts_s < needed_s + times.for_s:
+            raise ValueError(
+                f"protocol.seconds {protocol.seconds}: with its warm-up it must be at least "
+                f"{needed_s + times.for_s:g}, so that the last of workload.faults ends before the load, and what "
+                "follows is seen (workload.fault_times)"
+            )
+        return self
+
+    @property
+    def cases(self) -> list[str]:
+        """Lists the cases, one for each mapped task, in order: the record sizes."""
+        return [str(size) for size in self.record_sizes_bytes]
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the key of a study's file that names the record sizes."""
+        return {"record_sizes_bytes": [self.record_size_bytes(case) for case in cases]}
+
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the parameter of the study's DAG that limits a campaign to these cases."""
+        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
+
+    def record_size_bytes(self, case: str) -> int:
+        """Returns the record size of a case."""
+        return int(case)
+
+    def variables(self, case: str) -> Variables:
+        """Returns the values, in this case, that constraints may name in addition to the factors."""
+        return {RECORD_SIZE: self.record_size_bytes(case)}
+
+    def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002
+        """Lists the workload's faults: the same with every configuration."""
+        return self.workload.faults
+
+    @property
+    def fault_times(self) -> FaultTimes:
+        """Says when the workload's faults are made."""
+        return self.workload.fault_times
+
+    def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
+        """Returns what is sent in this case: the same with every configuration."""
+        return ProducerLoad(self.record_size_bytes(case), self.workload.payload, self.workload.keys)
+
+    def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
+        """Returns the baseline's value for each factor; Kafka's default where the study's baseline names none."""
+        merged = resolved(self.baseline)
+        return {
+            name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
+            for name, factor in self.factors.items()
+        }
+
+    def told(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns every producer property with its value."""
+        return {**DEFAULTS, **self.properties(configuration)}
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the producer's settings: the configuration's values, and the baseline's for all other properties.
+
+        Idempotence is set to its resolved value. A baseline that asks for it would otherwise make `acks=1` an error.
+        """
+        properties = {**self.baseline, **configuration}
+        return {**properties, "enable.idempotence": is_idempotent(properties)}
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that a producer with this configuration promises."""
+        return durability_of({**self.baseline, **configuration})
+
+    def weakest_durability(self) -> Durability:
+        """Returns the weakest durability that is accepted: the study's own, else the baseline's."""
+        return super().weakest_durability() if self.durability is None else self.durability
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the baseline, the workload and the protocol of a single repetition, by their keys.
+
+        The ceiling of a cluster that is not ours is part of the protocol, since it limits the rate as well.
+        """
+        parts = {
+            "baseline": resolved(self.baseline),
+            "workload": self.workload.model_dump(),
+            "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
+        }
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+
+    def text_file(self) -> str | None:
+        """Returns the file whose text records are cut from; None where the study names none."""
+        payload = self.workload.payload
+        return payload.file if isinstance(payload, PayloadFile) else None
+
+    def derived_features(self) -> list[Feature]:
+        """Lists the records of a batch, where the study varies its size and wants them."""
+        return super().derived_features() if self.surrogate.records_per_batch else []

@@ -1,0 +1,156 @@
+"""Runs loads one after another in one warm JVM, which dies with its step."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
+
+from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.common.jvm_process import (
+    JvmRequest,
+    LoadProcess,
+    complaint_in,
+    java_argv,
+    require_success,
+    start,
+    wait_until_readable,
+)
+from kafka_pareto.drivers.common.load_tool import Execution
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.settings import Settings
+
+# The client's CPU time per record of 1,024 B fell from some 30 to 10 µs in the first five seconds of sending, and
+# little after them (Java 17, two cores with other work beside).
+JVM_WARMUP_S = 5.0
+MOST_LOADS = 250
+LONGEST_LIFE_S = 3_600.0
+
+_CHUNK_BYTES = 65_536
+
+
+class _Answer(BaseModel):
+    """Holds what the server adds to an answer of the load generator, or says in its place."""
+
+    process_cpu_s: Annotated[FiniteFloat, Field(ge=0)]
+    failure: str | None = None
+
+
+class WarmLoadProcess(LoadProcess):
+    """Keeps a JVM that serves the loads, and starts another where it must.
+
+    That is so after a load without an answer (a timeout, an error of the watch, a JVM that ended), after `MOST_LOADS`
+    loads or an hour, and for a load that needs a larger heap. A load that was answered by its failure ends nothing.
+
+    The JVM is killed with the thread that started it, and ends with its stdin. So one thread makes all requests.
+    """
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        super().__init__(bootstrap_servers, client_config, settings)
+        self._jvm: _Jvm | None = None
+
+    def jvm_warmup_s(self, request: JvmRequest) -> float:
+        """Returns how long a new JVM must send first; 0 where a warm one takes the request."""
+        return 0.0 if self._jvm is not None and self._jvm.can_take(request) else JVM_WARMUP_S
+
+    def close(self) -> None:
+        """Ends the JVM, whatever it is doing."""
+        if self._jvm is not None:
+            self._jvm.close()
+        self._jvm = None
+
+    def _execute(
+        self,
+        main_class: str,
+        options: list[str],
+        request: JvmRequest,
+        watch: Callable[[], None] | None,
+        secrets: list[str],
+    ) -> Execution:
+        started = time.monotonic()
+        if self._jvm is None or not self._jvm.can_take(request):
+            self.close()
+            self._jvm = _Jvm(self._settings, request, main_class)
+        try:
+            line, complaint = self._jvm.ask(options, request.timeout_s, watch, secrets)
+            answer = _read(line)
+        except BaseException:
+            self.close()
+            raise
+        if answer.failure is not None:
+            raise LoadToolError(f"the load tool failed: {answer.failure}")
+        return Execution(line, complaint, time.monotonic() - started, answer.process_cpu_s)
+
+
+class _Jvm:
+    """Holds one server process, and what it was started for."""
+
+    def __init__(self, settings: Settings, request: JvmRequest, main_class: str) -> None:
+        self._heap_mib = request.heap_mib
+        self._started = time.monotonic()
+        self._loads = 0
+        self._unread = b""
+        argv = tied(java_argv(settings, request, main_class, LONGEST_LIFE_S))
+        with ExitStack() as opened:
+            self._errors = opened.enter_context(tempfile.TemporaryFile())
+            self._socket, servers_end = (opened.enter_context(end) for end in socket.socketpair())
+            self._process = start(argv, servers_end.fileno(), servers_end.fileno(), self._errors)
+            servers_end.close()  # else the server's end would be no end of the connection
+            self._opened = opened.pop_all()
+
+    def can_take(self, request: JvmRequest) -> bool:
+        """Returns whether it runs, is not worn out, and has the heap for this request."""
+        is_worn = self._loads >= MOST_LOADS or time.monotonic() - self._started > LONGEST_LIFE_S
+        return not is_worn and self._heap_mib >= request.heap_mib and self._process.poll() is None
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._opened.close()
+
+    def ask(
+        self, options: list[str], timeout_s: float, watch: Callable[[], None] | None, secrets: list[str]
+    ) -> tuple[str, str]:
+        """Returns the line of its answer, and the first complaint since the request.
+
+        Raises:
+            LoadToolError: If it runs out of time, or ends.
+        """
+        # What it says before its first request is about its start, and that is part of the first load.
+        said_before = os.fstat(self._errors.fileno()).st_size if self._loads else 0
+        self._loads += 1
+        deadline = time.monotonic() + timeout_s
+        with suppress(ConnectionError):  # of one that has ended, which reading says as well
+            self._socket.sendall(json.dumps(options).encode() + b"\n")
+        while b"\n" not in self._unread:
+            wait_until_readable(self._socket.fileno(), deadline, timeout_s, watch)
+            chunk = self._received()
+            if not chunk:
+                exit_code = self._process.wait()
+                complaint = complaint_in(self._errors, said_before, secrets)
+                require_success(exit_code, complaint)
+                raise LoadToolError(f"the load tool ended without an answer: {complaint}")
+            self._unread += chunk
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode(errors="replace"), complaint_in(self._errors, said_before, secrets)
+
+    def _received(self) -> bytes:
+        try:
+            return self._socket.recv(_CHUNK_BYTES)
+        except ConnectionError:  # it ended with a request unread
+            return b""
+
+
+def _read(line: str) -> _Answer:
+    try:
+        return _Answer.model_validate_json(line)
+    except ValidationError as error:
+        raise LoadToolError(f"the load tool's answer cannot be read: it ends with: {line[-200:]!r}") from error

@@ -1,0 +1,57 @@
+"""Runs the manufacturer, which takes orders from its stock, makes what is missing, and confirms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import ClassVar
+
+from kafka_pareto.drivers.services.programs.messages import (
+    DRUG_MANUFACTURED,
+    INVENTORY_UPDATED,
+    ORDER_CONFIRMATION,
+    ORDER_PLACED,
+    Record,
+    handed_on,
+)
+from kafka_pareto.drivers.services.programs.sender import Outgoing
+from kafka_pareto.drivers.services.programs.service import Handler, Service, options_of, serve
+
+_MADE_AT_ONCE = 1000
+
+
+class Manufacturer(Handler):
+    """Keeps a stock of each drug, and makes a lot of one that runs out."""
+
+    reads: ClassVar = (ORDER_PLACED,)
+    hands_on: ClassVar = True
+
+    def __init__(self) -> None:
+        self._stock: dict[str, int] = {}
+        self._handled: set[str] = set()
+
+    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
+        """Returns the drug that was made, what is left in stock, and the confirmation; nothing for a repeat."""
+        order_id = record["order_id"]
+        if order_id in self._handled:
+            return
+        self._handled.add(order_id)
+        taken: dict[str, int] = record["drugs"]
+        made = 0
+        for name, quantity in taken.items():
+            in_stock = self._stock.get(name, 0)
+            lots = math.ceil(max(quantity - in_stock, 0) / _MADE_AT_ONCE)
+            made += lots * _MADE_AT_ONCE
+            self._stock[name] = in_stock + lots * _MADE_AT_ONCE - quantity
+        of_order = handed_on(record) | {"placed_at": appended_at}
+        yield Outgoing(DRUG_MANUFACTURED, of_order | {"drugs": taken, "made": made})
+        yield Outgoing(INVENTORY_UPDATED, of_order | {"stock": {name: self._stock[name] for name in taken}})
+        yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record["hospital"]})
+
+    def forget(self, order_ids: Iterable[str]) -> None:
+        """Forgets that these orders were handled."""
+        self._handled.difference_update(order_ids)
+
+
+if __name__ == "__main__":
+    serve(Service("manufacturer", Manufacturer(), options_of("manufacturer").parse_args()))

@@ -1,0 +1,136 @@
+"""Sends records to partitions by the topology's rule."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from kafka_pareto.drivers.services.programs.messages import Record, encode
+
+STATISTICS_EVERY_S = 0.1
+# Kafka's default is five minutes, after which no study that adds partitions looks any more.
+KNOWS_PARTITIONS_WITHIN_MS = 10_000
+_POLL_S = 0.02
+_STOP_S = 10.0
+_BY_KEY = -1  # librdkafka's: the partitioner decides
+
+
+class Outgoing(NamedTuple):
+    """Holds a record that is to be sent; where keys decide, its `key` does."""
+
+    topic: str
+    record: Record
+
+
+class Sender:
+    """Sends records to partitions by the topology's rule, and fails as soon as one cannot be stored."""
+
+    def __init__(
+        self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
+    ) -> None:
+        self._is_keyed = options.partitioning == "key"
+        self._partitions = options.partitions
+        self._number: dict[str, int] = {}
+        self._failure = ""
+        settings: dict[str, object] = {
+            "bootstrap.servers": options.bootstrap_servers,
+            "partitioner": "murmur2_random",
+            "enable.idempotence": True,
+            "topic.metadata.refresh.interval.ms": KNOWS_PARTITIONS_WITHIN_MS,
+            **json.loads(options.producer),
+        }
+        if transactional_id:
+            settings["transactional.id"] = transactional_id
+        if statistics is not None:
+            settings |= {"statistics.interval.ms": round(STATISTICS_EVERY_S * 1e3), "stats_cb": statistics}
+        self._producer = Producer(settings)
+        if transactional_id:
+            self._producer.init_transactions()
+
+    @contextmanager
+    def transaction(self, consumer: Consumer, offsets: Mapping[tuple[str, int], int]) -> Iterator[None]:
+        """Stores what is sent within, and how far was read for it, together or not at all.
+
+        Raises:
+            KafkaException: If it cannot be stored.
+        """
+        self._producer.begin_transaction()
+        try:
+            yield
+            self._producer.send_offsets_to_transaction(as_partitions(offsets), consumer.consumer_group_metadata())
+            self._producer.commit_transaction()
+        except KafkaException:
+            self._producer.abort_transaction()
+            self.begin_anew()
+            raise
+        self.poll()
+
+    @property
+    def has_failed(self) -> bool:
+        """Says whether a record could not be stored."""
+        return bool(self._failure)
+
+    def begin_anew(self) -> None:
+        """Takes the answers that are there, and forgets that a record could not be stored."""
+        self._producer.poll(0)
+        self._failure = ""
+
+    def send(self, outgoing: Outgoing, stored: Callable[[], None] = lambda: None) -> None:
+        """Hands a record over; `stored` is called once it is acknowledged.
+
+        Raises:
+            KafkaException: If an earlier one could not be stored.
+        """
+
+        def answered(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                self._failure = self._failure or f"{outgoing.topic}: {error}"
+            else:
+                stored()
+
+        partition = _BY_KEY if self._is_keyed else self._next(outgoing.topic)
+        value, key = encode(outgoing.record), str(outgoing.record.get("key", "")).encode() or None
+        while True:
+            try:
+                self._producer.produce(outgoing.topic, value, key, partition, on_delivery=answered)
+                break
+            except BufferError:
+                self._producer.poll(_POLL_S)
+        self.poll()
+
+    def poll(self, seconds: float = 0.0) -> None:
+        """Takes answers.
+
+        Raises:
+            KafkaException: If a record could not be stored.
+        """
+        self._producer.poll(seconds)
+        if self._failure:
+            raise KafkaException(KafkaError(KafkaError._FAIL, self._failure))
+
+    def flush(self, seconds: float = _STOP_S) -> None:
+        """Waits until all is stored, for so long.
+
+        Raises:
+            KafkaException: If that cannot be, or takes too long.
+        """
+        left = self._producer.flush(seconds)
+        self.poll()
+        if left:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{left} records are not stored"))
+
+    def _next(self, topic: str) -> int:
+        """Returns the record's number modulo the partitions: Kafka's own default would stay with one for a while."""
+        number = self._number.get(topic, 0)
+        self._number[topic] = number + 1
+        return int(number % self._partitions)
+
+
+def as_partitions(offsets: Mapping[tuple[str, int], int]) -> list[TopicPartition]:
+    """Returns offsets by topic and partition as the client takes them."""
+    return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]

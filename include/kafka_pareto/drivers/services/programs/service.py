@@ -1,0 +1,242 @@
+"""Runs a service: reads topics as a group, hands each record to the service, and commits once what it sent is stored.
+
+A service that is killed reads again what was not committed: it repeats rather than loses, and whoever gets a repeat
+knows it by its order.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from abc import ABC, abstractmethod
+from argparse import ArgumentParser, Namespace
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from kafka_pareto.drivers.services.programs.messages import MalformedRecordError, Record, decode
+from kafka_pareto.drivers.services.programs.sender import KNOWS_PARTITIONS_WITHIN_MS, Outgoing, Sender, as_partitions
+
+_MOST_AT_ONCE = 500
+_POLL_S = 0.02
+# Each commit is a record that is replicated, too, so that one after each reading would be part of what is measured.
+_COMMIT_EVERY_S = 1.0
+# How long records are gathered for one transaction, as Kafka Streams does it (commit.interval.ms with exactly once).
+_TRANSACTION_S = 0.1
+_MOST_MEMBERS = 5
+# A group whose coordinator was lost may take a static member for another one.
+_OF_THE_MEMBER = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID)
+
+
+class Handler(ABC):
+    """Is what a service does with a record."""
+
+    reads: ClassVar[tuple[str, ...]]
+    hands_on: ClassVar[bool] = False
+    """True where all that comes of a record is records: only then can both be one transaction."""
+
+    @abstractmethod
+    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
+        """Returns what is to be sent because of a record that was appended at this time, in seconds since 1970."""
+
+    def tick(self) -> Iterable[Outgoing]:
+        """Returns what is to be sent because time has gone by; it is called after each time of reading."""
+        return ()
+
+    def forget(self, order_ids: Iterable[str]) -> None:  # noqa: B027 (most keep nothing that could be forgotten)
+        """Forgets that these orders were handled: what came of them was not stored, and they are read again."""
+
+    def has_passed_on(self) -> bool:
+        """Says whether what was handled so far has left the service other than through Kafka; else it is read again."""
+        return True
+
+
+@dataclass
+class _Batch:
+    """Holds up to which offsets was read, and how much of what was sent for it is not stored yet."""
+
+    offsets: dict[tuple[str, int], int] = field(default_factory=dict)
+    outstanding: int = 0
+
+
+class Service:
+    """Runs one handler until it is told to stop."""
+
+    def __init__(self, name: str, handler: Handler, options: Namespace) -> None:
+        self._malformed = 0
+        self._name = name
+        self._handler = handler
+        self._is_transactional = handler.hands_on and options.delivery == "exactly_once"
+        self._sender = Sender(options, transactional_id=name if self._is_transactional else "")
+        self._open: deque[_Batch] = deque()
+        self._stopping = False
+        self._committed_at = 0.0
+        self._consumer_settings: dict[str, str | int | bool] = {
+            "bootstrap.servers": options.bootstrap_servers,
+            "group.id": f"{options.groups}{name}",
+            "group.instance.id": name,  # one that is started anew has its partitions back at once
+            "session.timeout.ms": 10_000,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 100,
+            "topic.metadata.refresh.interval.ms": KNOWS_PARTITIONS_WITHIN_MS,
+        }
+
+    def stop(self) -> None:
+        """Ends the loop after what is at hand."""
+        self._stopping = True
+
+    def run(self) -> None:
+        """Says when partitions are assigned, and handles records until it is stopped.
+
+        A group whose coordinator was lost may take this member for another one, and fence it: the service comes back as
+        a new one, and reads again what it has not committed.
+
+        Raises:
+            KafkaException: If a record cannot be stored, or the cluster refuses.
+        """
+        begun = 1
+        while not self._stopping:
+            try:
+                self._run_as_member()
+            except KafkaException as error:
+                # What the consumer is refused ends the member, what the producer is refused the service.
+                is_of_the_member = error.args[0].code() in _OF_THE_MEMBER or self._is_transactional
+                if begun == _MOST_MEMBERS or not is_of_the_member or self._sender.has_failed:
+                    raise
+                begun += 1
+                print(f"{self._name}: begins anew after {error}", file=sys.stderr, flush=True)
+
+    def _run_as_member(self) -> None:
+        def assigned(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+            say({"ready": self._name})
+
+        self._consumer = Consumer(self._consumer_settings)
+        self._consumer.subscribe(
+            list(self._handler.reads), on_assign=assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
+        try:
+            while not self._stopping:
+                if self._is_transactional:
+                    self._handle_at_once(self._consumer.consume(_MOST_AT_ONCE, _TRANSACTION_S))
+                else:
+                    self._handle(self._read())
+                    self._send(self._handler.tick(), _Batch())
+                    if time.monotonic() > self._committed_at + _COMMIT_EVERY_S:
+                        self._commit()
+            self._settle()
+        except KafkaException:
+            self._sender.flush()  # what was handled is not handled again, so it must be stored
+            self._open.clear()  # and is committed when it is read again
+            raise
+        finally:
+            with suppress(KafkaException):  # a member that the group does not know cannot leave it
+                self._consumer.close()
+
+    def _read(self) -> list[Message]:
+        """Waits a moment for a record, and returns it with all that are there; `consume` alone would wait for more."""
+        first = self._consumer.poll(_POLL_S)
+        return [] if first is None else [first, *self._consumer.consume(_MOST_AT_ONCE - 1, 0.0)]
+
+    def _handle_at_once(self, messages: list[Message]) -> None:
+        """Handles records, and stores what comes of them and how far was read in one transaction."""
+        if not messages:
+            return
+        offsets: dict[tuple[str, int], int] = {}
+        try:
+            with self._sender.transaction(self._consumer, offsets):
+                self._handle(messages)
+                offsets |= self._open.pop().offsets
+        except KafkaException:
+            self._open.clear()
+            self._handler.forget(_order_ids(messages))
+            raise
+
+    def _handle(self, messages: list[Message]) -> None:
+        batch = _Batch()
+        self._open.append(batch)
+        for message in messages:
+            if error := message.error():
+                if error.code() in _OF_THE_MEMBER:
+                    raise KafkaException(error)
+                print(f"{self._name}: {error}", file=sys.stderr, flush=True)
+                continue
+            topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
+            batch.offsets[topic, partition] = offset + 1
+            try:
+                record = decode(message.value(), topic)
+            except MalformedRecordError as error:
+                self._malformed += 1
+                where = f"{topic}/{partition} at {offset}"
+                said = f"{self._name}: {where} {error}; passed over, as {self._malformed} so far"
+                print(said, file=sys.stderr, flush=True)
+                continue
+            self._send(self._handler.handle(topic, record, message.timestamp()[1] / 1e3), batch)
+        self._sender.poll()
+
+    def _send(self, records: Iterable[Outgoing], batch: _Batch) -> None:
+        def stored() -> None:
+            batch.outstanding -= 1
+
+        for outgoing in records:
+            batch.outstanding += 1
+            self._sender.send(outgoing, stored)
+
+    def _commit(self, *, and_waits: bool = False) -> None:
+        """Commits up to the first batch of which something is not stored yet."""
+        self._committed_at = time.monotonic()
+        done: dict[tuple[str, int], int] = {}
+        while self._open and not self._open[0].outstanding and self._handler.has_passed_on():
+            done |= self._open.popleft().offsets
+        if done and and_waits:
+            self._consumer.commit(offsets=as_partitions(done), asynchronous=False)
+        elif done:
+            self._consumer.commit(offsets=as_partitions(done))
+
+    def _settle(self) -> None:
+        if self._is_transactional:
+            return
+        self._sender.flush()
+        self._commit(and_waits=True)
+
+    def _lost(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        self._open.clear()
+
+    def _revoked(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        self._settle()
+
+
+def _order_ids(messages: Iterable[Message]) -> Iterator[str]:
+    for message in messages:
+        with suppress(MalformedRecordError):
+            if message.error() is None:
+                yield decode(message.value(), message.topic() or "")["order_id"]
+
+
+def options_of(name: str) -> ArgumentParser:
+    """Returns the options that every service has."""
+    parser = ArgumentParser(prog=name)
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--partitions", type=int, required=True, help="of each topic")
+    parser.add_argument("--partitioning", choices=("round_robin", "key"), required=True)
+    parser.add_argument("--delivery", choices=("at_least_once", "exactly_once"), default="at_least_once")
+    parser.add_argument("--groups", default="", help="begins the name of the service's consumer group")
+    parser.add_argument("--producer", default="{}", help="librdkafka's settings of the producer, as a JSON object")
+    return parser
+
+
+def serve(service: Service) -> None:
+    """Runs a service until SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: service.stop())
+    service.run()
+
+
+def say(record: Record) -> None:
+    """Prints a line of JSON for whoever started the process."""
+    print(json.dumps(record), flush=True)

@@ -1,0 +1,146 @@
+"""Runs the driver `services`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.services.runner import ServicesRunner
+from kafka_pareto.drivers.services.studies import CompareServices
+from kafka_pareto.drivers.services.testbed import open_services_testbed
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
+from kafka_pareto.study.study import Study
+
+_GIB = 1 << 30
+# By the number of replicas, as two slow cores handed on orders that came faster, on brokers that had run for minutes:
+# 1,500, 860 and 630 orders/s in the part `paced` of `topologies`, 2026-11-25.
+_ORDERS_S = {1: 1_500.0, 2: 860.0}
+_ORDERS_S_OF_MORE = 630.0
+_PROBES_OF_A_CAPACITY = 9
+_AROUND_A_PROBE_S = 3.0
+_IN_SYNC_AGAIN_S = 15.0
+_AROUND_A_REPETITION_S = 1.0
+_BROKERS_START_S = 20.0
+_SERVICES_START_S = 10.0
+_BYTES_OF_AN_ORDER = 1_500  # its six records
+_SERVICES_MIB = 500
+
+
+class ServicesRuntime:
+    """Runs the services' repetitions: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
+        """Computes what these repetitions cost at most, starting the topologies included."""
+        found = services_study(study)
+        count = sum(repetitions.values())
+        # Each block measures every level of its part once, and starts the services of each group of them.
+        blocks = {case: times / len(found.levels_of(case)) for case, times in repetitions.items()}
+        groups = {case: _orders_of_groups(found, case) for case in blocks}
+        brokers_starts = sum(len(found.topologies_of(case)) for case in blocks)
+        services_starts = sum(times * len(groups[case]) for case, times in blocks.items())
+        loads = [(times, level) for case, times in blocks.items() for level in found.levels_of(case)]
+        orders = sum(times * _orders(found, level) for times, level in loads)
+        of_capacities = {found.capacity_topology(level) for _, level in loads if found.load_of(level).capacity_fraction}
+        duration_s = (
+            count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
+            + (brokers_starts + _started_again(found, loads)) * (_BROKERS_START_S + found.protocol.warmup_s)
+            + services_starts * _SERVICES_START_S
+            + sum(times * _handing_on_s(found, level) for times, level in loads)
+            + len(of_capacities) * (_SERVICES_START_S + _searching_s(found))
+        )
+        return Plan(
+            repetitions=count,
+            duration_s=duration_s,
+            sent_gib=orders * _BYTES_OF_AN_ORDER / _GIB,
+            # The services of each group begin with empty topics; those that begin first have the warm-up in them, too.
+            peak_disk_gib=_BYTES_OF_AN_ORDER
+            / _GIB
+            * (max((most for each in groups.values() for most in each.values()), default=0.0) + _warming(found)),
+        )
+
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
+        """Opens what stands for the brokers of the topologies, which do not run before the study measures."""
+        return open_system(study, settings, lambda: _SERVICES_MIB)
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
+        """Returns nothing: what limits services is not judged."""
+        return None  # noqa: RET501 (the protocol's answer)
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        """Returns nothing: every machine has what these levels need."""
+        return ""
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ServicesRunner]:
+        """Opens what runs the repetitions of one part: the machine's lease, brokers and services."""
+        study = services_study(campaign.study)
+        with open_services_testbed(campaign, study, case, settings) as testbed:
+            yield ServicesRunner(study, testbed)
+
+
+def _started_again(study: CompareServices, loads: Sequence[tuple[float, Configuration]]) -> float:
+    """Counts the repetitions after which a topology is ended, since what was done to it would be seen in the next."""
+    return sum(times for times, level in loads if study.effective(level)["fault"] in CHANGING_THE_CLUSTER)
+
+
+def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
+    """Returns how many replicas of orders the logs hold once a group's levels are measured, by the group."""
+    found: dict[str, float] = defaultdict(float)
+    for level in study.levels_of(case):
+        found[study.group_in_block(level)] += _orders(study, level) * study.topology_of(level)[1].replication_factor
+    return found
+
+
+def _warming(study: CompareServices) -> float:
+    """Returns how many replicas of orders warm brokers up at most."""
+    replicas = [each.replication_factor for each in study.topologies.values()]
+    return study.protocol.warmup_s * max(_ORDERS_S.get(each, _ORDERS_S_OF_MORE) * each for each in replicas)
+
+
+def _orders(study: CompareServices, level: Configuration) -> float:
+    """Returns how many orders a repetition of a level places at most, as a plan takes it."""
+    if study.load_of(level).kind == "burst":
+        return int(study.effective(level)["orders"])
+    return _handing_on_s(study, level) * (study.load_of(level).rate_s or _orders_s(study, level))
+
+
+def _orders_s(study: CompareServices, level: Configuration) -> float:
+    return _ORDERS_S.get(study.topology_of(level)[1].replication_factor, _ORDERS_S_OF_MORE)
+
+
+def _handing_on_s(study: CompareServices, level: Configuration) -> float:
+    """Returns how long a level's orders take, as a plan takes it."""
+    found, load, protocol = study.effective(level), study.load_of(level), study.protocol
+    if load.kind == "capacity":
+        return _searching_s(study)
+    if load.kind == "burst":
+        return int(found["orders"]) / _orders_s(study, level)
+    return protocol.paced_warmup_s + int(found["paced_s"]) + (0.0 if found["fault"] == NO_FAULT else _IN_SYNC_AGAIN_S)
+
+
+def _searching_s(study: CompareServices) -> float:
+    """Returns how long the search of a capacity takes, as a plan takes it."""
+    rule = study.protocol.capacity
+    return _PROBES_OF_A_CAPACITY * (rule.warmup_s + rule.seconds + _AROUND_A_PROBE_S)
+
+
+def services_study(study: Study) -> CompareServices:
+    """Returns the study as one of services.
+
+    Raises:
+        BadInputError: If it has another driver.
+    """
+    if not isinstance(study, CompareServices):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be services here")
+    return study
+
+
+RUNTIME = ServicesRuntime()

@@ -1,0 +1,283 @@
+"""Defines the study that compares topologies of a cluster under a chain of services."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from kafka_pareto.drivers.services.declaration import DRIVER
+from kafka_pareto.drivers.services.programs.alerts import Watched
+from kafka_pareto.drivers.services.topology import Topology
+from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.faults import BROKER_FAULTS, NO_FAULT, NOTIFICATION_KILLED, PARTITIONS_ADDED, FaultTimes
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.section import Count, Fraction, Section
+from kafka_pareto.study.sections import MOST_BROKERS, OwnBrokers
+from kafka_pareto.study.setting import Setting
+
+TOPOLOGY = "topology"
+SERVICE_FAULTS = ("manufacturer_killed", NOTIFICATION_KILLED)
+_MOST_ORDERS = 10_000_000
+_MOST_PACED_S = 3600
+_LOAD = re.compile(r"burst|capacity|([1-9][0-9]*)/s|([1-9][0-9]?|100)%( own)?")
+_PRODUCER_SETTINGS = (
+    Setting("acks", "all", "client", choices=("0", "1", "all")),
+    Setting("linger.ms", 5, "client", least=0, most=900_000),
+    Setting("batch.size", 16384, "client", least=1, most=2_147_483_647),
+    Setting("compression.type", "none", "client", choices=("none", "gzip", "snappy", "lz4", "zstd")),
+)
+_LOAD_SETTINGS = (
+    Setting("load", "burst", "load"),
+    Setting("orders", 1000, "load", least=1, most=_MOST_ORDERS),
+    Setting("paced_s", 20, "load", least=1, most=_MOST_PACED_S),
+    Setting("hospitals", 0, "load", least=0, most=_MOST_ORDERS),
+    Setting("delivery", "at_least_once", "load", choices=("at_least_once", "exactly_once")),
+    Setting("fault", NO_FAULT, "load", choices=(NO_FAULT, *BROKER_FAULTS, *SERVICE_FAULTS, PARTITIONS_ADDED)),
+)
+
+
+TopologyName = Annotated[str, Field(pattern=f"^{CASE}$")]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Says how orders are placed.
+
+    Attributes:
+        kind: As fast as they can be sent, at a rate, or at the highest rate that is held, which is searched.
+        rate_s: Orders in each second; None where it is a share of a capacity.
+        capacity_fraction: That share.
+        of_own: True for the capacity of the level's own topology, False for that of the study's reference.
+    """
+
+    kind: Literal["burst", "paced", "capacity"]
+    rate_s: float | None = None
+    capacity_fraction: float | None = None
+    of_own: bool = False
+
+
+def load_of(text: str) -> Load:
+    """Reads `burst`, `capacity`, `500/s`, `60%` (of the reference topology's capacity) or `60% own`.
+
+    Raises:
+        ValueError: If it is none of these.
+    """
+    found = _LOAD.fullmatch(text)
+    if found is None:
+        raise ValueError(
+            f"load: {text!r}: must be burst, capacity, a rate as 500/s, or a share of the capacity as 60% or 60% own"
+        )
+    rate, percent, own = found.groups()
+    if rate:
+        return Load("paced", rate_s=float(rate))
+    if percent:
+        return Load("paced", capacity_fraction=int(percent) / 100, of_own=bool(own))
+    return Load("capacity") if text == "capacity" else Load("burst")
+
+
+class Capacity(Section):
+    """Defines when a rate of orders is held, and how long that is looked at.
+
+    It is held where the p95 latency is at most `latency_p95_ms`, the number of orders that wait neither grows by more
+    than `open_growth_fraction` of the rate nor comes to two seconds' worth of it (or to four times `latency_p95_ms`,
+    where that is more), and every order comes to its end; `warmup_s` before do not count.
+    """
+
+    latency_p95_ms: Annotated[float, Field(gt=0)] = 500.0
+    open_growth_fraction: Fraction = 0.01
+    warmup_s: Annotated[float, Field(ge=0)] = 5.0
+    seconds: Annotated[float, Field(gt=0)] = 10.0
+    precision: Annotated[float, Field(gt=1, le=2)] = 1.1
+
+    @property
+    def most_open_s(self) -> float:
+        """Returns for how many seconds' worth of orders that wait a rate is given up before its time."""
+        return max(2.0, 4.0 * self.latency_p95_ms / 1e3)
+
+
+class ServicesProtocol(Protocol):
+    """Adds what precedes the orders that count, and how long the last confirmation is waited for.
+
+    `warmup_orders` are handed on by services that have just started, and again and again for `warmup_s` where their
+    brokers have, too. At a rate, orders of the first `paced_warmup_s` do not count.
+    """
+
+    warmup_orders: Count = 500
+    warmup_s: Annotated[float, Field(ge=0)] = 0.0
+    paced_warmup_s: Annotated[float, Field(ge=0)] = 3.0
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    capacity: Capacity = Capacity()
+    fault: FaultTimes = FaultTimes()
+
+    _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
+
+
+class CompareServices(Compare):
+    """Compares topologies under orders that five services hand on, each topology a cluster of the study's own.
+
+    Levels may be `topology` (a name of `topologies`), `load` (`burst`: as fast as they can be sent; `500/s`; `60%` of
+    the reference topology's capacity, or `60% own` of its own; `capacity`: the highest rate that is held), `orders` (of
+    a burst), `paced_s` (how long a rate lasts), `hospitals` (how many keys; 0 for one for each order), `delivery`
+    (`exactly_once`: by transactions), `fault`, and producer properties of all services.
+    """
+
+    declaration: ClassVar[Driver] = DRIVER
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["services"] = "services"
+    topologies: dict[TopologyName, Topology]
+    heap_mib: Annotated[int, Field(ge=128)] = 384
+    alert_rules: dict[Watched, float] = Field(default_factory=dict)
+    protocol: ServicesProtocol = ServicesProtocol(repetitions=5, cool_down_s=1.0)
+
+    @field_validator("topologies")
+    @classmethod
+    def _are_named(cls, topologies: dict[str, Topology]) -> dict[str, Topology]:
+        if not topologies:
+            raise ValueError("must name at least one topology")
+        return topologies
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Maps the topologies, what is ordered, and the properties of the services' producers."""
+        names = tuple(self.topologies)
+        topology = Setting(TOPOLOGY, names[0] if names else "", "load", choices=names)
+        return {each.name: each for each in (topology, *_LOAD_SETTINGS, *_PRODUCER_SETTINGS)}
+
+    @property
+    def own_brokers(self) -> OwnBrokers:
+        """Returns as many brokers as run at once: those of all topologies of a part."""
+        return OwnBrokers(brokers=max(map(self._brokers_at_once, self.cases)), heap_mib=self.heap_mib)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists what the published study compares."""
+        return ("latency_mean_ms", "request_ms", "jitter_ms", "orders_s")
+
+    def topologies_of(self, case: str) -> set[str]:
+        """Names the topologies of which brokers run while a part is measured, all at once."""
+        levels = self.levels_of(case)
+        shared = {self.capacity_topology(level) for level in levels if self.load_of(level).capacity_fraction}
+        return shared | {self.topology_of(level)[0] for level in levels}
+
+    def _brokers_at_once(self, case: str) -> int:
+        return sum(self.topologies[name].brokers for name in self.topologies_of(case))
+
+    def topology_of(self, configuration: Configuration) -> tuple[str, Topology]:
+        """Returns the name of a level's topology, and the topology."""
+        name = str(self.effective(configuration)[TOPOLOGY])
+        return name, self.topologies[name]
+
+    def load_of(self, configuration: Configuration) -> Load:
+        """Returns how a level's orders are placed."""
+        return load_of(str(self.effective(configuration)["load"]))
+
+    def capacity_topology(self, configuration: Configuration) -> str:
+        """Names the topology of whose capacity a level's rate is a share: its own, or the reference's."""
+        load = self.load_of(configuration)
+        return self.topology_of(configuration if load.of_own else {})[0]
+
+    def group_in_block(self, configuration: Configuration) -> str:
+        """Names what is started for a level: its topology, and what its services are set to."""
+        return json.dumps([self.topology_of(configuration)[0], self.service_settings(configuration)])
+
+    def service_settings(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns what the services of a level are started with."""
+        return {**self.producer_properties(configuration), "delivery": self.effective(configuration)["delivery"]}
+
+    def producer_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns what the services' producers are set to."""
+        found = self.effective(configuration)
+        properties = {each.name: found[each.name] for each in _PRODUCER_SETTINGS}
+        return properties | {"enable.idempotence": "true" if found["acks"] == "all" else "false"}
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says what one repetition does, as names and texts for people."""
+        capacity = self.protocol.capacity
+        return super().described_protocol() | {
+            "topologies": "; ".join(
+                f"{name}: {each.brokers} brokers, {each.replication_factor} replicas, {each.partitions} partitions, "
+                f"min.insync.replicas {each.min_insync_replicas}, {each.partitioning.replace('_', ' ')}"
+                for name, each in self.topologies.items()
+            ),
+            "warm-up": f"{self.protocol.warmup_orders} orders on services that have just started, for "
+            f"{self.protocol.warmup_s:g} s where brokers have; at a rate, the first {self.protocol.paced_warmup_s:g} s "
+            "do not count",
+            "a rate is held": f"p95 latency at most {capacity.latency_p95_ms:g} ms, orders that wait grow by at most "
+            f"{capacity.open_growth_fraction:.0%} of it and never reach {capacity.most_open_s:g} s of it, "
+            f"none is lost; looked at for {capacity.seconds:g} s after "
+            f"{capacity.warmup_s:g} s, and found to {capacity.precision - 1:.0%}",
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the topologies and the protocol of a single repetition, by their keys."""
+        parts: dict[str, Mapping[str, Any]] = {
+            "reference": self.stated({}),
+            "topologies": {name: each.model_dump() for name, each in self.topologies.items()},
+            "protocol": self.protocol.of_a_repetition(),
+            "testbed": {"heap_mib": self.heap_mib},
+        }
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+
+    @model_validator(mode="after")
+    def _fits_one_machine(self) -> Self:
+        for case in self.cases:
+            if (brokers := self._brokers_at_once(case)) > MOST_BROKERS:
+                names = ", ".join(sorted(self.topologies_of(case)))
+                raise ValueError(
+                    f"part {case}: topologies {names} have {brokers} brokers, which all run at once: must be at most "
+                    f"{MOST_BROKERS}; spread them over several parts"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _on_brokers_of_its_own(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError("cluster: must not be given; each of the topologies is a cluster of the study's own")
+        return self
+
+    def conflict_in(self, level: Configuration) -> str:
+        """Says which settings of a level cannot go together; empty where all can."""
+        found = self.effective(level)
+        try:
+            load = load_of(str(found["load"]))
+        except ValueError as error:
+            return str(error)
+        if found["delivery"] == "exactly_once" and found["acks"] != "all":
+            return f"acks {found['acks']}: must be all with delivery exactly_once"
+        if found["fault"] == NO_FAULT:
+            return ""
+        times = self.protocol.fault
+        if load.kind != "paced":
+            return (
+                f"fault {found['fault']}: needs a load at a rate, so that it is seen what a fault does to it; "
+                f"{found['load']} has none"
+            )
+        if times.at_s <= self.protocol.paced_warmup_s:
+            return (
+                f"fault {found['fault']}: must begin (protocol.fault.at_s {times.at_s:g}) after the first "
+                f"{self.protocol.paced_warmup_s:g} s (protocol.paced_warmup_s), which do not count"
+            )
+        if int(found["paced_s"]) <= times.at_s + times.for_s:
+            return (
+                f"paced_s {found['paced_s']}: must be above {times.at_s + times.for_s:g} s, when the fault is over "
+                "(protocol.fault); what follows is looked at, too"
+            )
+        if found["fault"] == "broker_stopped" and self.topology_of(level)[1].replication_factor < 2:
+            return f"fault broker_stopped: topology {found[TOPOLOGY]} has no followers (replication_factor 1)"
+        if found["fault"] == PARTITIONS_ADDED and self.topology_of(level)[1].partitioning != "key":
+            return (
+                f"fault partitions_added: topology {found[TOPOLOGY]} has partitioning round_robin, which keeps to the "
+                "partitions that there were; must be key"
+            )
+        return ""
+
+
+STUDIES = {"compare": CompareServices}

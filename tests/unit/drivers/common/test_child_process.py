@@ -1,0 +1,83 @@
+"""Talks with children that say lines of JSON, and some that do not."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_pareto.drivers.common.child_process import READY, ChildProcess, end_all
+from kafka_pareto.errors import LoadStartError, LoadToolError
+
+pytestmark = pytest.mark.fast
+
+STARTED: list[ChildProcess] = []
+
+
+def child(code: str) -> ChildProcess:
+    STARTED.append(ChildProcess("the child", [sys.executable, "-u", "-c", code], {"PATH": os.environ["PATH"]}))
+    return STARTED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _ended() -> Iterator[None]:
+    yield
+    end_all(STARTED, 5)
+    STARTED.clear()
+
+
+def test_it_is_told_and_answers_and_what_is_no_line_of_json_is_passed_over() -> None:
+    code = r"""
+import json, sys
+sys.stdout.buffer.write(b'starting \xff\nnull\n5\n')
+print(json.dumps({"ready": "child"}))
+for line in sys.stdin:
+    print(json.dumps({"other": 1}))
+    print(json.dumps({"run": json.loads(line)["run"], "done": 2}))
+"""
+    talks = child(code)
+
+    assert talks.next_line(READY, 10) == {"ready": "child"}
+    talks.tell({"run": "a"})
+    talks.tell({"run": "b"})
+    assert talks.next_line("run", 10, "b") == {"run": "b", "done": 2}
+    assert talks.exit_code is None
+    assert talks.cpu_s() > 0
+
+
+def test_one_that_ends_is_told_with_its_last_words() -> None:
+    ends = child("import sys; sys.exit('no such\\nsetting')")
+
+    with pytest.raises(LoadStartError, match=r"the child has ended with exit code 1: no such setting"):
+        ends.next_line(READY, 10)
+    with pytest.raises(LoadToolError, match=r"no such setting"):
+        ends.require_running()
+    with pytest.raises(LoadToolError, match=r"the child has ended: no such setting"):
+        ends.tell({"run": "a"})
+
+
+def test_one_that_says_nothing_is_given_up_and_others_are_looked_at_meanwhile() -> None:
+    looked = []
+    with pytest.raises(LoadToolError, match=r"the child did not answer within 0.3 s: it said nothing"):
+        child("import time; time.sleep(60)").next_line("run", 0.3, meanwhile=lambda: looked.append(1))
+    assert looked
+
+
+def test_a_program_that_is_not_there_is_told() -> None:
+    missing = ChildProcess("the shop", ["/no/such/program"], {"PATH": os.environ["PATH"]})
+    STARTED.append(missing)
+    with pytest.raises(LoadStartError, match=r"the shop has ended with exit code 127: .*not found"):
+        missing.next_line(READY, 10)
+
+
+def test_a_grandchild_that_holds_the_pipe_does_not_hold_up_the_end() -> None:
+    code = "import subprocess; print('{\"ready\": 1}'); subprocess.Popen(['sleep', '8']).wait()"
+    parent = child(code)
+    parent.next_line(READY, 10)
+    began_s = time.monotonic()
+    parent.close()
+
+    assert time.monotonic() - began_s < 5

@@ -1,0 +1,55 @@
+"""A cluster is ours only where the stack has started its brokers; every other has its guards, however it was named."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_pareto.drivers.common.cluster_access import require_started_here, servers_of_others
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.cluster_override import cluster_with
+from tests.compared import comparison
+from tests.unit.measuring import foreign, quick
+
+pytestmark = pytest.mark.fast
+
+STARTED_HERE = Settings(bootstrap_servers="a:9092,b:9092", own_cluster_id="ours")
+SOMEBODYS = Settings(bootstrap_servers="a:9092,b:9092")
+
+
+def test_the_installations_servers_are_others_unless_its_stack_says_which_cluster_it_has_started() -> None:
+    assert servers_of_others(quick(), SOMEBODYS) == "a:9092,b:9092"
+    assert servers_of_others(quick(), STARTED_HERE) == ""
+
+
+def test_a_study_that_names_its_cluster_or_starts_its_own_brokers_does_not_load_the_installations() -> None:
+    assert servers_of_others(foreign(), SOMEBODYS) == ""
+    assert servers_of_others(comparison(testbed={"brokers": 3}), SOMEBODYS) == ""
+
+
+def test_an_installations_servers_that_others_depend_on_are_loaded_with_ceilings_and_consent_alone() -> None:
+    with pytest.raises(BadInputError, match="needs a ceiling above zero"):
+        cluster_with(None, {}, "a:9092")
+    with pytest.raises(BadInputError, match="needs a ceiling above zero"):
+        cluster_with(None, {"ceiling_mib_s": 5.0, "consent": True}, "a:9092")
+    found = cluster_with(None, {"ceiling_mib_s": 5.0, "ceiling_gib": 2.0}, "a:9092")
+    assert found is not None
+    assert (found.bootstrap_servers, found.ceiling_gib, found.consent) == ("a:9092", 2.0, False)
+
+
+def test_a_cluster_named_for_the_campaign_takes_the_place_of_the_installations() -> None:
+    found = cluster_with(None, {"bootstrap_servers": "c:9092", "ceiling_mib_s": 5.0, "ceiling_gib": 2.0}, "a:9092")
+    assert found is not None
+    assert found.bootstrap_servers == "c:9092"
+
+
+@pytest.mark.parametrize("settings", [SOMEBODYS, STARTED_HERE])
+def test_a_campaign_without_ceilings_loads_no_cluster_that_the_stack_has_not_started(settings: Settings) -> None:
+    with pytest.raises(BadInputError, match="cluster theirs was not started by this installation's stack"):
+        require_started_here("theirs", quick(), settings)
+
+
+def test_the_stacks_own_cluster_and_one_with_ceilings_are_loaded() -> None:
+    require_started_here("ours", quick(), STARTED_HERE)
+    require_started_here("theirs", foreign(), STARTED_HERE)
+    require_started_here("new at each start", comparison(testbed={"brokers": 3}), SOMEBODYS)

@@ -1,0 +1,194 @@
+"""Reads strictly what an ingestion prints, and adds up what several processes of one print."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.drivers.ingestion.load import (
+    CheckRequest,
+    IngestionLoad,
+    IngestionRequest,
+    IngestionResult,
+    most_row_bytes,
+)
+from kafka_pareto.drivers.ingestion.output import parse_ingestion_output
+from kafka_pareto.drivers.ingestion.sent import sent_by
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.settings import Settings
+
+pytestmark = pytest.mark.fast
+
+PRINTED: dict[str, Any] = {
+    "failure": None,
+    "rows_read": 101,
+    "rows_skipped": 0,
+    "rows_acknowledged": 100,
+    "rows_malformed": 1,
+    "resumptions": 0,
+    "bytes_acknowledged": 100 << 20,
+    "malformed": {"quote": 1},
+    "is_file_at_fault": False,
+    "first_malformed": "line 7",
+    "began_at_s": 1000.0,
+    "ended_at_s": 1002.0,
+    "elapsed_s": 2.5,
+    "jvm_start_s": 0.4,
+    "cpu_s": 1.0,
+    "allocated_bytes": 5000,
+    "collections": 2,
+    "collection_s": 0.1,
+    "compilation_s": 0.3,
+    "reading_cpu_s": 0.8,
+    "partitions": [60, 40],
+    "sinks": [
+        {
+            "sent_bytes": 50 << 20,
+            "requests": 4,
+            "batch_bytes": 1000,
+            "compression_ratio": 0.5,
+            "records_per_request": 25,
+            "blocked_s": 0.2,
+            "retries": 0,
+            "throttle_max_ms": 0,
+        }
+    ],
+    "slice_s": 0.25,
+    "rows_s_by_slice": [30.0, 50.0],
+    "warmup": None,
+}
+
+
+def result(**changes: Any) -> IngestionResult:
+    output = parse_ingestion_output("progress\n" + json.dumps(PRINTED | changes))
+    return IngestionResult(output, wall_s=3.0, client_cpu_s=1.5, errors="")
+
+
+def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
+    sent = sent_by([result()])
+
+    assert (sent.rows_read, sent.rows_acknowledged, sent.rows_malformed, sent.failure) == (101, 100, 1, "")
+    assert sent.figures is not None
+    assert sent.figures.rows_s == 40
+    assert sent.figures.values_mib_s == 40
+    assert sent.figures.wire_mib_s == 20
+    assert sent.figures.client_cpu_s_per_million_rows == 1e4
+    assert sent.figures.allocated_bytes_per_row == 50
+
+
+def test_what_threads_that_have_ended_allocated_may_be_unknown() -> None:
+    sent = sent_by([result(), result(allocated_bytes=None)])
+
+    assert sent.figures is not None
+    assert sent.figures.allocated_bytes_per_row is None
+
+
+def test_several_processes_count_from_the_first_begin_to_the_last_end() -> None:
+    sent = sent_by([result(), result(began_at_s=1001.0, ended_at_s=1005.0)])
+
+    assert sent.rows_acknowledged == 200
+    assert sent.figures is not None
+    assert sent.figures.elapsed_s == 5.0
+    assert sent.figures.rows_s == 40
+    assert sent.figures.requests == 8
+
+
+WARMUP = PRINTED | {
+    "began_at_s": 990.0,
+    "ended_at_s": 995.0,
+    "elapsed_s": 5.0,
+    "jvm_start_s": 0.2,
+    "cpu_s": 6.0,
+    "rows_s_by_slice": [5.0, 10.0, 20.0],
+}
+
+
+def test_rows_of_a_warm_up_are_a_quantity_of_their_own_and_in_no_other() -> None:
+    cold, warm = sent_by([result()]), sent_by([result(warmup=WARMUP, jvm_start_s=9.9)])
+
+    assert cold.figures is not None
+    assert warm.figures is not None
+    assert cold.figures.cold_rows_s is None
+    assert warm.figures.cold_rows_s == 20
+    assert replace(warm.figures, cold_rows_s=None, jvm_start_s=0.4) == cold.figures
+    assert warm.figures.jvm_start_s == 0.2
+    assert (warm.rows_acknowledged, warm.warmup_rows) == (100, 0)
+    assert warm.process_cpu_s == cold.process_cpu_s + 6.0
+
+
+def test_paces_by_slice_are_added_over_processes() -> None:
+    timeline = sent_by([result(warmup=WARMUP), result(rows_s_by_slice=[1.0], warmup=WARMUP)]).timeline
+
+    assert timeline is not None
+    assert timeline.slice_s == 0.25
+    assert timeline.series == {"cold_rows_s": [10.0, 20.0, 40.0], "rows_s": [31.0, 50.0]}
+
+
+@pytest.mark.parametrize(
+    ("paces", "found"), [([40.0, 60.0, 80.0, 100.0], 1.8), ([50.0, 7.0, 50.0], 1.0), ([50.0], None), ([], None)]
+)
+def test_a_rate_that_has_settled_is_the_same_in_both_halves(paces: list[float], found: float | None) -> None:
+    figures = sent_by([result(rows_s_by_slice=paces)]).figures
+
+    assert figures is not None
+    assert figures.late_over_early == found
+
+
+def test_the_failure_of_one_process_is_that_of_all() -> None:
+    assert sent_by([result(), result(failure="TimeoutException: no", rows_read=500)]).failure == "TimeoutException: no"
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"partitions": [60, 41]}, "as many rows as were acknowledged"),
+        ({"malformed": {}}, "each malformed row has one reason"),
+        ({"rows_read": 102}, "as many as were read"),
+        ({"elapsed_s": -1}, "elapsed_s"),
+    ],
+)
+def test_numbers_that_do_not_add_up_are_refused(changes: dict[str, Any], rule: str) -> None:
+    with pytest.raises(LoadToolError, match=rule):
+        result(**changes)
+
+
+def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> None:
+    java, config = tmp_path / "java", tmp_path / "client.properties"
+    printed = json.dumps(PRINTED | {"failure": "SaslAuthenticationException: s3cret is wrong", "rows_read": 500})
+    java.write_text(f"#!/bin/sh\necho '{printed}'\n")
+    java.chmod(0o700)
+    config.write_text("ssl.key.password=s3cret\n")
+    tool = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path))
+
+    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=10.0)).output
+
+    assert output.failure == "SaslAuthenticationException: [hidden] is wrong"
+
+
+def test_a_long_ingestions_progress_is_one_line_that_is_written_anew(tmp_path: Path) -> None:
+    java, config = tmp_path / "java", tmp_path / "client.properties"
+    lines = 'for line in 1 2 3 4 5; do echo "line $line" > "$progress"; sleep 0.5; done'
+    java.write_text(f"#!/bin/sh\nfor progress; do :; done\n{lines}\necho '{json.dumps(PRINTED)}'\n")
+    java.chmod(0o700)
+    config.touch()
+    tool, said = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path)), list[str]()
+
+    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=30.0), said.append).output
+
+    assert output.rows_acknowledged == PRINTED["rows_acknowledged"]
+    assert said
+    assert set(said) <= {f"line {number}" for number in range(1, 6)}
+
+
+def test_tool_and_check_have_one_limit_for_a_row() -> None:
+    small = {"max.request.size": 5000, "buffer.memory": 1 << 20}
+    tool = IngestionRequest(Path("rows.csv"), "t", small, timeout_s=1.0).options
+    check = CheckRequest(1.0, most_row_bytes=most_row_bytes(small)).options
+
+    for options in (tool, check):
+        assert options[options.index("--most-row-bytes") + 1] == "4872"
+    assert most_row_bytes(small | {"buffer.memory": 1000}) == 872

@@ -1,0 +1,280 @@
+"""Reads studies of log pipelines, of both kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
+from kafka_pareto.drivers.log_pipeline.model import predicted_stages
+from kafka_pareto.drivers.log_pipeline.study import RequestRate, request_rate_of
+from kafka_pareto.drivers.log_pipeline.tune import TuneLogPipeline
+from kafka_pareto.errors import BadInputError, StudyError
+from kafka_pareto.kafka.known_properties import Durability
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.study_file import dump_study, parse_study
+from tests.unit.drivers.log_pipeline.light_run import DEFAULTS, LIGHT
+
+pytestmark = pytest.mark.fast
+
+COMPARE: dict[str, Any] = {
+    "schema_version": 1,
+    "kind": "compare",
+    "driver": "log_pipeline",
+    "name": "example",
+    "description": "Of a test.",
+    "tables": [{"factor": "bulk_max_size", "levels": [2048, 50]}],
+}
+TUNE: dict[str, Any] = {
+    "schema_version": 1,
+    "kind": "tune",
+    "driver": "log_pipeline",
+    "name": "example",
+    "description": "Of a test.",
+    "factors": {
+        "bulk_max_size": {"type": "integer", "low": 1, "high": 2048, "scale": "log"},
+        "backoff_ms": {"type": "integer", "low": 10, "high": 2000, "scale": "log"},
+        "log_lines": {"type": "categorical", "levels": ["multi", "single"]},
+    },
+    "protocol": {"repetitions": 1, "seconds": 30, "steady_from_s": 10},
+    "design": {"configurations": 6},
+    "strategy": "rounds",
+    "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 3},
+}
+ACKS: dict[str, Any] = {"factor": "acks", "levels": ["1", "all"]}
+REPLAY: dict[str, Any] = {
+    **COMPARE,
+    "reference": {"workload": "replay"},
+    "replay": {"file": "a.log"},
+    "protocol": {"repetitions": 3, "seconds": 10, "steady_from_s": 2},
+}
+
+
+def parsed(content: dict[str, Any]) -> Any:
+    return parse_study(yaml.safe_dump(content, sort_keys=False), "example.yaml")
+
+
+def test_a_load_is_a_rate_or_a_share() -> None:
+    assert request_rate_of("200/s") == RequestRate(requests_s=200.0)
+    assert request_rate_of("50%") == RequestRate(capacity_fraction=0.5)
+    assert request_rate_of("120%") == RequestRate(capacity_fraction=1.2)
+    for text in ("", "0/s", "0%", "201%", "fast"):
+        with pytest.raises(ValueError, match=r"load: .*must be a rate as 200/s, or a share"):
+            request_rate_of(text)
+
+
+def test_what_a_level_does_not_set_is_at_its_default() -> None:
+    study = parsed(COMPARE)
+    assert isinstance(study, CompareLogPipeline)
+    found = study.effective({"bulk_max_size": 50})
+
+    assert (found["bulk_max_size"], found["scan_frequency_ms"], found["log_lines"]) == (50, 10_000, "multi")
+    assert study.own_brokers.brokers == 1
+
+
+def test_a_tuned_pipeline_has_one_case_and_settings_of_its_parts() -> None:
+    study = parsed(TUNE)
+    assert isinstance(study, TuneLogPipeline)
+
+    assert study.cases == ["pipeline"]
+    assert study.baseline_configuration() == {"bulk_max_size": 2048, "backoff_ms": 1000, "log_lines": "multi"}
+    told = study.told({"bulk_max_size": 50, "backoff_ms": 20, "log_lines": "single"})
+    assert (told["bulk_max_size"], told["log_lines"], told["pipelining"], told["load"]) == (50, "single", 2, "50%")
+    assert study.durability_of({}) is Durability.acks_1
+
+
+def test_stages_are_predicted_from_the_reference_at_a_light_load() -> None:
+    light = {"load": "10%"}
+    parts = [
+        {"name": "scenarios", "variants": {"ours": {}, "linger": {"linger_ms": 5}, "burst": {"burst": "once"}}},
+        {"name": "light", "fixed": light, "variants": {"ours": {}, "linger": {"linger_ms": 5}}},
+    ]
+    study = parsed({**{name: value for name, value in COMPARE.items() if name != "tables"}, "variants": parts})
+    light_id = configuration_id(study.baseline_configuration("light"))
+    means = {"scenarios": {}, "light": {light_id: LIGHT}}
+
+    ours, linger, burst = (study.predicted(level, means) for level in study.levels_of("scenarios"))
+
+    assert burst == {}
+    assert linger["latency_mean_ms"] - ours["latency_mean_ms"] == pytest.approx(5)
+    # Five times the events.
+    assert ours["filebeat_ms"] == predicted_stages(DEFAULTS, 200.0, DEFAULTS, LIGHT)["filebeat_ms"]
+    assert study.predicted(study.levels_of("scenarios")[0], {"scenarios": {}, "light": {}}) == {}
+
+
+@pytest.mark.parametrize(("reference", "predicts"), [("filebeat", [True, False]), ("otel", [False, False])])
+def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: str, predicts: list[bool]) -> None:
+    parts = [
+        {"name": "shippers", "variants": {name: {"shipper": name} for name in ("filebeat", "otel")}},
+        {"name": "light", "fixed": {"load": "10%"}, "variants": {"own": {}, "acks": {"acks": "all"}}},
+    ]
+    content = {key: value for key, value in COMPARE.items() if key != "tables"}
+    study = parsed({**content, "reference": {"shipper": reference}, "variants": parts})
+    means = {"shippers": {}, "light": {configuration_id(study.baseline_configuration("light")): LIGHT}}
+    levels = sorted(study.levels_of("shippers"), key=lambda level: str(level["shipper"]))
+
+    assert [bool(study.predicted(level, means)) for level in levels] == predicts
+
+
+def test_nothing_is_predicted_where_all_loads_are_the_same() -> None:
+    study = parsed(COMPARE)
+
+    assert study.predicted(study.baseline_configuration(), {study.cases[0]: {}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({**COMPARE, "tables": [{"factor": "bulk_max", "levels": [1, 2]}]}, "is no setting of the driver log_pipeline"),
+        (
+            {**COMPARE, "protocol": {"repetitions": 3, "seconds": 30}},
+            "steady_from_s 40: must be below seconds 30",
+        ),
+        (
+            {**COMPARE, "reference": {"burst": "once"}, "protocol": {"repetitions": 3, "seconds": 90}},
+            "burst: protocol.burst from 60 s until 90 s: must end after it begins",
+        ),
+        ({**COMPARE, "reference": {"load": "lots"}}, "load: 'lots': must be a rate"),
+        ({**COMPARE, "reference": {"max_backoff_ms": 10}}, "max_backoff_ms 10: must not be below backoff_ms 1000"),
+        ({**TUNE, "factors": {"linger.ms": {"type": "integer", "low": 0, "high": 5}}}, "linger.ms: is no setting"),
+        ({**TUNE, "factors": {"acks": {"type": "integer", "low": 0, "high": 1}}}, "acks must be of type categorical"),
+        (
+            {**TUNE, "factors": {"backoff_ms": {"type": "integer", "low": 10, "high": 20000}}},
+            "factors: max_backoff_ms 10000: must not be below backoff_ms 20000; change one of the ranges",
+        ),
+        (
+            {**TUNE, "factors": {"log_lines": {"type": "categorical", "levels": ["Multi", "single"]}}},
+            "log_lines: 'Multi': must be written as multi",
+        ),
+        ({**COMPARE, "reference": {"workload": "replay"}}, "workload replay: needs replay: {file: my-access.log}"),
+        ({**COMPARE, "replay": {"file": "a.log"}}, "replay: no level has workload replay; set it, or leave replay out"),
+        ({**TUNE, "workload": "replay"}, "workload replay: needs replay"),
+        ({**TUNE, "replay": {"file": "a.log"}}, "replay: no level has workload replay"),
+        ({**REPLAY, "replay": {"file": "a.log", "times": 0}}, "replay.times: 0: Input should be greater than 0"),
+        ({**REPLAY, "replay": {"file": "../a.log"}}, "replay.file: .*: must lie in the study's folder or below"),
+        (
+            {**REPLAY, "reference": {"workload": "replay", "load": "9/s"}},
+            "load 9/s: must be left out with workload replay, whose log says when",
+        ),
+        (
+            {**REPLAY, "reference": {"workload": "replay", "burst": "once"}},
+            "burst once: must be left out with workload replay",
+        ),
+        ({**TUNE, "baseline": {"pipelining": -1}}, "pipelining: -1: must be at least 0"),
+        (
+            {**TUNE, "factors": {"bulk_max_size": {"type": "integer", "low": 0, "high": 5}}},
+            "bulk_max_size: 0: must be at least 1",
+        ),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInputError, match=message.replace("(", r"\(")):
+        parsed(content)
+
+
+def beside(folder: Path, lines: list[str] | None, **replay: Any) -> Any:
+    """Reads a study that replays a log of these lines; of none without a file."""
+    if lines is not None:
+        (folder / "a.log").write_text("".join(f"{line}\n" for line in lines))
+    content = REPLAY | {"replay": {"file": "a.log", **replay}}
+    return parse_study(yaml.safe_dump(content, sort_keys=False), "example.yaml", folder)
+
+
+def entries(seconds: int) -> list[str]:
+    return [f'- - - [25/Nov/2026:12:00:{second:02d} +0000] "GET /a HTTP/1.1" 200 1' for second in range(seconds)]
+
+
+def test_a_study_that_replays_a_log_names_it_and_has_no_rate(tmp_path: Path) -> None:
+    study = beside(tmp_path, entries(20), times=2)
+
+    assert (study.text_file(), study.replay.times) == ("a.log", 2)
+    assert study.rate_of({}) == RequestRate()
+    assert study.conditions()["replay.times"] == 2
+    assert "the requests of a.log, 2 times as fast" in study.described_protocol()["replay"]
+    assert parse_study(dump_study(study), "frozen") == study
+
+
+def test_a_tuned_pipeline_may_replay_a_log() -> None:
+    study = parsed({**TUNE, "workload": "replay", "replay": {"file": "a.log"}})
+
+    assert study.is_replayed({})
+    assert study.conditions()["replay.file"] == "a.log"
+
+
+@pytest.mark.parametrize(
+    ("lines", "replay", "message"),
+    [
+        (None, {}, r"a\.log: cannot be read: No such file"),
+        ([], {}, r"a\.log: holds no request"),
+        ([*entries(10), "what?"], {}, r"a\.log: line 11: 'what\?': must be an entry of"),
+        (
+            entries(9),
+            {},
+            r"a\.log: its last request is due 8 s after the first at times 1: it must have one in the last",
+        ),
+        (entries(10), {"times": 2}, r"its last request is due 4.5 s after the first at times 2"),
+    ],
+)
+def test_a_log_that_cannot_be_replayed_is_refused_in_one_line(
+    tmp_path: Path, lines: list[str] | None, replay: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StudyError, match=rf"^example\.yaml: replay\.file: .*{message}") as refused:
+        beside(tmp_path, lines, **replay)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_log_of_exactly_the_runs_seconds_is_long_enough(tmp_path: Path) -> None:
+    assert beside(tmp_path, entries(10)).replay.times == 1.0
+
+
+def test_a_campaign_of_parts_that_replay_nothing_has_no_log() -> None:
+    parts = [{"factor": "workload", "levels": ["shop", "replay"]}, {"factor": "pipelining", "levels": [2, 0]}]
+    study = parsed({**REPLAY, "reference": {}, "tables": parts})
+
+    assert with_overrides(study, cases=["pipelining"]).replay is None
+    assert with_overrides(study, cases=["workload"]).replay == study.replay
+
+
+def of_shippers(**changed: Any) -> dict[str, Any]:
+    variants = {"filebeat": {}, "otel": {"shipper": "otel"}, **changed}
+    return {key: value for key, value in COMPARE.items() if key != "tables"} | {
+        "reference": {"aggregator_acknowledges": "received"},
+        "variants": [{"name": "shippers", "variants": variants}],
+    }
+
+
+def test_collectors_are_compared_with_filebeat_whatever_the_reference_says_of_it() -> None:
+    study = parsed(of_shippers(soon={"shipper": "otel", "otel_poll_interval_ms": 50}))
+    shippers = [study.effective(level)["shipper"] for level in study.levels_of("shippers")]
+
+    assert shippers == ["filebeat", "otel", "otel"]
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        ({"shipper": "otel", "bulk_max_size": 50}, "bulk_max_size 50: does nothing with shipper otel; leave it out"),
+        ({"shipper": "otel", "linger_ms": 5}, "linger_ms 5: does nothing with shipper otel; leave it out"),
+        ({"otel_batch_size": 50}, "otel_batch_size 50: does nothing with shipper filebeat; leave it out"),
+        ({"shipper": "logstash"}, "shipper: 'logstash': must be one of filebeat, otel"),
+    ],
+)
+def test_a_level_with_a_setting_of_the_other_shipper_is_refused(level: dict[str, Any], said: str) -> None:
+    with pytest.raises(StudyError, match=said):
+        parsed(of_shippers(wrong=level))
+
+
+def test_a_reference_with_a_setting_that_its_shipper_does_not_have_is_refused() -> None:
+    content = {**COMPARE, "reference": {"shipper": "otel", "backoff_ms": 50}, "tables": [ACKS]}
+
+    with pytest.raises(StudyError, match="backoff_ms 50: does nothing with shipper otel"):
+        parsed(content)
+
+
+def test_a_tuning_takes_settings_of_filebeat_alone() -> None:
+    with pytest.raises(StudyError, match="shipper: is no setting of a tuning; comparisons take it"):
+        parsed({**TUNE, "baseline": {"shipper": "otel"}})

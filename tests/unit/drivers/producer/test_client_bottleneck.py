@@ -1,0 +1,218 @@
+"""When a load tool, rather than Kafka, sets the pace; on numbers as the real tools report them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kafka_pareto.campaign.records import TimedLoad
+from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from kafka_pareto.drivers.producer.client_bottleneck import generator_bound
+from tests.recorded import recorded_rows
+
+pytestmark = pytest.mark.fast
+
+TIMED = TimedLoad(warmup_s=1.0, seconds=2.5, paced_warmup_s=0.5, paced_seconds=3.0, paced_rate_records_s=6000.0)
+BUFFER_BYTES = 32 << 20
+
+
+def request(timed: TimedLoad | None = TIMED, **changes: Any) -> LoadRequest:
+    given = LoadRequest(topic="t", record_size_bytes=8192, properties={}, timeout_s=60.0, timed=timed)
+    return replace(given, **changes)
+
+
+def result(
+    throughput_records_s: float = 17_000.0,
+    *,
+    held_records_s: float | None = 6000.0,
+    p95_ms: float = 20.0,
+    from_send_p95_ms: float = 20.0,
+    buffer_wait_s: float | None = 0.0,
+    **changes: Any,
+) -> LoadResult:
+    figures = LoadFigures(
+        throughput_records_s=throughput_records_s,
+        printed_mib_s=None,
+        latency_avg_ms=p95_ms,
+        latency_max_ms=p95_ms,
+        latency_p50_ms=p95_ms,
+        latency_p95_ms=p95_ms,
+        latency_p99_ms=p95_ms,
+        latency_p999_ms=p95_ms,
+        latency_from_send_p95_ms=from_send_p95_ms,
+        paced_rate_asked_records_s=6000.0 if held_records_s else None,
+        paced_rate_records_s=held_records_s,
+    )
+    given = LoadResult(
+        records_attempted=80_000,
+        records_sent=80_000,
+        figures=figures,
+        client=ClientMetrics(buffer_wait_s=buffer_wait_s),
+        wall_s=8.2,
+        client_cpu_s=7.0,
+        errors="",
+        unthrottled_s=2.5,
+        unthrottled_sent_records_s=throughput_records_s,
+        sending_cpu_s=0.83,
+        unthrottled_wait_s=1.5,
+    )
+    return replace(given, **changes)
+
+
+def of_kafkas_tool(
+    records: int, throughput_records_s: float, buffer_wait_s: float | None = 0.0, **changes: Any
+) -> LoadResult:
+    names = ("unthrottled_s", "unthrottled_sent_records_s", "sending_cpu_s", "unthrottled_wait_s")
+    unknown = dict.fromkeys(names)
+    return result(
+        throughput_records_s,
+        held_records_s=None,
+        buffer_wait_s=buffer_wait_s,
+        **unknown | {"records_sent": records, "records_attempted": records} | changes,
+    )
+
+
+def test_a_load_that_waits_for_kafka_is_not_bound_by_its_tool():
+    assert generator_bound(request(), result(), cores=2) == ""
+    assert generator_bound(request(None), of_kafkas_tool(80_000, 8000.0, buffer_wait_s=3.9), cores=2) == ""
+
+
+def test_a_load_without_figures_says_nothing():
+    assert generator_bound(request(), result(figures=None), cores=2) == ""
+
+
+def test_a_client_that_uses_all_cores_is_bound_by_its_cpu():
+    said = generator_bound(request(), result(wall_s=8.0, client_cpu_s=15.2), cores=2)
+
+    assert said == "the load tool's CPU was saturated: it used 95% of 2 cores for 8.0 s"
+
+
+def test_a_client_that_its_containers_limit_throttles_is_bound_by_its_cpu_on_a_machine_with_cores_to_spare():
+    throttled = result(client_cpu_s=4.0, wall_s=8.2)
+    assert generator_bound(request(), throttled, cores=2.0) == ""
+    assert generator_bound(request(), throttled, cores=0.5) == (
+        "the load tool's CPU was saturated: it used 98% of 0.5 cores for 8.2 s"
+    )
+
+
+def test_the_time_in_which_the_machine_wrote_between_the_parts_is_none_of_the_clients():
+    saturated = result(client_cpu_s=15.6, wall_s=8.2 + 5.0, settling_s=5.0)
+    assert generator_bound(request(), saturated, cores=2.0).endswith("it used 95% of 2 cores for 8.2 s")
+
+
+def test_no_recorded_cold_burst_of_two_cores_counts_as_saturated():
+    rows = recorded_rows()
+    bursts = [of_kafkas_tool(1000, row.throughput_records_s, wall_s=row.wall_s, client_cpu_s=row.client_cpu_s)
+              for row in rows.itertuples()]  # fmt: skip
+    sizes = rows.record_size_bytes
+
+    said = [
+        generator_bound(request(None, record_size_bytes=size), burst, cores=2)
+        for size, burst in zip(sizes, bursts, strict=True)
+    ]
+
+    assert len(said) == 3050
+    assert set(said) == {""}
+
+
+def test_sending_that_hardly_waits_for_kafka_is_bound_by_its_thread():
+    """Recorded: zstd at 8,192 B on two cores that it shared with three brokers."""
+    said = generator_bound(request(), result(17_274, unthrottled_wait_s=0.1), cores=2)
+
+    assert said == (
+        "the load tool's sending thread set the pace (making, serialising and compressing records): it waited for "
+        "Kafka for 0.10 of 2.5 s, with 0.8 s of CPU"
+    )
+
+
+def test_several_sending_threads_hardly_wait_if_they_do_so_together():
+    measured = result(17_274, unthrottled_wait_s=1.0, sending_cpu_s=4.0)
+
+    assert generator_bound(request(), measured, cores=2) == ""
+    assert generator_bound(request(producers=3), measured, cores=2) == (
+        "the load tool's 3 sending threads set the pace (making, serialising and compressing records): together they "
+        "waited for Kafka for 1.00 of 7.5 s, with 4.0 s of CPU"
+    )
+
+
+def test_the_buffers_of_several_producers_had_room_if_their_threads_hardly_waited_on_average():
+    late = result(held_records_s=5400.0, p95_ms=320.0, from_send_p95_ms=20.0, buffer_wait_s=0.4, unthrottled_wait_s=4.0)
+
+    assert generator_bound(request(), late, cores=2) == ""
+    assert "could not keep up" in generator_bound(request(producers=3), late, cores=2)
+
+
+@pytest.mark.parametrize(
+    ("codec", "waited_s", "bound"),
+    [("gzip", 0.002, True), ("zstd", 0.10, True), ("lz4", 0.86, False), ("none", 3.6, False), ("snappy", 2.6, False)],
+)
+def test_recorded_codecs_are_told_apart_though_a_slow_one_sends_less_than_the_buffer_holds(
+    codec: str, waited_s: float, bound: bool
+):
+    """Medians of recorded runs at 8,192 B; gzip sent 50 MiB in 2.5 s, with a buffer of 32 to 128 MiB."""
+    measured = result(2600.0, unthrottled_wait_s=waited_s)
+
+    said = generator_bound(request(properties={"compression.type": codec}), measured, cores=2)
+    assert bool(said) == bound
+
+
+def test_kafkas_tool_is_known_to_be_bound_by_what_it_sent_beyond_the_buffer():
+    assert "sending thread" in generator_bound(request(None), of_kafkas_tool(100_000, 20_000.0), cores=2)
+    assert generator_bound(request(None), of_kafkas_tool(100_000, 20_000.0, buffer_wait_s=None), cores=2) == ""
+
+
+@pytest.mark.parametrize("records", [1000, 4 * BUFFER_BYTES // 8192 - 1])
+def test_what_fits_into_the_buffer_shows_nothing(records: int):
+    assert generator_bound(request(None), of_kafkas_tool(records, 1000.0), cores=2) == ""
+
+
+def test_a_larger_buffer_takes_more_before_it_shows_anything():
+    properties = {"buffer.memory": 4 * BUFFER_BYTES}
+
+    assert generator_bound(request(None, properties=properties), of_kafkas_tool(50_000, 20_000.0), cores=2) == ""
+
+
+def test_a_load_that_reaches_its_limit_is_bound_by_that():
+    slow = request(throughput_records_s=17_000.0)
+
+    assert generator_bound(slow, result(17_000.0, unthrottled_wait_s=0.0), cores=2) == ""
+
+
+def test_a_slow_end_does_not_hide_that_the_limit_was_reached_while_sending():
+    late = result(14_000.0, unthrottled_sent_records_s=17_000.0, unthrottled_wait_s=0.1)
+
+    assert generator_bound(request(throughput_records_s=17_000.0), late, cores=2) == ""
+    assert "sending thread" in generator_bound(request(throughput_records_s=20_000.0), late, cores=2)
+
+
+def test_kafkas_tool_at_a_fixed_rate_that_kafka_just_misses_is_not_blamed():
+    """Sent on time, 5 % too many records wait in the buffer at the end, which never fills."""
+    paced = request(None, throughput_records_s=20_000.0)
+
+    assert generator_bound(paced, of_kafkas_tool(100_000, 19_000.0), cores=2) == ""
+    assert "sending thread" in generator_bound(paced, of_kafkas_tool(100_000, 12_000.0), cores=2)
+
+
+def test_a_generator_that_sends_late_while_the_buffer_has_room_is_bound_by_itself():
+    late = result(held_records_s=5400.0, p95_ms=320.0, from_send_p95_ms=20.0)
+
+    assert generator_bound(request(), late, cores=2) == (
+        "the load tool could not keep up with the fixed rate: 5400 of 6000 records/s were sent, up to 0.30 s late, "
+        "while the buffer had room"
+    )
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        result(held_records_s=5400.0, p95_ms=320.0, from_send_p95_ms=20.0, buffer_wait_s=0.9),
+        result(held_records_s=5400.0, p95_ms=320.0, from_send_p95_ms=315.0),
+        result(held_records_s=5900.0, p95_ms=320.0, from_send_p95_ms=20.0),
+    ],
+    ids=["the buffer was full", "only acknowledgements were late", "the rate was held"],
+)
+def test_a_rate_that_kafka_did_not_hold_is_not_the_generators_fault(measured: LoadResult):
+    assert generator_bound(request(), measured, cores=2) == ""

@@ -18,6 +18,7 @@ MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VER
 # So is a browser; but a snap's may not read what tests write. Else it is fetched.
 BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
 STACK := $(PYTHON) -m kafka_pareto_embedded
+LOG_PIPELINE := include/kafka_pareto/drivers/log_pipeline/parts
 WITH_LOG_PIPELINE := $(findstring log_pipeline,$(value STUDY))
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
@@ -99,8 +100,8 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m 'not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
-	$(MAVEN) -f include/log_pipeline/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
-	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/collector test ./...
+	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
+	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
@@ -158,7 +159,7 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 # day, so that the same is run tomorrow.
 AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
 
-LOCKS := requirements.txt benchmarks/requirements.txt $(addprefix include/log_pipeline/,requirements.txt build-constraints.txt)
+LOCKS := requirements.txt benchmarks/requirements.txt $(addprefix $(LOG_PIPELINE)/,requirements.txt build-constraints.txt)
 
 # Strict: a package of which the advisories cannot be had is an error, not a clean one.
 audit: setup ## known vulnerabilities of all that is locked; exceptions: .ci/accepted-advisories
@@ -178,8 +179,8 @@ sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX,
 	$(call MAVEN_SBOM,kafka,kafka)
 	if [ -e $(STAMPS)/shop ]; then \
 	  $(PYTHON_SBOM) --output-file .state/sbom/log-pipeline-python.cdx.json $(SHOP_VENV)/bin/python; fi
-	if [ -e $(STAMPS)/aggregator ]; then $(call MAVEN_SBOM,log_pipeline/aggregator,log-pipeline-aggregator); fi
-	if [ -e $(STAMPS)/spark-jars ]; then $(call MAVEN_SBOM,log_pipeline/warehouse,log-pipeline-warehouse); fi
+	if [ -e $(STAMPS)/aggregator ]; then $(call MAVEN_SBOM,kafka_pareto/drivers/log_pipeline/parts/aggregator,log-pipeline-aggregator); fi
+	if [ -e $(STAMPS)/spark-jars ]; then $(call MAVEN_SBOM,kafka_pareto/drivers/log_pipeline/parts/warehouse,log-pipeline-warehouse); fi
 	if [ -e $(STAMPS)/filebeat ]; then \
 	  $(GO_SBOM) -output .state/sbom/log-pipeline-filebeat.cdx.json .state/log-pipeline/filebeat; fi
 	if [ -e $(STAMPS)/collector ]; then \
@@ -258,17 +259,17 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type
 
 # Of Spark there is only a source archive, whose build's own tools are locked as well.
 SHOP_VENV := .state/log-pipeline/venv
-$(STAMPS)/shop: include/log_pipeline/requirements.txt include/log_pipeline/build-constraints.txt $(STAMPS)/python
+$(STAMPS)/shop: $(LOG_PIPELINE)/requirements.txt $(LOG_PIPELINE)/build-constraints.txt $(STAMPS)/python
 	@echo 'Installing the shop and Spark (320 MB to download) …'
 	@rm -rf $@ $(SHOP_VENV)
 	@mkdir -p .state/log-pipeline
 	@python3 -m venv --without-pip $(SHOP_VENV)
 	@$(UV) pip sync --quiet --python $(SHOP_VENV)/bin/python --require-hashes --compile-bytecode \
-	  --build-constraints include/log_pipeline/build-constraints.txt include/log_pipeline/requirements.txt || \
+	  --build-constraints $(LOG_PIPELINE)/build-constraints.txt $(LOG_PIPELINE)/requirements.txt || \
 	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
 	@touch $@
 
-$(STAMPS)/spark-jars: include/log_pipeline/warehouse/pom.xml | preflight
+$(STAMPS)/spark-jars: $(LOG_PIPELINE)/warehouse/pom.xml | preflight
 	@echo 'Fetching what Spark needs to read Kafka from Maven Central …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/spark-jars'
@@ -283,11 +284,11 @@ $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	  { tail -5 '$(STAMPS)/minio.log'; echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
 	@touch $@
 
-$(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find include/log_pipeline/aggregator/src/main -type f 2>/dev/null) | preflight
+$(STAMPS)/aggregator: $(LOG_PIPELINE)/aggregator/pom.xml $(shell find $(LOG_PIPELINE)/aggregator/src/main -type f 2>/dev/null) | preflight
 	@echo 'Fetching Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
-	@$(MAVEN) -f include/log_pipeline/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
+	@$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
@@ -296,14 +297,14 @@ define GO_PROGRAM
 	@echo 'Building $(1) from its source (up to 3 minutes) …'
 	@mkdir -p $(STAMPS)
 	@rm -f $@ '$(TOOLS)/log-pipeline/$(@F)'
-	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \
+	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \
 	  -o '$(TOOLS)/log-pipeline/$(@F)' . > '$(STAMPS)/$(@F).log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: $(1) could not be built; it takes Go 1.21 or newer; check the network or GOPROXY, then run make again' >&2; exit 1; }
 	@touch $@
 endef
 
-$(STAMPS)/filebeat: $(wildcard include/log_pipeline/filebeat/*) | preflight
+$(STAMPS)/filebeat: $(wildcard $(LOG_PIPELINE)/filebeat/*) | preflight
 	$(call GO_PROGRAM,Filebeat)
 
-$(STAMPS)/collector: $(filter-out %_test.go,$(wildcard include/log_pipeline/collector/*)) | preflight
+$(STAMPS)/collector: $(filter-out %_test.go,$(wildcard $(LOG_PIPELINE)/collector/*)) | preflight
 	$(call GO_PROGRAM,the OpenTelemetry Collector)

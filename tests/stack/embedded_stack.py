@@ -37,15 +37,16 @@ class Finished:
 class EmbeddedStack:
     """One stack and the commands on it. `output` is what its first `up` said."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, project: Path = ROOT) -> None:
         airflow, mlflow, minio, *kafka = free_ports(9)
         chosen = {"airflow": airflow, "mlflow": mlflow, "minio": minio}
         self.state = state
+        self.project = project
         self.output = ""
         self._begun: list[subprocess.Popen[str]] = []
         self.environment = {
             **{name: os.environ[name] for name in _KEPT if name in os.environ},
-            "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
+            "PYTHONPATH": f"{project / 'include'}:{project}",
             "KAFKA_PARETO_STATE": str(state),
             **{VARIABLES[server]: str(port) for server, port in chosen.items()},
             VARIABLES["kafka"]: ",".join(map(str, kafka[:3])),
@@ -76,7 +77,7 @@ class EmbeddedStack:
         """Starts `python -m kafka_pareto_embedded …` with options as `make` hands them over, and returns at once."""
         process = subprocess.Popen(
             [sys.executable, "-m", "kafka_pareto_embedded", command],
-            cwd=ROOT,
+            cwd=self.project,
             env={**self.environment, **{f"{PREFIX}{name}": value for name, value in options.items()}},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -128,9 +129,9 @@ def _session(process: psutil.Process) -> int | None:
 
 
 @contextmanager
-def embedded_stack(state: Path) -> Iterator[EmbeddedStack]:
+def embedded_stack(state: Path, project: Path = ROOT) -> Iterator[EmbeddedStack]:
     """A stack that is not up yet; whatever is started of it is gone afterwards."""
-    stack = EmbeddedStack(state)
+    stack = EmbeddedStack(state, project)
     try:
         yield stack
     finally:

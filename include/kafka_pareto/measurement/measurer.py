@@ -14,6 +14,7 @@ from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ClusterError, DisturbedError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner, repetition_of
 from kafka_pareto.study.protocol import Protocol
@@ -112,7 +113,7 @@ class _PhaseMeasurement:
             if not attempt.is_excused:
                 break
             log.warning("%s: attempt %d was disturbed: %s", planned.repetition_id, attempts, attempt.reason)
-            self._runner.wait_until_undisturbed()
+            wait_until_undisturbed(self._protocol.outliers, self._runner.limits)
         if attempt.is_excused:  # perhaps no fault of the configuration: what it upset is counted, not that it failed
             self._phase.set_aside(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import psutil
 
 from kafka_pareto.campaign.records import Outcome, Repetition, Timeline
 from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.study.quantity import Values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Attempt:
     """Holds the result of one attempt at a repetition.
 
@@ -35,23 +36,25 @@ class Attempt:
     """
 
     outcome: Outcome
-    reason: str
-    is_excused: bool
-    trouble: ClusterError | SafetyStop | None
+    reason: str = ""
+    is_excused: bool = False
+    trouble: ClusterError | SafetyStop | None = None
     started_at: str
     quantities: Values
     wall_s: float
-    client_cpu_s: float
-    cpu_steal_fraction: float
-    other_cpu_fraction: float
+    client_cpu_s: float = 0.0
+    cpu_steal_fraction: float = 0.0
+    other_cpu_fraction: float = 0.0
     upsets: bool = False
     timeline: Timeline | None = None
 
 
-class RepetitionRunner(Protocol):
-    """Runs repetitions of one case on one testbed, one at a time."""
+class RepetitionRunner(ABC):
+    """Runs repetitions of one case on one testbed, one at a time. A driver needs `attempt`; all else may do nothing."""
 
-    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+    limits: MeasuringLimits = LIMITS
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: B027
         """Waits, for a limited time, for a system that can take these repetitions.
 
         Raises:
@@ -59,7 +62,7 @@ class RepetitionRunner(Protocol):
             SafetyStop: If this user may not look.
         """
 
-    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:  # noqa: ARG002
         """Prepares for the next attempt.
 
         Args:
@@ -74,7 +77,9 @@ class RepetitionRunner(Protocol):
             ClusterError: If the system is in trouble.
             SafetyStop: If this user may not look.
         """
+        return None
 
+    @abstractmethod
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Runs the repetition that `begin` prepared for, and judges what came of it.
 
@@ -83,10 +88,7 @@ class RepetitionRunner(Protocol):
             LeaseHeldError: If the lease was lost meanwhile: another load may have run at the same time.
         """
 
-    def wait_until_undisturbed(self) -> None:
-        """Waits, for a limited time, for the rest of the machine to keep within the study's outlier rule."""
-
-    def require_unharmed(self) -> None:
+    def require_unharmed(self) -> None:  # noqa: B027
         """Refuses a system that a block's repetitions have harmed.
 
         Raises:
@@ -94,11 +96,12 @@ class RepetitionRunner(Protocol):
             SafetyStop: If this user may not look.
         """
 
-    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: B027
         """Frees what the repetitions have left, if it is worth the time between two blocks."""
 
-    def end(self, last: Repetition | None) -> Repetition | None:
+    def end(self, last: Repetition | None) -> Repetition | None:  # noqa: ARG002
         """Ends a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
+        return None
 
 
 def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:

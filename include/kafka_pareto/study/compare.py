@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 from pydantic import Field, JsonValue, model_validator
 
 from kafka_pareto.errors import BadInputError, did_you_mean
-from kafka_pareto.kafka.known_properties import Durability, PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
 from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 from kafka_pareto.study.quantity import Value, Values
@@ -172,10 +172,6 @@ class Compare(Study):
     def stated(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns what the reference and the configuration set; defaults are left to whoever has them."""
         return {name: self._of_reference(name) for name in self.reference} | dict(configuration)
-
-    def durability_of(self, configuration: Configuration) -> Durability:  # noqa: ARG002
-        """Returns the strongest durability: a driver whose settings promise any says which."""
-        return Durability.acks_all_idempotent
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the properties that the study's own brokers need for this configuration."""

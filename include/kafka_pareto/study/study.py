@@ -64,13 +64,13 @@ class Study(Section):
     def varied_factors(self) -> Mapping[str, Factor]:
         """Maps the name of everything that is varied to its levels or range; a configuration has a value for each."""
 
-    @abstractmethod
-    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the keys of a study's file that name these cases, and no others."""
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Returns the keys of a study's file that name these cases, and no others; none where there is but one case."""
+        return {}
 
-    @abstractmethod
-    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the parameter of the study's DAG that limits a campaign to these cases."""
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Returns the parameter of the study's DAG that limits a campaign to these cases; none where there is one."""
+        return {}
 
     @abstractmethod
     def baseline_configuration(self, case: str = "") -> Configuration:
@@ -87,9 +87,9 @@ class Study(Section):
         Repetitions of two studies can be compared where these are equal.
         """
 
-    @abstractmethod
-    def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that is promised with this configuration; always the same where it has no part."""
+    def durability_of(self, configuration: Configuration) -> Durability:  # noqa: ARG002
+        """Returns the durability that is promised with this configuration: the strongest where it has no part in it."""
+        return Durability.acks_all_idempotent
 
     @property
     def own_brokers(self) -> OwnBrokers | None:

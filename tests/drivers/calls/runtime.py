@@ -16,14 +16,14 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan, Repetition
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
-from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 
-class CallRunner:
+class CallRunner(RepetitionRunner):
     """Answers by a smooth formula with seeded noise, so that the same repetition has the same values."""
 
     def __init__(self, study: Study) -> None:
@@ -51,21 +51,11 @@ class CallRunner:
         return Attempt(
             outcome="failed" if trouble else "valid",
             reason=str(trouble or ""),
-            is_excused=False,
             trouble=trouble,
             started_at=datetime.now(UTC).isoformat(),
             quantities=asdict(CallQuantities(CALLERS[planned.case]) if trouble else self._measured(planned)),
             wall_s=0.01,
-            client_cpu_s=0.0,
-            cpu_steal_fraction=0.0,
-            other_cpu_fraction=0.0,
         )
-
-    def wait_until_undisturbed(self) -> None:
-        raise AssertionError("no outlier rule was broken")
-
-    def require_unharmed(self) -> None:
-        return None
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:
         assert block
@@ -85,7 +75,7 @@ class CallRunner:
         return CallQuantities(callers, float(wait_s), None, float(served))
 
 
-class CallCentre:
+class CallCentre(System):
     """The system of this driver; it is always there."""
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
@@ -97,7 +87,7 @@ class CallCentre:
         assert case in campaign.study.cases
 
 
-class CallsRuntime:
+class CallsRuntime(DriverRuntime):
     """Runs the driver `calls`."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
@@ -107,12 +97,6 @@ class CallsRuntime:
     @contextmanager
     def system(self, study: Study, settings: Settings) -> Iterator[CallCentre]:  # noqa: ARG002
         yield CallCentre()
-
-    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
-        return None
-
-    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        return ""
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[CallRunner]:  # noqa: ARG002

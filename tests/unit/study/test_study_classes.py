@@ -89,7 +89,7 @@ def test_a_file_that_says_neither_tunes_a_producer():
 def test_an_unknown_kind_or_driver_or_pair_of_them_is_refused_with_those_that_there_are():
     assert refusal_of({**COMPARING, "kind": "compares", "driver": ["producer"]}) == [
         "kind: 'compares': must be one of tune, compare; did you mean compare?",
-        "driver: ['producer']: must be one of producer, log_pipeline, consumer, ingestion, services, calls; "
+        "driver: ['producer']: must be one of producer, consumer, ingestion, services, log_pipeline, calls; "
         "did you mean producer?",
     ]
     assert refusal_of({**CALLING, "kind": "compare"}) == [

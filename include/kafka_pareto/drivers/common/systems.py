@@ -59,7 +59,7 @@ def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], in
         yield ClusterSystem(cluster)
 
 
-class ClusterSystem:
+class ClusterSystem(System):
     """Stands for a cluster that is there, and open."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -94,7 +94,7 @@ class ClusterSystem:
         return description
 
 
-class OwnBrokersSystem:
+class OwnBrokersSystem(System):
     """Stands for brokers that do not run yet: the `System` of a study that starts its own."""
 
     def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:

@@ -11,21 +11,20 @@ from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 
-class ConsumerRunner:
-    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+class ConsumerRunner(RepetitionRunner):
+    """Runs the repetitions of one part."""
 
     def __init__(
         self, study: CompareConsumer, case: str, testbed: ConsumerTestbed, limits: MeasuringLimits = LIMITS
     ) -> None:
         self._study = study
         self._testbed = testbed
-        self._limits = limits
+        self.limits = limits
         self._guard = ClusterGuard(study, testbed, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
         self._healthy: TopicHealth | None = None
@@ -54,10 +53,6 @@ class ConsumerRunner:
         require_ours(self._testbed.lease.renew())
         return self._guard.judged(attempt, healthy)
 
-    def wait_until_undisturbed(self) -> None:
-        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
-        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
-
     def require_unharmed(self) -> None:
         """Refuses a cluster of which a log directory is offline."""
         self._guard.require_log_dirs()
@@ -66,6 +61,3 @@ class ConsumerRunner:
         """Deletes what was sent while groups followed."""
         if self._study.protocol.live is not None:
             self._testbed.cluster.delete_records(self._testbed.live_topic)
-
-    def end(self, last: Repetition | None) -> None:
-        """Leaves the topic as it is: another try, or the next phase, reads it again."""

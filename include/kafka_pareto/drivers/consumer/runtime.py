@@ -13,9 +13,8 @@ from kafka_pareto.drivers.consumer.runner import ConsumerRunner
 from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import open_consumer_testbed
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 _MIB = 1 << 20
@@ -28,8 +27,8 @@ _BROKERS_START_S = 15.0
 _BROKER_RESTART_S = 5.0
 
 
-class ConsumerRuntime:
-    """Runs the consumers' repetitions: the `DriverRuntime` of this driver."""
+class ConsumerRuntime(DriverRuntime):
+    """Runs the consumers' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, filling the topics included."""
@@ -55,14 +54,6 @@ class ConsumerRuntime:
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
         return open_system(study, settings, lambda: _largest_heap_mib(consumer_study(study)))
-
-    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
-        """Returns nothing: what limits consumers is not counted."""
-        return None  # noqa: RET501 (the protocol's answer)
-
-    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Returns nothing: every machine has what these levels need."""
-        return ""
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:

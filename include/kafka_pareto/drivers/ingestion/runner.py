@@ -14,9 +14,8 @@ from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 log = logging.getLogger(__name__)
@@ -25,15 +24,15 @@ _WARMING_ROWS = 500_000
 _MOST_WARMING_LOADS = 8
 
 
-class IngestionRunner:
-    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+class IngestionRunner(RepetitionRunner):
+    """Runs the repetitions of one part."""
 
     def __init__(
         self, study: CompareIngestion, case: str, testbed: IngestionTestbed, limits: MeasuringLimits = LIMITS
     ) -> None:
         self._study = study
         self._testbed = testbed
-        self._limits = limits
+        self.limits = limits
         self._guard = ClusterGuard(study, testbed, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
         self._warms_up = study.own_brokers is not None and not self._restarts_brokers
@@ -83,16 +82,6 @@ class IngestionRunner:
         require_ours(self._testbed.lease.renew())
         return self._guard.judged(attempt, healthy)
 
-    def wait_until_undisturbed(self) -> None:
-        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
-        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
-
     def require_unharmed(self) -> None:
         """Refuses a cluster of which a log directory is offline."""
         self._guard.require_log_dirs()
-
-    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
-        """Leaves the topic as it is: the next repetition makes it anew."""
-
-    def end(self, last: Repetition | None) -> None:
-        """Leaves the topic as it is, for the same reason."""

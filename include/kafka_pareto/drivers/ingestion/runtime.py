@@ -22,7 +22,7 @@ from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
@@ -37,8 +37,8 @@ _BROKERS_START_S = 15.0
 _FIRST_OF_VIRTUAL_THREADS = 21
 
 
-class IngestionRuntime:
-    """Runs the ingestions' repetitions: the `DriverRuntime` of this driver."""
+class IngestionRuntime(DriverRuntime):
+    """Runs the ingestions' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, making the files included."""

@@ -60,7 +60,7 @@ def aggregator_argv(settings: AggregatorSettings, jars: Path, java: str) -> list
 
     Args:
         settings: Of this aggregator.
-        jars: The folder that `include/log_pipeline/aggregator/pom.xml` fills.
+        jars: The folder that `include/kafka_pareto/drivers/log_pipeline/parts/aggregator/pom.xml` fills.
         java: The Java 17+ command.
     """
     argv = [java, f"-Xmx{HEAP_MIB}m", "-cp", f"{jars.absolute()}/*", MAIN_CLASS]

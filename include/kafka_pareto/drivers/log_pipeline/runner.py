@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
@@ -16,9 +15,8 @@ from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.highest_held import highest_held
-from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 log = logging.getLogger(__name__)
@@ -32,17 +30,14 @@ _RESPONSE_MS = 200.0
 _LATE_MS = 50.0
 
 
-class PipelineRunner:
-    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+class PipelineRunner(RepetitionRunner):
+    """Runs the repetitions of one part."""
 
     def __init__(self, study: LogPipelineStudy, testbed: PipelineTestbed, limits: MeasuringLimits = LIMITS) -> None:
         self._study = study
         self._testbed = testbed
-        self._limits = limits
+        self.limits = limits
         self._requests_s = 0.0
-
-    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Waits for nothing: what a run needs is started for it."""
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Makes sure that what runs share is there, and knows the rate that the repetition is asked for."""
@@ -59,19 +54,9 @@ class PipelineRunner:
         require_ours(self._testbed.lease.renew())
         return attempt
 
-    def wait_until_undisturbed(self) -> None:
-        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
-        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
-
     def require_unharmed(self) -> None:
         """Refuses a testbed of which broker, shop or database has ended; all else is started for each run."""
         self._testbed.require_running()
-
-    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
-        """Leaves nothing to be ended."""
-
-    def end(self, last: Repetition | None) -> None:
-        """Leaves nothing to be ended."""
 
     def _web_capacity(self) -> float:
         """Searches the highest rate at which the web server answers, while the reference's pipeline follows its log.

@@ -11,10 +11,9 @@ from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.log_pipeline.runner import PipelineRunner
 from kafka_pareto.drivers.log_pipeline.study import log_pipeline_study
 from kafka_pareto.drivers.log_pipeline.testbed import open_pipeline_testbed
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
@@ -27,8 +26,8 @@ _BYTES_OF_AN_EVENT = 3_000
 _PARTS_MIB = 2_500
 
 
-class LogPipelineRuntime:
-    """Runs log pipelines: the `DriverRuntime` of this driver."""
+class LogPipelineRuntime(DriverRuntime):
+    """Runs log pipelines."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Computes what these repetitions take: the requests' time, and starting and ending the parts around it.
@@ -54,14 +53,6 @@ class LogPipelineRuntime:
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens what stands for the broker and the parts, which do not run before the study measures."""
         return open_system(study, settings, lambda: _PARTS_MIB)
-
-    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
-        """Returns nothing: what limits a pipeline is not judged."""
-        return None  # noqa: RET501 (the protocol's answer)
-
-    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Returns nothing: every machine has what these levels need."""
-        return ""
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[PipelineRunner]:

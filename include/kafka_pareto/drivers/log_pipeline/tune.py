@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from kafka_pareto.drivers.log_pipeline.declaration import DRIVER
 from kafka_pareto.drivers.log_pipeline.study import (
@@ -73,14 +73,6 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     def cases(self) -> list[str]:
         """Lists the one case."""
         return [CASE]
-
-    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Returns nothing: there is one case, which no key names."""
-        return {}
-
-    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Returns nothing, for the same reason."""
-        return {}
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
         """Returns the baseline's value for each factor; the default where the study's baseline names none."""

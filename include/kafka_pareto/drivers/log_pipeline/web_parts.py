@@ -18,7 +18,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.factors import FactorValue
 
 LogLines = Literal["multi", "single"]
-PROGRAMS = Path(__file__).parents[3] / "log_pipeline"
+PROGRAMS = Path(__file__).parent / "parts"
 """Is the folder of what does not belong to the library: `shop`, `warehouse`, …"""
 
 _ROOT = "root"

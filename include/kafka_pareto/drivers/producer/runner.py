@@ -18,21 +18,20 @@ from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.fingerprint import usable_cores
-from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 
-class ProducerRunner:
-    """Runs loads of one record size on one testbed: the `RepetitionRunner` of this driver."""
+class ProducerRunner(RepetitionRunner):
+    """Runs loads of one record size on one testbed."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed, limits: MeasuringLimits = LIMITS) -> None:
         self._campaign = campaign
         self._study = producer_study(campaign.study)
         self._case = case
         self._testbed = testbed
-        self._limits = limits
+        self.limits = limits
         self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
         self._healthy: TopicHealth | None = None
         self._bytes_to_delete = 0
@@ -45,7 +44,7 @@ class ProducerRunner:
     @cached_property
     def _guard(self) -> ClusterGuard:
         _ = self._sizing  # first, so that the bytes of its loads are counted
-        return ClusterGuard(self._study, self._testbed, sent_bytes(self._campaign), self._limits)
+        return ClusterGuard(self._study, self._testbed, sent_bytes(self._campaign), self.limits)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Waits for a cluster that is healthy and has room for these repetitions."""
@@ -54,7 +53,7 @@ class ProducerRunner:
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
         """Prepares for the next load; returns the last repetition amended if some of its records came late."""
         require_ours(self._testbed.lease.is_held())
-        if self._bytes_to_delete > self._limits.delete_within_block_bytes:
+        if self._bytes_to_delete > self.limits.delete_within_block_bytes:
             self._delete_records()
         late_records = self._end_offsets.begin()
         if self._restarts_brokers:
@@ -90,17 +89,13 @@ class ProducerRunner:
         self._bytes_to_delete += sent * request.record_size_bytes
         return attempt
 
-    def wait_until_undisturbed(self) -> None:
-        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
-        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
-
     def require_unharmed(self) -> None:
         """Refuses a cluster of which a log directory is offline."""
         self._guard.require_log_dirs()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:
         """Deletes all records if they fill a segment; not after each repetition of an order without blocks."""
-        if len(block) > 1 and self._bytes_to_delete >= self._limits.delete_after_block_bytes:
+        if len(block) > 1 and self._bytes_to_delete >= self.limits.delete_after_block_bytes:
             self._delete_records()
 
     def end(self, last: Repetition | None) -> Repetition | None:
@@ -126,7 +121,7 @@ class ProducerRunner:
 
     def _bytes_before_deletion(self, planned: Sequence[PlannedRepetition]) -> int:
         load_bytes = max(self._bytes_of(each) for each in planned)
-        return min(len(planned) * load_bytes, self._limits.delete_within_block_bytes + load_bytes)
+        return min(len(planned) * load_bytes, self.limits.delete_within_block_bytes + load_bytes)
 
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:

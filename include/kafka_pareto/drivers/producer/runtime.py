@@ -17,7 +17,7 @@ from kafka_pareto.drivers.producer.load_setting import load_setting
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.drivers.producer.testbed import open_testbed
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
@@ -25,8 +25,8 @@ from kafka_pareto.study.study import Study
 log = logging.getLogger(__name__)
 
 
-class ProducerRuntime:
-    """Runs the producer's repetitions: the `DriverRuntime` of this driver."""
+class ProducerRuntime(DriverRuntime):
+    """Runs the producer's repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Computes what these repetitions cost at most, on an undisturbed cluster."""
@@ -46,10 +46,6 @@ class ProducerRuntime:
         study = producer_study(campaign.study)
         sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
         return load_setting(study, case, configuration, sized_for(case, configuration, study, sizing))
-
-    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Returns nothing: every machine has what these levels need."""
-        return ""
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:

@@ -102,7 +102,7 @@ class Chain:
         """
         options = {"monitor": self._monitors, "notification": ["--port", str(self._port)]}.get(name, [])
         own = ["--port", str(self._port)] if name == CLIENT else [*self._common, *options]
-        argv = [sys.executable, "-m", f"kafka_pareto.services.{name}", *own]
+        argv = [sys.executable, "-m", f"kafka_pareto.drivers.services.programs.{name}", *own]
         if name in self._processes:
             self._processes[name].close()
         self._processes[name] = ChildProcess(f"service {name}", argv, self._environment())

@@ -10,7 +10,7 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.services.quantities import ProduceTimes
 from kafka_pareto.errors import ClusterError
 
-SERVICES_METRICS = Path(__file__).parents[3] / "kafka" / "services-metrics.yaml"
+SERVICES_METRICS = Path(__file__).with_name("metrics.yaml")
 """Names the beans that the JMX agents of brokers below services read."""
 
 _COUNT = "kafka_produce_total_ms_count"

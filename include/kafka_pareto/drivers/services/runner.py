@@ -13,19 +13,18 @@ from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 
-class ServicesRunner:
-    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+class ServicesRunner(RepetitionRunner):
+    """Runs the repetitions of one part."""
 
     def __init__(self, study: CompareServices, testbed: ServicesTestbed, limits: MeasuringLimits = LIMITS) -> None:
         self._study = study
         self._testbed = testbed
-        self._limits = limits
+        self.limits = limits
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
         """Ends the services, so that a block that is measured again has empty topics, too."""
@@ -50,19 +49,9 @@ class ServicesRunner:
         require_ours(self._testbed.lease.renew())
         return attempt
 
-    def wait_until_undisturbed(self) -> None:
-        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
-        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
-
-    def require_unharmed(self) -> None:
-        """Refuses nothing: a topology of which a process has ended is started anew."""
-
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
         """Ends the services: each block starts its own, with empty topics."""
         self._testbed.end_services()
-
-    def end(self, last: Repetition | None) -> None:
-        """Leaves nothing to be ended."""
 
     def _capacity_of(self, opened: OpenTopology) -> float:
         """Searches the highest rate that a topology holds.

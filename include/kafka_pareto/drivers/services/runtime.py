@@ -13,7 +13,7 @@ from kafka_pareto.drivers.services.runner import ServicesRunner
 from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import open_services_testbed
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
@@ -34,8 +34,8 @@ _BYTES_OF_AN_ORDER = 1_500  # its six records
 _SERVICES_MIB = 500
 
 
-class ServicesRuntime:
-    """Runs the services' repetitions: the `DriverRuntime` of this driver."""
+class ServicesRuntime(DriverRuntime):
+    """Runs the services' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, starting the topologies included."""
@@ -69,14 +69,6 @@ class ServicesRuntime:
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens what stands for the brokers of the topologies, which do not run before the study measures."""
         return open_system(study, settings, lambda: _SERVICES_MIB)
-
-    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
-        """Returns nothing: what limits services is not judged."""
-        return None  # noqa: RET501 (the protocol's answer)
-
-    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Returns nothing: every machine has what these levels need."""
-        return ""
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ServicesRunner]:

@@ -247,7 +247,11 @@ def test_each_request_is_in_hive_or_on_its_way_or_the_run_is_not_believed(pendin
     events = made_events(even(100, 60)[comes], np.full(3000, 200.0))
     found = quantities_of_run(ANSWERED, WATCHED, reconciled(events, even(100, 60)[~comes], 180_000), WANTED, PROTOCOL)
     measured = Attempt(
-        "valid", "", False, None, "", replace(found, events_pending=pending).values(), 1.0, 1.0, 0.0, 0.0
+        outcome="valid",
+        started_at="",
+        quantities=replace(found, events_pending=pending).values(),
+        wall_s=1.0,
+        client_cpu_s=1.0,
     )
 
     judged = PlausibilityRules(STUDY).with_implausible_failed(repetition_of(PLANNED, measured, 1))

@@ -150,7 +150,7 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 	@rm -rf $(MUTANTS) && mkdir -p $(MUTANTS)/mutants/src $(MUTANTS)/src
 	@$(UV) pip install --quiet --exclude-newer 2026-11-20T00:00:00Z --target $(MUTANTS)/tool mutmut==3.8.1
 	@git ls-files -z | xargs -0 cp --parents -t $(MUTANTS)
-	@cd $(MUTANTS) && mv include/kafka_pareto src && cp -r include/studies src
+	@cd $(MUTANTS) && mv include/kafka_pareto src && cp -r $(addprefix include/,advice containers doctor kafka studies) src
 	cd $(MUTANTS) && PYTHONPATH='$(TOOLS)/mutants/mutants/src:$(TOOLS)/mutants/mutants:$(TOOLS)/mutants/tool' \
 	  KAFKA_PARETO_KAFKA_JARS='$(TOOLS)/kafka/jars' $(CURDIR)/$(PYTHON) -m mutmut run
 	@cd $(MUTANTS) && PYTHONPATH='$(TOOLS)/mutants/tool' $(CURDIR)/$(PYTHON) -m mutmut results

@@ -44,8 +44,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
-from kafka_pareto.measurement.driver_runtime import runtime_of
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
+from kafka_pareto.measurement.driver_runtime import RepetitionRunner, runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store

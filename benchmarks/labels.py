@@ -53,7 +53,7 @@ class Queue:
     untaken: int = 0
 
     def timeline(self, seconds: int) -> Timeline:
-        """Returns the seconds of a run of this length, as `by_second` counts them."""
+        """Returns the seconds of a run of this length, as `per_second` counts them."""
         edges = np.arange(seconds + 1)
         logged, passed, done = (
             np.diff(np.searchsorted(np.sort(times), edges))

@@ -31,9 +31,9 @@ from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store

@@ -30,7 +30,7 @@ from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.common.producer_performance import MAIN_CLASS, perf_test_options
 from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.attempt import request_for
-from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
+from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.blocks import plan_blocks

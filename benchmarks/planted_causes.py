@@ -31,11 +31,11 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.doctor.symptoms import Diagnosis, diagnoses
 from kafka_pareto.drivers.common.load_tool import LoadRequest
-from kafka_pareto.drivers.common.windows import expected_window
 from kafka_pareto.drivers.consumer import config as consumer_config
 from kafka_pareto.drivers.consumer.attempt import quantities_of as consumers_quantities
 from kafka_pareto.drivers.consumer.load import ConsumerLoad, ConsumerRequest, LiveLoad
 from kafka_pareto.drivers.producer.attempt import quantities_of as producers_quantities
+from kafka_pareto.drivers.producer.client_bottleneck import expected_window
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.payload import payload_lines
 from kafka_pareto.errors import BadInputError, KafkaParetoError

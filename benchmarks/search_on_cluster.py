@@ -41,8 +41,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
-from kafka_pareto.measurement.driver_runtime import runtime_of
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
+from kafka_pareto.measurement.driver_runtime import RepetitionRunner, runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id

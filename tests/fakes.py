@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.common.fingerprint import fingerprint_of
 from kafka_pareto.drivers.common.load_tool import Execution, LoadRequest, LoadResult
-from kafka_pareto.drivers.common.producer_performance import load_result
-from kafka_pareto.drivers.common.producer_performance_output import parse_perf_output
-from kafka_pareto.drivers.producer.payload_files import payload_files
+from kafka_pareto.drivers.common.producer_performance import load_result, parse_perf_output
+from kafka_pareto.drivers.common.systems import fingerprint_of
+from kafka_pareto.drivers.producer.payload import payload_files
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic

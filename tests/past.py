@@ -10,7 +10,7 @@ import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster

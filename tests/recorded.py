@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.campaign.records import Phase, Repetition
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.study.constraints import Constraint, ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id

@@ -20,13 +20,12 @@ from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.errors import BadInputError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
-from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
+from kafka_pareto.measurement.driver_runtime import DriverRuntime, RepetitionRunner, System
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.measurement.phase import MeasurementPhase
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore

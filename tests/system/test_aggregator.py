@@ -19,7 +19,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, TopicPartition
 
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay, aggregator_argv
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, PlantedDelay, aggregator_argv
 from kafka_pareto.kafka.cluster import Cluster
 from tests.processes import end_process
 from tests.required import needs

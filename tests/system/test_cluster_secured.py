@@ -19,7 +19,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, ClusterMark
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import missing_safeguards
-from kafka_pareto.drivers.producer.payload_files import PayloadFiles
+from kafka_pareto.drivers.producer.payload import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.drivers.producer.testbed import Testbed

@@ -15,7 +15,7 @@ import pytest
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import FilebeatSettings, filebeat_yml
 from kafka_pareto.drivers.log_pipeline.study import PIPELINE_SETTINGS
 from kafka_pareto.rollout.client_files import settings_file
 from kafka_pareto.study.factors import FactorValue

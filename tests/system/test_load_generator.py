@@ -14,8 +14,7 @@ import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.campaign.records import TimedLoad
-from kafka_pareto.drivers.common.load_figures import LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.kafka.cluster import Cluster

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.load_counters import LoadWindow
 from tests.unit.bottleneck.busy_process import busy_process
 
 pytestmark = pytest.mark.long

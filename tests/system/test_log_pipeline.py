@@ -27,17 +27,16 @@ import yaml
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay
 from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, require_logged, wanted_of
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorSettings
 from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, PlantedDelay
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
-from kafka_pareto.drivers.log_pipeline.replayed import Replayed
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
-from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
+from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed, Replayed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import BadInputError

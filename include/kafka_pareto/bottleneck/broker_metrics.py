@@ -4,14 +4,17 @@ Kafka's own idle percentages are no use for a load of some seconds. `NetworkProc
 rate of `RequestHandlerAvgIdlePercent` look back over 30 to 60 seconds, and the first reads 0.17 on a broker that was
 started 10 seconds ago and has had nothing to do. In a node that is also a controller, `RequestHandlerAvgIdlePercent`
 averages the controller's threads in, which hides busy ones (KIP-1207). The counters behind them have neither fault.
+
+Pauses are read from the JVM's log of garbage collections (JEP 271, unified logging).
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from kafka_pareto.brokers.jmx import JmxAgent
@@ -24,6 +27,8 @@ _HANDLER_IDLE = "kafka_request_handler_idle_ns"
 _QUEUED, _FLUSHED = "kafka_produce_queue_ms", "kafka_log_flush_ms"
 _NS_PER_S = 1e9
 _MS_PER_S = 1000.0
+# A line with tag gc alone holds the whole pause; lines of its phases carry further tags.
+_PAUSE = re.compile(r"^\[([^\]]+)\].*\[gc *\] GC\(\d+\) Pause .* (\d+(?:\.\d+)?)ms$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -94,3 +99,31 @@ def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -
         return None
     sums = [each.metrics.get(count, 0.0) * each.metrics.get(mean, 0.0) for each in (before, after)]
     return max(sums[1] - sums[0], 0.0)
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Holds one pause: when it ended, in seconds since the epoch, and how long it was."""
+
+    ended_at_s: float
+    duration_ms: float
+
+
+def pauses_in(text: str) -> list[Pause]:
+    """Lists the pauses that a log tells of; its lines must begin with the time (decorator `time`)."""
+    return [Pause(datetime.fromisoformat(ended).timestamp(), float(ms)) for ended, ms in _PAUSE.findall(text)]
+
+
+def ends_of(logs: Sequence[Path]) -> dict[Path, int]:
+    """Returns the present length of each log, in bytes."""
+    return {log: log.stat().st_size for log in logs if log.exists()}
+
+
+def pauses_since(ends: Mapping[Path, int], logs: Sequence[Path]) -> list[Pause]:
+    """Lists the pauses that were logged since `ends_of` was asked; a log that is new is read whole."""
+    found = []
+    for log in logs:
+        with log.open("rb") as file:
+            file.seek(ends.get(log, 0))
+            found += pauses_in(file.read().decode(errors="replace"))
+    return found

@@ -16,13 +16,26 @@ from typing import Protocol, Self
 
 import psutil
 
-from kafka_pareto.bottleneck.broker_metrics import BrokerReading, BrokerUse, broker_use, read_broker
-from kafka_pareto.bottleneck.cores import CoreTimes, busiest_core_fraction, busy_fraction, read_cores
-from kafka_pareto.bottleneck.cpu_limit import LimitedPeriods, read_limited_periods, throttled_fraction
+from kafka_pareto.bottleneck.broker_metrics import (
+    BrokerReading,
+    BrokerUse,
+    Pause,
+    broker_use,
+    ends_of,
+    pauses_since,
+    read_broker,
+)
+from kafka_pareto.bottleneck.cpu_limit import (
+    CoreTimes,
+    LimitedPeriods,
+    busiest_core_fraction,
+    busy_fraction,
+    read_cores,
+    read_limited_periods,
+    throttled_fraction,
+)
 from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk, read_io_stall_s
-from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_since
-from kafka_pareto.bottleneck.load_counters import LoadCounters
-from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
     interface_busy_fraction,
     interface_bytes,

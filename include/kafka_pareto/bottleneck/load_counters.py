@@ -1,4 +1,4 @@
-"""Declares the quantities that tell which resource limited a load: counters of the machine, the brokers, the client."""
+"""Declares the quantities that tell which resource limited a load, and which part of the load they are of."""
 
 from __future__ import annotations
 
@@ -74,3 +74,11 @@ class LoadCounters:
     in_flight_requests: float | None = None
     unthrottled_request_latency_ms: float | None = None
     unthrottled_batch_size_avg_bytes: float | None = None
+
+
+@dataclass(frozen=True)
+class LoadWindow:
+    """Holds a part of a load, in seconds since the load was begun."""
+
+    begin_s: float
+    end_s: float

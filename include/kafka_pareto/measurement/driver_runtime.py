@@ -1,19 +1,25 @@
-"""Defines what runs a driver: how its system is reached, what its repetitions cost, and what runs them."""
+"""Defines what measuring asks of a driver: its system, its costs, and what runs repetitions of one case."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import cast
+
+import psutil
 
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import Fingerprint, Plan
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
+from kafka_pareto.campaign.records import Fingerprint, Outcome, Plan, Repetition, Timeline
+from kafka_pareto.errors import ClusterError, SafetyStop
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.drivers import door
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study
 
 
@@ -84,3 +90,119 @@ class DriverRuntime(ABC):
 def runtime_of(study: Study) -> DriverRuntime:
     """Returns what runs the study's driver."""
     return cast("DriverRuntime", door(study.declaration.name, "runtime").RUNTIME)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """Holds the result of one attempt at a repetition.
+
+    Attributes:
+        outcome: As the driver judges it; the plausibility of its values is judged afterwards.
+        reason: Why it is not valid, or what a reader of a valid one must know.
+        is_excused: It failed for a cause that its configuration need not have. It may be repeated.
+        trouble: The trouble of the system that is measured; it spoils the whole block.
+        upsets: It left the system otherwise than it was: a leader had moved, or there was trouble. That may be the
+            configuration's doing, so it is counted even where it is repeated.
+        started_at: In UTC, as ISO 8601.
+        quantities: The driver's quantities by name.
+        wall_s: How long the load's processes lived.
+        client_cpu_s: The CPU time of these processes.
+        cpu_steal_fraction: The share of the machine's CPU time that the hypervisor took meanwhile.
+        other_cpu_fraction: The share that other processes took.
+        timeline: What was seen second by second; None where nobody looked.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    is_excused: bool = False
+    trouble: ClusterError | SafetyStop | None = None
+    started_at: str
+    quantities: Values
+    wall_s: float
+    client_cpu_s: float = 0.0
+    cpu_steal_fraction: float = 0.0
+    other_cpu_fraction: float = 0.0
+    upsets: bool = False
+    timeline: Timeline | None = None
+
+
+class RepetitionRunner(ABC):
+    """Runs repetitions of one case on one testbed, one at a time. A driver needs `attempt`; all else may do nothing."""
+
+    limits: MeasuringLimits = LIMITS
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: B027
+        """Waits, for a limited time, for a system that can take these repetitions.
+
+        Raises:
+            ClusterError: If it does not recover in time.
+            SafetyStop: If this user may not look.
+        """
+
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:  # noqa: ARG002
+        """Prepares for the next attempt.
+
+        Args:
+            last: The valid repetition that was stored last, if nothing was run since.
+            planned: The repetition that is attempted next.
+
+        Returns:
+            That repetition amended, if something has come to light about it since; else None.
+
+        Raises:
+            LeaseHeldError: If the lease was lost.
+            ClusterError: If the system is in trouble.
+            SafetyStop: If this user may not look.
+        """
+        return None
+
+    @abstractmethod
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Runs the repetition that `begin` prepared for, and judges what came of it.
+
+        Raises:
+            PlanError: If the ceiling of a cluster that is not ours is reached.
+            LeaseHeldError: If the lease was lost meanwhile: another load may have run at the same time.
+        """
+
+    def require_unharmed(self) -> None:  # noqa: B027
+        """Refuses a system that a block's repetitions have harmed.
+
+        Raises:
+            ClusterError: Naming the harm.
+            SafetyStop: If this user may not look.
+        """
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: B027
+        """Frees what the repetitions have left, if it is worth the time between two blocks."""
+
+    def end(self, last: Repetition | None) -> Repetition | None:  # noqa: ARG002
+        """Ends a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
+        return None
+
+
+def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:
+    """Returns the record of a repetition whose last attempt, of so many, is given, with how many upset the system."""
+    return Repetition(
+        repetition_id=planned.repetition_id,
+        phase=planned.phase,
+        round=planned.round_number,
+        case=planned.case,
+        configuration_id=planned.candidate.configuration_id,
+        is_baseline=planned.candidate.is_baseline,
+        configuration=planned.candidate.configuration,
+        block=planned.block,
+        order_in_block=planned.order_in_block,
+        outcome=attempt.outcome,
+        reason=attempt.reason,
+        attempts=attempts,
+        upsets=upsets,
+        started_at=attempt.started_at,
+        wall_s=attempt.wall_s,
+        client_cpu_s=attempt.client_cpu_s,
+        load_1m=psutil.getloadavg()[0],
+        cpu_steal_fraction=attempt.cpu_steal_fraction,
+        other_cpu_fraction=attempt.other_cpu_fraction,
+        quantities=dict(attempt.quantities),
+        timeline=attempt.timeline,
+    )

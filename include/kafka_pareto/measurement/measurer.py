@@ -14,9 +14,9 @@ from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ClusterError, DisturbedError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import RepetitionRunner, repetition_of
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner, repetition_of
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.study import Study
 

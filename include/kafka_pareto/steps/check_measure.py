@@ -8,9 +8,9 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.drift.check_records import CheckPlan
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.versions import SettingsInForce
 

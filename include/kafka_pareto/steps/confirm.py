@@ -26,9 +26,9 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase, Race
-from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.found_in_force import found_in_force
 from kafka_pareto.study.factors import FactorValue

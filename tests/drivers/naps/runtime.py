@@ -13,9 +13,8 @@ from kafka_pareto.drivers.naps.declaration import NapQuantities
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
+from kafka_pareto.measurement.driver_runtime import Attempt, DriverRuntime, RepetitionRunner, System
 from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
-from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.study import Study
 

@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_pareto.bottleneck.load_counters import LoadCounters
-from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.campaign.records import TimedLoad
-from kafka_pareto.drivers.common.client_counters import with_client
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
-from kafka_pareto.drivers.common.windows import expected_window, measured_window
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures, LoadRequest, LoadResult
+from kafka_pareto.drivers.producer.client_bottleneck import expected_window, measured_window, with_client
 
 pytestmark = pytest.mark.fast
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_in, pauses_since
+from kafka_pareto.bottleneck.broker_metrics import Pause, ends_of, pauses_in, pauses_since
 
 pytestmark = pytest.mark.fast
 

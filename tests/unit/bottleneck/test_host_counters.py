@@ -10,8 +10,7 @@ import psutil
 import pytest
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.load_counters import LoadCounters
-from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
     interface_busy_fraction,
     interface_bytes,

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.common.cluster_access import OpenCluster, deleted_at_the_end
-from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
+from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.errors import ClusterError, GateError, PlanError, SafetyStop
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES

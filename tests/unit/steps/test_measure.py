@@ -20,7 +20,7 @@ from kafka_pareto.campaign.records import NoiseReport
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
+from kafka_pareto.drivers.producer.sizing import sent_bytes
 from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.steps import measure
 from kafka_pareto.storage.folder_store import FolderStore

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import pytest
 
 from kafka_pareto.bottleneck.load_counters import LoadCounters
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.study.declaration import Driver

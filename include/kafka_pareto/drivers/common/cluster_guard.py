@@ -20,8 +20,8 @@ from kafka_pareto.drivers.common.all_topics_watch import AllTopicsWatch
 from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster, TopicHealth
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.topic_study import TopicStudy
 
 log = logging.getLogger(__name__)

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Protocol, TypeVar
+from types import TracebackType
+from typing import Any, BinaryIO, ClassVar, Protocol, Self, TypeVar
 
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.common.load_tool import Execution
-from kafka_pareto.drivers.common.memory_file import MemoryFile
 from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError, LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
 from kafka_pareto.kafka.known_properties import PropertyValue
@@ -247,3 +247,30 @@ def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
     telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
     graver = [line for line in saying if "] WARN " not in line]  # the client warns before a tool says why it ends
     return next(iter(telling or graver or saying), "")[:_MOST_CHARACTERS]
+
+
+class MemoryFile:
+    """Holds a file in this process's memory. Processes of the same user open it by its path while it is open here."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self._file = os.fdopen(os.memfd_create("kafka-pareto"), "w+b", buffering=0)
+        os.fchmod(self._file.fileno(), 0o600)
+        self._file.write(content)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    @property
+    def path(self) -> str:
+        """Returns where a child of this process finds it."""
+        return f"/proc/{os.getpid()}/fd/{self._file.fileno()}"
+
+    def read(self) -> bytes:
+        """Returns what it holds now."""
+        size = os.fstat(self._file.fileno()).st_size
+        return os.pread(self._file.fileno(), size, 0)

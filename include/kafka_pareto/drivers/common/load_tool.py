@@ -1,19 +1,27 @@
-"""Defines what a load is asked to do and what it answers, for every load tool."""
+"""Defines what a load is asked to do and what it answers, for every load tool; reads the line that ours print last."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol, Self, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
 from kafka_pareto.campaign.records import TimedLoad
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
+from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
+from kafka_pareto.study.quantity import Resolution, Shown
 from kafka_pareto.study.workload import MadePayload
 
 _MIB = 1 << 20
+LatencyMs: TypeAlias = Annotated[float, Resolution(methodcaller("latency_resolution_ms"))]
+Amount = Annotated[FiniteFloat, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+_Output = TypeVar("_Output", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -132,3 +140,106 @@ class Execution:
     complaint: str
     wall_s: float
     cpu_s: float
+
+
+@dataclass(frozen=True)
+class LoadFigures:
+    """Holds what a load tool measured after its warm-up. None: the tool does not say.
+
+    Where the load generator paced the load, latencies count from the moment a record was due; else from the call of
+    `send()`. `latency_from_send_p95_ms` counts from `send()` in both cases. The CVs are of this run alone: of its
+    latencies, and of the throughput of its windows. `printed_mib_s` is the tool's own figure, rounded to 0.01. Of a
+    load with both parts, `unthrottled_latency_…` is that of the part without a fixed rate, from the call of `send()`.
+    """
+
+    throughput_records_s: Annotated[float, Shown("throughput", maximised=True)]
+    latency_avg_ms: LatencyMs
+    latency_max_ms: LatencyMs
+    latency_p50_ms: Annotated[LatencyMs, Shown("p50 latency", maximised=False)]
+    latency_p95_ms: Annotated[LatencyMs, Shown("p95 latency", maximised=False)]
+    latency_p99_ms: Annotated[LatencyMs, Shown("p99 latency", maximised=False)]
+    latency_p999_ms: Annotated[LatencyMs, Shown("p99.9 latency", maximised=False)]
+    latency_p9999_ms: LatencyMs | None = None
+    latency_from_send_p95_ms: LatencyMs | None = None
+    printed_mib_s: float | None = None
+    latency_cv_in_run: Annotated[float | None, Shown("latency CV", maximised=False)] = None
+    throughput_cv_in_run: Annotated[float | None, Shown("throughput CV", maximised=False)] = None
+    paced_rate_asked_records_s: float | None = None
+    paced_rate_records_s: float | None = None
+    unthrottled_latency_p50_ms: Annotated[LatencyMs | None, Shown("unthrottled p50 latency", maximised=False)] = None
+    unthrottled_latency_p95_ms: LatencyMs | None = None
+    unthrottled_latency_p99_ms: Annotated[LatencyMs | None, Shown("unthrottled p99 latency", maximised=False)] = None
+    unthrottled_latency_p999_ms: LatencyMs | None = None
+
+
+@dataclass(frozen=True)
+class ClientMetrics:
+    """Holds the producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
+
+    Averages cover the client's last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every
+    part; the load generator leaves its warm-ups out of these counts. None: the client did not say.
+    """
+
+    queue_time_avg_ms: Annotated[float | None, Shown("time in the queue", maximised=False)] = None
+    queue_time_max_ms: float | None = None
+    request_latency_avg_ms: Annotated[float | None, Shown("time of a request", maximised=False)] = None
+    request_latency_max_ms: float | None = None
+    batch_size_avg_bytes: float | None = None
+    compression_rate_avg: float | None = None
+    records_per_request_avg: float | None = None
+    buffer_wait_s: float | None = None
+    buffer_exhausted_records: float | None = None
+    record_retries: float | None = None
+    produce_throttle_max_ms: float | None = None
+
+
+class ToolOutput(BaseModel):
+    """Is the base of what a tool of ours prints: unknown keys and wrong types are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class LatencyUs(ToolOutput):
+    """Holds a latency histogram's figures, in microseconds."""
+
+    mean: Amount
+    standard_deviation: Amount
+    p50: Amount
+    p75: Amount
+    p90: Amount
+    p95: Amount
+    p99: Amount
+    p999: Amount
+    p9999: Amount
+    max: Amount
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        ladder = [self.p50, self.p75, self.p90, self.p95, self.p99, self.p999, self.p9999, self.max]
+        if ladder != sorted(ladder):
+            raise ValueError("the percentiles must not fall")
+        return self
+
+
+def read_last_line(text: str, output: type[_Output], tool: str) -> _Output:
+    """Returns the last line of a tool's standard output.
+
+    Args:
+        text: All that it printed.
+        output: What the line is to hold.
+        tool: As messages name it.
+
+    Raises:
+        LoadToolError: If there is none, it is not such JSON, or its numbers do not add up.
+    """
+    lines = text.strip().splitlines()
+    if not lines:
+        raise LoadToolError(f"{tool} printed nothing")
+    try:
+        return output.model_validate_json(lines[-1])
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the last line"
+        raise LoadToolError(
+            f"the output of {tool} cannot be read: {place}: {first['msg']}; it ends with: {lines[-1][-200:]!r}"
+        ) from error

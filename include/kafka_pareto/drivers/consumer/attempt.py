@@ -15,8 +15,8 @@ from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
-from kafka_pareto.measurement.repetition_runner import Attempt
 
 _HELD_FRACTION = 0.97
 

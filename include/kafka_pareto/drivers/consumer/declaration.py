@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_pareto.drivers.consumer.derived_quantities import CONSUMER_COSTS
-from kafka_pareto.drivers.consumer.quantities import CONSUMER_QUANTITIES
+from kafka_pareto.drivers.consumer.quantities import CONSUMER_COSTS, CONSUMER_QUANTITIES
 from kafka_pareto.study.declaration import Driver, Objective
 
 _BY_NAME = {each.name: each for each in CONSUMER_QUANTITIES}

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.drivers.common.last_line import Amount, Count, LatencyUs, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.load_tool import Amount, Count, LatencyUs, ToolOutput, read_last_line
 from kafka_pareto.drivers.common.trend import LEAST_POINTS, Trend, trend_of
 
 

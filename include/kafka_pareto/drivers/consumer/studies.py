@@ -10,16 +10,16 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.drivers.consumer.config import BOUNDS, CHOICES, DEFAULTS, conflict_in
 from kafka_pareto.drivers.consumer.declaration import DRIVER
-from kafka_pareto.drivers.consumer.derived_quantities import costs_of
-from kafka_pareto.drivers.consumer.protocol import ConsumerProtocol, Live
+from kafka_pareto.drivers.consumer.quantities import costs_of
 from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, unknown_property_rule
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.quantity import Value, Values
-from kafka_pareto.study.section import Count
+from kafka_pareto.study.section import Count, Section
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import TopicStudy, conditions_of
 from kafka_pareto.study.workload import Topic
@@ -33,6 +33,37 @@ SETTINGS: dict[str, Setting] = {
     **BROKER_SETTINGS,
 }
 """Everything that a comparison of consumers can set."""
+
+
+class Live(Section):
+    """Lets the group read what a producer sends meanwhile, at this rate, for `seconds` after the warm-up."""
+
+    rate_records_s: Annotated[float, Field(gt=0)]
+    seconds: Annotated[float, Field(gt=0)]
+
+
+class ConsumerProtocol(Protocol):
+    """Adds how one repetition reads: first all that the topic holds, unthrottled; then, with `live`, what is sent.
+
+    Either part has a group and a process of its own. `warmup_seconds` of each do not count. `timeout_s` limits each
+    part, from the start of its process to the end.
+    """
+
+    warmup_seconds: Annotated[float, Field(ge=0)] = 1.0
+    live: Live | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+
+    _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
+
+    @model_validator(mode="after")
+    def _ends_before_its_timeout(self) -> Self:
+        if self.live is not None and self.timeout_s <= self.warmup_seconds + self.live.seconds:
+            raise ValueError(
+                f"timeout_s {self.timeout_s:g} must be above warmup_seconds and live.seconds, "
+                f"{self.warmup_seconds + self.live.seconds:g}"
+            )
+        return self
+
 
 _PROTOCOL = ConsumerProtocol(repetitions=5, warmup_seconds=1.0, live=Live(rate_records_s=20_000, seconds=8.0))
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.common.fingerprint import fingerprint_of
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.consumer.load import ConsumerLoad
 from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.errors import ClusterError

@@ -11,8 +11,7 @@ from typing import Literal
 import psutil
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.load_counters import LoadCounters
-from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drivers.ingestion import page_cache
@@ -25,8 +24,8 @@ from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
-from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.factors import Configuration
 
 _GROWTH_DEADLINE_S = 15.0

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.drivers.common.last_line import Amount, Count, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.load_tool import Amount, Count, ToolOutput, read_last_line
 
 
 class Sink(ToolOutput):

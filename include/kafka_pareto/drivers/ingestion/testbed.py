@@ -10,9 +10,9 @@ from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.common.fingerprint import fingerprint_of
 from kafka_pareto.drivers.common.java_version import java_version
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows, rows_files
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 from typing import NamedTuple
 
 from kafka_pareto.campaign.records import Outcome, Timeline
-from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
-from kafka_pareto.drivers.log_pipeline.behaviour import label_text
-from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
+from kafka_pareto.drivers.log_pipeline.behaviour import label_text, timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
+from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import (
     Reconciled,
     first_ids_text,
     left_of_before,
     negative_stage,
+    read_access_log,
     reconcile,
 )
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol, LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.testbed import PARENTS, OpenPipeline, PipelineTestbed
-from kafka_pareto.drivers.log_pipeline.warm_up import warm_up
 from kafka_pareto.drivers.log_pipeline.watch import Watch, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import outlier_reason
-from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.factors import Configuration
 
 _MOST_CLOCK_STEP_MS = 1.0
 _MS = 1e3
 _MOST_REFUSED_FRACTION = 0.01
+_TRICKLE_S = 5.0
+_TRICKLE_FRACTION = 0.2
+_PIECE_S = 1.0
 
 
 class Followed(NamedTuple):
@@ -220,3 +224,38 @@ def require_answers(answered: Answered) -> None:
             f"{answered.refused} of {answered.due} requests were refused by the web server, or not answered; ask for a "
             "lower load, for workload: static, or for a lower replay.times"
         )
+
+
+def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> bool:
+    """Warms all parts up, and waits until Hive has as many requests as were logged by then.
+
+    What a pipeline that has just started has not done yet would be a queue that its settings have not made. Meanwhile
+    a few requests keep coming: Filebeat looks ever more seldom at a log that does not grow, up to `max_backoff_ms`, and
+    would sleep when the run begins. All are answered when this returns.
+
+    Returns:
+        False where Hive had fewer after `drain_s`.
+    """
+    opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
+    logged, numbers = len(read_access_log(opened.log_file)), count()
+    return opened.pipeline.wait_until_committed(
+        logged, protocol.drain_s, meanwhile=lambda: opened.load.trickle(trickle_of(wanted, next(numbers)))
+    )
+
+
+def trickle_of(wanted: Wanted, number: int) -> Wanted:
+    """Returns a second's requests, far below the load; where a log is replayed they are those that nginx answers.
+
+    Args:
+        wanted: What is asked of the load.
+        number: Of this second: each has accounts and chances of its own.
+    """
+    return replace(
+        wanted,
+        run=f"{wanted.run}t{number}",
+        seed=f"{wanted.seed}.t{number}",
+        rate_s=min(_TRICKLE_S, _TRICKLE_FRACTION * wanted.rate_s),
+        seconds=_PIECE_S,
+        workload="static" if wanted.workload == REPLAY else wanted.workload,
+        burst_until_s=0.0,
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from kafka_pareto.drivers.log_pipeline.filebeat import filebeat_settings, shipping_configuration
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import filebeat_settings, shipping_configuration
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines
 

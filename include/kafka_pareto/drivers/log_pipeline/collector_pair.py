@@ -11,7 +11,7 @@ import yaml
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
-from kafka_pareto.drivers.log_pipeline.shipping import READY_S, environment
+from kafka_pareto.drivers.log_pipeline.programs import READY_S, environment
 
 _ACKS = {"0": 0, "1": 1, "all": -1}
 # Without it the receiver notes an entry as read while it lies in a buffer of its own: a killed agent loses that.

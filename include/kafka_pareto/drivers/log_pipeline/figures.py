@@ -10,8 +10,16 @@ import pandas as pd
 
 from kafka_pareto.analysis.recovery import within_again_at_s
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of, rate_of_commits, rate_of_requests
-from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, part_of_burst, per_second, timeline_of_run
+from kafka_pareto.drivers.log_pipeline.behaviour import (
+    growth_of,
+    label_of,
+    p95_by_second,
+    part_of_burst,
+    per_second,
+    rate_of_commits,
+    rate_of_requests,
+    timeline_of_run,
+)
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
 from kafka_pareto.drivers.log_pipeline.quantities import (
     BurstFigures,

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_pareto.drivers.common.child_process import READY, ChildProcess
-from kafka_pareto.drivers.log_pipeline.shipping import READY_S, Shipping
+from kafka_pareto.drivers.log_pipeline.programs import READY_S
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
 from kafka_pareto.errors import ArtifactError, LoadToolError
 
@@ -30,6 +30,33 @@ PARTS = ("filebeat", "aggregator", "spark")
 
 class PartEndedError(LoadToolError):
     """Reports a part that has ended by itself, or not as it should."""
+
+
+class Shipping(Protocol):
+    """Starts a shipper, which follows the log, and the aggregator that it sends to."""
+
+    @property
+    def holds_ms(self) -> int:
+        """Returns how long settings let both hold an event that was read, for others to come with it."""
+
+    @property
+    def sleeps_ms(self) -> int:
+        """Returns for how long the shipper may not look at a log that does not grow."""
+
+    def start_aggregator(self) -> ChildProcess:
+        """Starts the aggregator, and waits until it is ready; one that is started anew listens where the last one did.
+
+        Raises:
+            ClusterError: If there is no free port.
+            LoadStartError: If it cannot be started, or does not become ready.
+        """
+
+    def start_shipper(self) -> ChildProcess:
+        """Starts the shipper, which goes on where the last one was; it may not be reading yet.
+
+        Raises:
+            LoadStartError: If it cannot be started.
+        """
 
 
 class Pipeline:

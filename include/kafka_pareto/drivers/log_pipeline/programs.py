@@ -1,4 +1,4 @@
-"""Finds the programs of a log pipeline, and says what is missing."""
+"""Finds the programs of a log pipeline, says what is missing, and gives them their environment."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from kafka_pareto.drivers.log_pipeline.web_parts import find_program
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 
+READY_S = 90.0
+"""Is how long a program may take to become ready."""
 _NEWEST_JAVA_OF_SPARK = 17
 _DEBIAN = {"nginx": "nginx-light", "mariadbd": "mariadb-server", "mariadb-install-db": "mariadb-server"}
 
@@ -68,6 +70,12 @@ def find_programs(settings: Settings, database: str) -> Programs:
             f"{java}: is Java {version}, and Spark 3.5 needs {_NEWEST_JAVA_OF_SPARK} or older; set JAVA_HOME to one"
         )
     return programs
+
+
+def environment() -> dict[str, str]:
+    """Returns what each part of the pipeline has of this process' environment."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+    return {**kept, "LC_ALL": "C.UTF-8"}
 
 
 def _java_of_spark() -> str:

@@ -6,17 +6,17 @@ import logging
 import time
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
 from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.stages import read_access_log
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.highest_held import highest_held
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 log = logging.getLogger(__name__)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,14 +16,11 @@ from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
-from kafka_pareto.drivers.log_pipeline.filebeat import filebeat_settings
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import FilebeatPair
-from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair, filebeat_settings
+from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline, Shipping
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
-from kafka_pareto.drivers.log_pipeline.replayed import Replayed, replayed_log
-from kafka_pareto.drivers.log_pipeline.shipping import Shipping
+from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import due_requests, read_log
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
@@ -248,3 +247,27 @@ def _fingerprint(cluster: Cluster, study: LogPipelineStudy) -> Fingerprint:
         **client_machine(),
         load_and_brokers_share_a_machine=True,
     )
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Names the file with the times and paths of all requests, and says how many a run sends in each second."""
+
+    file: Path
+    requests_s: float
+
+
+def replayed_log(campaign: Campaign, study: LogPipelineStudy, file: Path) -> Replayed | None:
+    """Writes when each request of the campaign's log is due; returns None where the study replays none."""
+    if study.replay is None:
+        return None
+    found = read_log(campaign.store.get(campaign.keys.payload()).decode())
+    due = due_requests(found, study.replay.times)
+    seconds = study.protocol.seconds
+    sent = sum(due_s < seconds for due_s, _ in due)
+    log.info(
+        "%s: a run sends %d of %d requests, %g times as fast as logged; %d entries name no path and are not sent",
+        *(study.replay.file, sent, len(due), study.replay.times, found.skipped),
+    )
+    file.write_text(json.dumps(due), encoding="utf-8")
+    return Replayed(file, sent / seconds)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kafka_pareto.brokers.nodes import LOOPBACK
-from kafka_pareto.drivers.log_pipeline.shipping import environment
+from kafka_pareto.drivers.log_pipeline.programs import environment
 from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
 from kafka_pareto.errors import ArtifactError
 

@@ -13,13 +13,15 @@ import psutil
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
-from kafka_pareto.drivers.common.client_counters import with_client
+from kafka_pareto.drivers.common.broker_faults import faults_meanwhile
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
-from kafka_pareto.drivers.common.load_figures import LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
-from kafka_pareto.drivers.common.windows import expected_window, measured_window
-from kafka_pareto.drivers.producer.client_bottleneck import generator_bound
-from kafka_pareto.drivers.producer.faults import faults_meanwhile
+from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult
+from kafka_pareto.drivers.producer.client_bottleneck import (
+    expected_window,
+    generator_bound,
+    measured_window,
+    with_client,
+)
 from kafka_pareto.drivers.producer.load_setting import rate_limit_records_s
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -28,8 +30,8 @@ from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, Saf
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
-from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.protocol import OutlierRule

@@ -1,13 +1,16 @@
 """Tells whether the load tool rather than Kafka set the pace of a repetition. Pure; judges by the tool's own figures.
 
 A repetition that is bound by its tool still shows what this machine can send. It does not show what Kafka would have
-taken. A configuration that looks no better than another may only have been sent no more.
+taken. A configuration that looks no better than another may only have been sent no more. What the client knows of its
+own waiting is counted here as well, and which part of a load that is of.
 """
 
 from __future__ import annotations
 
-from kafka_pareto.drivers.common.load_figures import LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from dataclasses import replace
+
+from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
+from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult
 from kafka_pareto.kafka.known_properties import DEFAULTS
 
 # Cold bursts, which start a JVM, use up to 0.87 of two cores (3,050 of them, recorded) without being bound by them.
@@ -24,6 +27,10 @@ _BOUND_BY_THREADS = (
     "the load tool's {threads} sending threads set the pace (making, serialising and compressing records): together "
     "they waited for Kafka"
 )
+_MS_PER_S = 1000.0
+# A cold JVM of the generator sends its first record 0.6 to 1.2 s after it was started, on 2 cores.
+_JVM_START_S = 1.0
+_LEAD_S = 0.5
 
 
 def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> str:
@@ -117,3 +124,62 @@ def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFig
 
 def _cores(cores: float) -> str:
     return "one core" if cores == 1 else f"{cores:.3g} cores"
+
+
+def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult, brokers: int) -> LoadCounters:
+    """Returns the counters with those of the client's unthrottled part.
+
+    Args:
+        counters: What was counted from outside.
+        request: What was asked of the load tool.
+        result: What it answered.
+        brokers: How many brokers lead the topic's partitions; each has requests in flight of its own.
+    """
+    figures, client = result.figures, result.unthrottled_client or result.client
+    if figures is None or (request.timed is not None and not result.unthrottled_s):
+        return counters
+    seconds = result.unthrottled_s or result.records_sent / figures.throughput_records_s
+    threads_s = request.producers * seconds  # waits are those of all producers' threads together
+    wait_s, buffer_s, cpu_s = result.unthrottled_wait_s, client.buffer_wait_s, result.sending_cpu_s
+    return replace(
+        counters,
+        sending_cpu_cores=None if cpu_s is None else cpu_s / seconds,
+        sending_wait_fraction=None if wait_s is None else min(wait_s / threads_s, 1.0),
+        buffer_wait_fraction=None if buffer_s is None else min(buffer_s / threads_s, 1.0),
+        in_flight_requests=_in_flight_requests(
+            figures.throughput_records_s, client.records_per_request_avg, client.request_latency_avg_ms, brokers
+        ),
+        unthrottled_request_latency_ms=client.request_latency_avg_ms,
+        unthrottled_batch_size_avg_bytes=client.batch_size_avg_bytes,
+    )
+
+
+def _in_flight_requests(
+    records_s: float, records_per_request: float | None, latency_ms: float | None, brokers: int
+) -> float | None:
+    """Returns how many requests each broker has not answered yet: their rate times their round trip (Little's law)."""
+    if not records_per_request or latency_ms is None:
+        return None
+    return records_s / records_per_request * latency_ms / _MS_PER_S / brokers
+
+
+def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadWindow | None:
+    """Returns when the measured sending of the first part is expected; None for a load of so many records.
+
+    Only that part shows what limits a load: the fixed rate that follows leaves every resource with something to spare.
+    The window begins in the part's warm-up, where reading the brokers disturbs nothing that is measured.
+    """
+    timed = request.timed
+    if timed is None:
+        return None
+    is_unthrottled = timed.seconds > 0
+    warmup_s = timed.warmup_s if is_unthrottled else timed.paced_warmup_s
+    begin_s = (0.0 if jvm_is_warm else _JVM_START_S) + warmup_s
+    return LoadWindow(max(begin_s - _LEAD_S, 0.0), begin_s + (timed.seconds if is_unthrottled else timed.paced_seconds))
+
+
+def measured_window(result: LoadResult) -> LoadWindow | None:
+    """Returns when the measured sending of the unthrottled part was; None where the tool does not say."""
+    if result.unthrottled_began_s is None or result.unthrottled_s is None:
+        return None
+    return LoadWindow(result.unthrottled_began_s, result.unthrottled_began_s + result.unthrottled_s)

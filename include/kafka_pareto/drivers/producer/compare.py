@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from kafka_pareto.drivers.producer.declaration import RECORD_SIZE
-from kafka_pareto.drivers.producer.derived_quantities import costs_of
 from kafka_pareto.drivers.producer.protocol import Paced, ProducerProtocol
+from kafka_pareto.drivers.producer.quantities import costs_of
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.known_properties import (
     BOUNDS,

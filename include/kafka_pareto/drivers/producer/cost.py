@@ -1,4 +1,4 @@
-"""Computes what the producer's repetitions cost, and refuses a plan that does not fit the study or the disks."""
+"""Computes what the producer's repetitions send and cost, and refuses a plan that does not fit study or disks."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.load_tool import LoadRequest
-from kafka_pareto.drivers.producer.repetition_bytes import (
-    assumed_mib_s,
-    bytes_of_a_repetition,
-    bytes_on_disk,
-    measured_s,
-)
-from kafka_pareto.drivers.producer.sizing import sizing_loads_s, warming_loads_s
+from kafka_pareto.drivers.common.warming import FLAT_LOADS
+from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.errors import PlanError
 from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import NumericFactor
 
+PACE_WARMUP_S = 1.0
+PACE_S = 3.0
+RAMP_FRACTIONS = (0.25, 0.5, 0.7, 0.85, 1.0)
+RAMP_WARMUP_S = 1.0
+RAMP_STEP_S = 1.5
+"""The loads of the baseline that size repetitions: its pace as fast as it goes, then a ramp of shares of it."""
+_LOADS_OF_NEW_BROKERS = 6  # three brokers on two cores, until their pace stops rising
 _GIB = 1 << 30
 _MIB = 1 << 20
 _TOOL_START_S = 2.2  # JVM and bookkeeping, on two cores shared with three brokers
@@ -30,6 +33,10 @@ _BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 
 _BROKER_RESTART_S = 5.0
 _BUFFER = "buffer.memory"
 _IN_SYNC_AGAIN_S = 10.0  # a load that stood still for some seconds, and a killed broker that catches up
+# The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
+_PORTIONS_ON_DISK = 4
+# A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
+_ASSUMED_STEADY_MIB_S = 200.0
 
 
 def require_in_time(study: ProducerStudy) -> None:
@@ -116,3 +123,56 @@ def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
     return LoadRequest(
         topic="", record_size_bytes=1, properties=properties, timeout_s=0.0, producers=producers
     ).heap_mib
+
+
+def assumed_mib_s(study: ProducerStudy) -> float:
+    """Returns the pace that a load is expected to have at most, before one was measured."""
+    return study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
+
+
+def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
+    """Returns what one repetition sends: of a burst its records; else what its time allows."""
+    burst_records = study.protocol.records or 0
+    return burst_records * study.largest_record_bytes(case) or round(_sending_s(study) * assumed_mib_s(study) * _MIB)
+
+
+def bytes_on_disk(repetition_bytes: int) -> int:
+    """Returns how much of repetitions of this size may lie in a topic at once, one replica of it."""
+    return _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + repetition_bytes)
+
+
+def measured_s(study: ProducerStudy) -> float:
+    """Returns the seconds of one repetition's sending, where the study sizes it by time."""
+    protocol = study.protocol
+    paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
+    return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
+
+
+def _sending_s(study: ProducerStudy) -> float:
+    """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
+    protocol = study.protocol
+    unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
+    if protocol.paced is None:
+        return unthrottled_s
+    if protocol.paced.seconds is None:
+        return unthrottled_s * protocol.paced.rate_fraction
+    return unthrottled_s + (measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
+
+
+def warms_up(study: ProducerStudy, case: str) -> bool:
+    """Tells whether the reference is sent until the pace stops rising, before a part's first repetition."""
+    return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
+
+
+def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
+    """Seconds of sending in each of the loads that size a record size's repetitions, on a cluster that is warm."""
+    if protocol.seconds is None:
+        return []
+    guesses = 0 if protocol.load_tool == "load_generator" else 1
+    pace = [PACE_WARMUP_S + PACE_S] * (guesses + 1 + FLAT_LOADS)
+    return pace + [RAMP_WARMUP_S + RAMP_STEP_S] * (len(RAMP_FRACTIONS) if protocol.paced else 0)
+
+
+def warming_loads_s(study: ProducerStudy, case: str) -> list[float]:
+    """Seconds of sending in each of the loads that warm up a part's new brokers."""
+    return [PACE_WARMUP_S + PACE_S] * _LOADS_OF_NEW_BROKERS if warms_up(study, case) else []

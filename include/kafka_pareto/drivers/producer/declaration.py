@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.drivers.producer.client_files import librdkafka_properties, spring_yaml
-from kafka_pareto.drivers.producer.derived_quantities import PRODUCER_COSTS
-from kafka_pareto.drivers.producer.quantities import PRODUCER_QUANTITIES
+from kafka_pareto.drivers.producer.quantities import PRODUCER_COSTS, PRODUCER_QUANTITIES
 from kafka_pareto.study.declaration import ClientFile, Driver, Feature, Objective
 from kafka_pareto.study.factors import Column
 

@@ -12,9 +12,19 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.drivers.common.jvm_process import LoadProcess
-from kafka_pareto.drivers.common.last_line import Amount, Count, LatencyUs, ToolOutput, read_last_line
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
-from kafka_pareto.drivers.common.load_tool import Execution, LoadRequest, LoadResult, client_metrics
+from kafka_pareto.drivers.common.load_tool import (
+    Amount,
+    ClientMetrics,
+    Count,
+    Execution,
+    LatencyUs,
+    LoadFigures,
+    LoadRequest,
+    LoadResult,
+    ToolOutput,
+    client_metrics,
+    read_last_line,
+)
 from kafka_pareto.drivers.producer.warm_jvm import WarmLoadProcess
 from kafka_pareto.drivers.producer.within_run_cv import latency_cv_in_run, throughput_cv_in_run
 from kafka_pareto.errors import LoadToolError

@@ -10,16 +10,15 @@ from kafka_pareto.campaign.records import Repetition, Sizing
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for, sized_for
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
-from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
-from kafka_pareto.drivers.producer.sizing import sizing_of
+from kafka_pareto.drivers.producer.sizing import sent_bytes, sizing_of
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 

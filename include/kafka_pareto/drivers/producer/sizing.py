@@ -13,12 +13,18 @@ from collections.abc import Sequence
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RampStep, Sizing, TimedLoad
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
-from kafka_pareto.drivers.common.load_figures import LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest
-from kafka_pareto.drivers.common.warming import FLAT_LOADS, pace_when_warm
-from kafka_pareto.drivers.producer.protocol import ProducerProtocol
-from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
-from kafka_pareto.drivers.producer.study import ProducerStudy, producer_study
+from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest
+from kafka_pareto.drivers.common.warming import pace_when_warm
+from kafka_pareto.drivers.producer.cost import (
+    PACE_S,
+    PACE_WARMUP_S,
+    RAMP_FRACTIONS,
+    RAMP_STEP_S,
+    RAMP_WARMUP_S,
+    warms_up,
+)
+from kafka_pareto.drivers.producer.quantities import ProducerQuantities
+from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
 
@@ -27,13 +33,7 @@ log = logging.getLogger(__name__)
 _MIB = 1 << 20
 _FIRST_RECORDS = 20_000
 _FIRST_BYTES = 128 * _MIB
-_PACE_WARMUP_S = 1.0
-_PACE_S = 3.0
 _MOST_PACE_LOADS = 12
-_LOADS_OF_NEW_BROKERS = 6  # three brokers on two cores, until their pace stops rising
-_RAMP_FRACTIONS = (0.25, 0.5, 0.7, 0.85, 1.0)
-_RAMP_WARMUP_S = 1.0
-_RAMP_STEP_S = 1.5
 _HELD_FRACTION = 0.97
 _STANDING_QUEUE_MS = 100.0
 
@@ -61,11 +61,6 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
     if warms_up(producer_study(campaign.study), case):
         log.info("the new brokers are warm: %.0f records/s", baseline.pace_records_s())
     return sizing
-
-
-def warms_up(study: ProducerStudy, case: str) -> bool:
-    """Tells whether the reference is sent until the pace stops rising, before a part's first repetition."""
-    return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
 
 
 def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
@@ -105,20 +100,6 @@ def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizi
     return sizing.model_copy(update=found)
 
 
-def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
-    """Seconds of sending in each of the loads that size a record size's repetitions, on a cluster that is warm."""
-    if protocol.seconds is None:
-        return []
-    guesses = 0 if protocol.load_tool == "load_generator" else 1
-    pace = [_PACE_WARMUP_S + _PACE_S] * (guesses + 1 + FLAT_LOADS)
-    return pace + [_RAMP_WARMUP_S + _RAMP_STEP_S] * (len(_RAMP_FRACTIONS) if protocol.paced else 0)
-
-
-def warming_loads_s(study: ProducerStudy, case: str) -> list[float]:
-    """Seconds of sending in each of the loads that warm up a part's new brokers."""
-    return [_PACE_WARMUP_S + _PACE_S] * _LOADS_OF_NEW_BROKERS if warms_up(study, case) else []
-
-
 def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
     """Which of the rates, rising, the baseline held.
 
@@ -130,7 +111,7 @@ def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -
     asked to, by one latency; the lowest step's median makes up for it.
     """
     lowest = found[0]
-    ends_later = 1 + lowest.latency_p50_ms / 1000 / _RAMP_STEP_S
+    ends_later = 1 + lowest.latency_p50_ms / 1000 / RAMP_STEP_S
     steps = []
     for asked, figures in zip(asked_records_s, found, strict=True):
         held = figures.throughput_records_s * ends_later
@@ -180,18 +161,18 @@ class _BaselineLoads:
             # Kafka's tool is told a number of records: a first guess from a cold start, then seconds of what that says.
             few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._load.record_size_bytes), 4)
             few = few if not guess else min(few, max(math.ceil(guess), 4))
-            guess = self._run(_PACE_WARMUP_S / 4, _PACE_S / 4, few).throughput_records_s
+            guess = self._run(PACE_WARMUP_S / 4, PACE_S / 4, few).throughput_records_s
         return pace_when_warm(
             lambda best: (
-                self._run(_PACE_WARMUP_S, _PACE_S, guess if self._is_timed or not best else best).throughput_records_s
+                self._run(PACE_WARMUP_S, PACE_S, guess if self._is_timed or not best else best).throughput_records_s
             ),
             _MOST_PACE_LOADS,
         )
 
     def ramp(self, pace_records_s: float) -> list[RampStep]:
         """Short loads at rising fractions of the pace."""
-        asked = [float(max(round(pace_records_s * fraction), 1)) for fraction in _RAMP_FRACTIONS]
-        return ramp_steps(asked, [self._run(_RAMP_WARMUP_S, _RAMP_STEP_S, rate, is_paced=True) for rate in asked])
+        asked = [float(max(round(pace_records_s * fraction), 1)) for fraction in RAMP_FRACTIONS]
+        return ramp_steps(asked, [self._run(RAMP_WARMUP_S, RAMP_STEP_S, rate, is_paced=True) for rate in asked])
 
     def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> LoadFigures:
         """One load at the rate `records_s`, or as fast as it goes, when no more than that is expected."""
@@ -269,3 +250,31 @@ def _limit_records_s(campaign: Campaign, case: str) -> float | None:
         return None
     baseline = producer_study(campaign.study).load_of(case, campaign.study.baseline_configuration(case))
     return limit_mib_s * _MIB / baseline.record_size_bytes
+
+
+def sent_bytes(campaign: Campaign) -> int:
+    """Returns the bytes that the campaign has sent to a cluster that is not ours, pilots included; 0 for our own."""
+    if campaign.study.cluster is None:
+        return 0
+    keys, cases = campaign.keys, campaign.study.cases
+    rounds = campaign.study.round_numbers()
+    prefixes = [
+        each(case, number) for case in cases for number in rounds for each in (keys.measurements, keys.set_aside)
+    ]
+    prefixes += [keys.noise_repetitions(case) for case in cases]
+    prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
+    stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+    measured = sum(
+        each.attempts
+        * ProducerQuantities.of(each.quantities).records_requested
+        * producer_study(campaign.study).load_of(each.case, each.configuration).record_size_bytes
+        for each in stored
+    )
+    return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
+
+
+def _pilot_bytes(campaign: Campaign, case: str) -> int:
+    try:
+        return campaign.read_record(campaign.keys.sizing(case), Sizing).pilot_bytes
+    except MissingArtifactError:
+        return 0

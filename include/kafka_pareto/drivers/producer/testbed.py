@@ -10,12 +10,12 @@ from kafka_pareto.bottleneck.tcp_links import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.common.fingerprint import fingerprint_of
 from kafka_pareto.drivers.common.load_tool import LoadTool
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
+from kafka_pareto.drivers.common.systems import fingerprint_of
+from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
-from kafka_pareto.drivers.producer.payload_files import PayloadFiles, payload_files
-from kafka_pareto.drivers.producer.repetition_bytes import bytes_of_a_repetition, bytes_on_disk
+from kafka_pareto.drivers.producer.payload import PayloadFiles, payload_files
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import keep_fingerprint

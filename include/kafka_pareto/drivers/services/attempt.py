@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.load_counters import LoadWindow
 from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.figures import quantities, timeline_of
@@ -23,8 +23,8 @@ from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
-from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
 

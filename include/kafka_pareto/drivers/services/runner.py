@@ -13,8 +13,8 @@ from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.repetition_runner import Attempt, RepetitionRunner
 from kafka_pareto.storage.lease import require_ours
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.common.load_figures import ClientMetrics
-from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadRequest, LoadResult
 from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import LogDir, TopicHealth
 from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, Measuring, foreign, measuring, quick

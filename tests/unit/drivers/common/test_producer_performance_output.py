@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
-from kafka_pareto.drivers.common.producer_performance_output import parse_perf_output
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures
+from kafka_pareto.drivers.common.producer_performance import parse_perf_output
 from kafka_pareto.errors import LoadToolError
 from tests.damage import damaged
 from tests.recorded import FIXTURES

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
-from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import FilebeatPair
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair, FilebeatSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
+from kafka_pareto.drivers.log_pipeline.stages import read_access_log
 from kafka_pareto.errors import LoadToolError
 
 pytestmark = pytest.mark.fast

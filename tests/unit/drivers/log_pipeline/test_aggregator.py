@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay, aggregator_argv
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, PlantedDelay, aggregator_argv
 from kafka_pareto.drivers.log_pipeline.study import pipeline_setting
 from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
 

@@ -34,7 +34,7 @@ from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.repetition_runner import Attempt, repetition_of
+from kafka_pareto.measurement.driver_runtime import Attempt, repetition_of
 from kafka_pareto.study.factors import Configuration
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events, reconciled
 

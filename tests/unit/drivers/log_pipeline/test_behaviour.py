@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.behaviour import Growth, growth_of, label_of, rate_of_commits, spikes
-from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
+from kafka_pareto.drivers.log_pipeline.behaviour import (
+    Growth,
+    growth_of,
+    label_of,
+    rate_of_commits,
+    spikes,
+    timeline_of_run,
+)
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events, reconciled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.by_second import (
+from kafka_pareto.drivers.log_pipeline.behaviour import (
     p95_by_second,
     part_of_burst,
     per_second,

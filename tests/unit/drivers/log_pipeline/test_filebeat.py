@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import FilebeatSettings, filebeat_yml
 
 pytestmark = pytest.mark.fast
 

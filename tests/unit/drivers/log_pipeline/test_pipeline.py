@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from tests.unit.drivers.log_pipeline.made_parts import FILEBEAT, commit, made_pipeline
 

@@ -10,7 +10,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.systems import OwnBrokersSystem
 from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
-from kafka_pareto.drivers.log_pipeline.replayed import replayed_log
+from kafka_pareto.drivers.log_pipeline.testbed import replayed_log
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import design_comparison
 from kafka_pareto.storage.folder_store import FolderStore

@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
+from kafka_pareto.drivers.log_pipeline.attempt import trickle_of, warm_up
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline
-from kafka_pareto.drivers.log_pipeline.warm_up import trickle_of, warm_up
 
 pytestmark = pytest.mark.fast
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.campaign.records import TimedLoad
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures, LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.client_bottleneck import generator_bound
 from tests.recorded import recorded_rows
 

@@ -10,7 +10,7 @@ from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Sizing, TimedLoad
 from kafka_pareto.drivers.producer.attempt import request_for, sized_for
 from kafka_pareto.drivers.producer.compare import CompareProducer
-from kafka_pareto.drivers.producer.payload_files import payload_files
+from kafka_pareto.drivers.producer.payload import payload_files
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cost import plan_comparison

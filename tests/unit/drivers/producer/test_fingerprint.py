@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.common.fingerprint import fingerprint_of
+from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.kafka.cluster import Broker
 from kafka_pareto.measurement.fingerprint import CONTAINER, Container, usable_cores
 from tests.fakes import FakeCluster

@@ -13,10 +13,8 @@ import yaml
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import RampStep, Sizing
-from kafka_pareto.drivers.common.load_figures import ClientMetrics, LoadFigures
-from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
-from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
-from kafka_pareto.drivers.producer.sizing import capacity_of, ramp_steps, sizing_of
+from kafka_pareto.drivers.common.load_tool import ClientMetrics, LoadFigures, LoadRequest, LoadResult
+from kafka_pareto.drivers.producer.sizing import capacity_of, ramp_steps, sent_bytes, sizing_of
 from kafka_pareto.errors import ClusterError, PlanError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import parse_study

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kafka_pareto.drivers.services.fault import SyncWatch
 from kafka_pareto.drivers.services.programs.messages import TOPICS
-from kafka_pareto.drivers.services.sync_watch import SyncWatch
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import PartitionHealth, TopicHealth
 

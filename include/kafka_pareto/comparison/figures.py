@@ -17,7 +17,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison import flow_figure, settling_figure, stage_figure, timeline_figure
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
@@ -28,12 +27,9 @@ from kafka_pareto.comparison.chart_data import (
     present,
     speedup_of,
 )
-from kafka_pareto.comparison.flow_figure import draw_flow, draw_latencies
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
-from kafka_pareto.comparison.settling_figure import draw_settling
-from kafka_pareto.comparison.stage_figure import draw_stages
-from kafka_pareto.comparison.timeline_figure import draw_timelines
+from kafka_pareto.comparison.time_figures import draw_over_time
 from kafka_pareto.comparison.words import (
     compared_quantities,
     directed_text,
@@ -42,6 +38,7 @@ from kafka_pareto.comparison.words import (
     times_text,
 )
 from kafka_pareto.report.figures import STYLE, png, say, shared_legend
+from kafka_pareto.study.declaration import OverTime
 from kafka_pareto.study.quantity import Quantity
 
 _BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#8a8a8a"
@@ -56,11 +53,15 @@ _PUBLISHED: dict[str, Any] = {
     "marker": "D", "s": 46, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.5, "zorder": 4,
     "label": "published, on another machine",
 }  # fmt: skip
+_UNSAID = OverTime()
 _PUBLISHED_BESIDE_INCHES = 0.11  # hollow markers would else lie on the measured ones
 
 
 def part_figures(
-    part: PartComparison, shown: Sequence[Quantity] = (), stages: Sequence[Quantity] = ()
+    part: PartComparison,
+    shown: Sequence[Quantity] = (),
+    stages: Sequence[Quantity] = (),
+    over_time: OverTime = _UNSAID,
 ) -> Mapping[str, tuple[str, bytes]]:
     """Returns the part's figures: file name to caption and PNG. What has no values is left out.
 
@@ -68,6 +69,7 @@ def part_figures(
         part: The part.
         shown: The quantities that have words of the driver's own.
         stages: Those that add up to a whole.
+        over_time: What the driver's timelines hold.
     """
     quantities = [quantity for quantity in compared_quantities(part, shown) if _has_values(part, quantity)]
     if not quantities:
@@ -84,14 +86,8 @@ def part_figures(
             found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
         if any(each.speedup for each in part.scaling):
             found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
-        over_time: dict[str, tuple[str, Figure | None]] = {
-            "stages": (stage_figure.CAPTION, draw_stages(part, stages)),
-            "latencies": (flow_figure.LATENCIES_CAPTION, draw_latencies(part, stages)),
-            "flow": (flow_figure.FLOW_CAPTION, draw_flow(part, stages)),
-            "timelines": (timeline_figure.CAPTION, None if stages else draw_timelines(part)),
-            "settling": (settling_figure.CAPTION, draw_settling(part)),
-        }
-        found |= {f"{part.part}_{name}.png": (words, drawn) for name, (words, drawn) in over_time.items() if drawn}
+        drawn = draw_over_time(part, stages, over_time)
+        found |= {f"{part.part}_{name}.png": captioned for name, captioned in drawn.items()}
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
 
 

@@ -85,6 +85,23 @@ class ClientFile:
 
 
 @dataclass(frozen=True)
+class OverTime:
+    """Names what a driver's timelines hold, as figures over time show it.
+
+    Attributes:
+        begins_with: The first of what is sent, as in `order`.
+        done: What came to its end in each second, as in `orders confirmed`.
+        waiting: The series of what had not come to its end; the others that are no stages passed some point.
+        passes: Series of a pace, one pass after another, each with the title of its axes.
+    """
+
+    begins_with: str = "record"
+    done: str = "done"
+    waiting: str = ""
+    passes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Driver:
     """Declares what is loaded and measured.
 
@@ -100,6 +117,7 @@ class Driver:
         case_words: What a case is, as people say it, and the plural.
         derived_quantities: What comparisons compute of a repetition's values and show beside them.
         stages: Quantities that add up to a whole, in the order in which time passes.
+        over_time: What its timelines hold, where it has any.
         settings_word: What a configuration sets, as people say it.
         settings_file: What the file with the settings is called.
         client_files: What is written of the settings in force.
@@ -118,6 +136,7 @@ class Driver:
     case_words: tuple[str, str] = ("case", "cases")
     derived_quantities: tuple[Quantity, ...] = ()
     stages: tuple[str, ...] = ()
+    over_time: OverTime = OverTime()
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
     client_files: tuple[ClientFile, ...] = (ClientFile("settings.properties"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafka_pareto.drivers.ingestion.quantities import INGESTION_QUANTITIES
-from kafka_pareto.study.declaration import Driver, Objective
+from kafka_pareto.study.declaration import Driver, Objective, OverTime
 
 _BY_NAME = {each.name: each for each in INGESTION_QUANTITIES}
 
@@ -16,6 +16,9 @@ DRIVER = Driver(
     quantities=INGESTION_QUANTITIES,
     expectations=Path(__file__).with_name("expectations.yaml"),
     case_words=("part", "parts"),
+    over_time=OverTime(
+        begins_with="row", passes=(("cold_rows_s", "first rows of a new process"), ("rows_s", "after the warm-up"))
+    ),
     settings_word="ingestion settings",
     settings_file="ingestion.properties",
     objectives=(

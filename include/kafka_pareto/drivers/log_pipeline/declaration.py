@@ -12,7 +12,7 @@ from kafka_pareto.drivers.log_pipeline.client_files import (
     spark_properties,
 )
 from kafka_pareto.drivers.log_pipeline.quantities import LOG_PIPELINE_QUANTITIES, StageFigures
-from kafka_pareto.study.declaration import ClientFile, Driver, Objective
+from kafka_pareto.study.declaration import ClientFile, Driver, Objective, OverTime
 
 _BY_NAME = {each.name: each for each in LOG_PIPELINE_QUANTITIES}
 
@@ -23,6 +23,7 @@ DRIVER = Driver(
     expectations=Path(__file__).with_name("expectations.yaml"),
     case_words=("part", "parts"),
     stages=tuple(each.name for each in fields(StageFigures) if not each.name.endswith("_p95_ms")),
+    over_time=OverTime(begins_with="request", done="committed", waiting="queue_events"),
     settings_word="settings of a log pipeline",
     settings_file="log_pipeline.properties",
     client_files=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafka_pareto.drivers.services.quantities import SERVICES_QUANTITIES
-from kafka_pareto.study.declaration import Driver, Objective
+from kafka_pareto.study.declaration import Driver, Objective, OverTime
 
 _BY_NAME = {each.name: each for each in SERVICES_QUANTITIES}
 
@@ -16,6 +16,7 @@ DRIVER = Driver(
     quantities=SERVICES_QUANTITIES,
     expectations=Path(__file__).with_name("expectations.yaml"),
     case_words=("part", "parts"),
+    over_time=OverTime(begins_with="order", done="orders confirmed"),
     settings_word="settings of services",
     settings_file="services.properties",
     objectives=(

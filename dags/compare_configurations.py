@@ -34,8 +34,7 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
-from kafka_pareto_airflow.forms.common import CAMPAIGN_ARGUMENTS
-from kafka_pareto_airflow.forms.comparison import COMPARISON_DESIGN_ARGUMENTS, comparison_parameters
+from kafka_pareto_airflow.forms import CAMPAIGN_ARGUMENTS, COMPARE_DESIGN_ARGUMENTS, comparison_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import StepOperator
 from kafka_pareto_airflow.task_rules import OWNER, RULES
@@ -59,7 +58,7 @@ def compare_dag(route: ClusterRoute) -> None:
         design = StepOperator(
             task_id="design",
             step="design",
-            arguments=COMPARISON_DESIGN_ARGUMENTS,
+            arguments=COMPARE_DESIGN_ARGUMENTS,
             doc_md="Freezes the study, lists the levels of each part, and checks that the campaign fits.",
             **RULES["design"],
         )

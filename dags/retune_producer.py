@@ -51,7 +51,7 @@ from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
 from kafka_pareto_airflow.clusters import ClusterRoute, own_route, routes_of_studies
-from kafka_pareto_airflow.forms.parameters import DEFAULT_STUDY
+from kafka_pareto_airflow.forms import DEFAULT_STUDY
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.notify.overdue import tell_overdue
 from kafka_pareto_airflow.retuning import CheckedStudies, retune_parameters, studies_with_checks_of_their_own

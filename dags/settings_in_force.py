@@ -45,7 +45,7 @@ from airflow.sdk import DAG, task
 from kafka_pareto_airflow.approval import CardApproval, QuestionTrigger
 from kafka_pareto_airflow.assets import SETTINGS_IN_FORCE
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
-from kafka_pareto_airflow.forms.parameters import (
+from kafka_pareto_airflow.forms import (
     ACCEPT_ARGUMENTS,
     ROLL_BACK_ARGUMENTS,
     answer_parameters,

@@ -53,10 +53,10 @@ from kafka_pareto.study.identifiers import MOST_ROUNDS, round_group
 from kafka_pareto_airflow.approval import QuestionTrigger
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
-from kafka_pareto_airflow.forms.common import CAMPAIGN_ARGUMENTS
-from kafka_pareto_airflow.forms.parameters import (
-    DESIGN_ARGUMENTS,
+from kafka_pareto_airflow.forms import (
+    CAMPAIGN_ARGUMENTS,
     HAND_OVER_ARGUMENTS,
+    TUNE_DESIGN_ARGUMENTS,
     round_arguments,
     tune_parameters,
 )
@@ -120,7 +120,7 @@ def tune_dag(route: ClusterRoute) -> None:
         design = StepOperator(
             task_id="design",
             step="design",
-            arguments=DESIGN_ARGUMENTS,
+            arguments=TUNE_DESIGN_ARGUMENTS,
             doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
             **RULES["design"],
         )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -17,13 +18,13 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.options import Options, read_options
 
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
 CheckOption = Annotated[str, typer.Option("--campaign", help="id of the check")]
 CaseOption = Annotated[str, typer.Option("--case", help="one of the study's cases: of the producer a record size")]
 RoundOption = Annotated[int, typer.Option("--round", min=0, help="0: the design; above: what was proposed after it")]
-ClusterIfAny = Annotated[str | None, typer.Option("--cluster", help="move settings of this one alone; empty: our own")]
 ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
 
 
@@ -35,6 +36,41 @@ def open_campaign(study: str, campaign: str) -> Campaign:
 def open_check(study: str, check: str) -> Campaign:
     """Opens the check of what is in force in the store that the settings name."""
     return Campaign.at(open_store(load_settings()), CheckKeys(study, check_campaign_id(check)))
+
+
+def with_options(model: type[Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a step's `main` an option for each field of the model; its argument `options` reads them, once called."""
+
+    def decorated(main: Callable[..., None]) -> Callable[..., None]:
+        def command(**said: Any) -> None:
+            given = {name: said.pop(name) for name in model.model_fields}
+            given = {name: value for name, value in given.items() if value not in (None, False)}
+            main(options=lambda: read_options(model, given, _flag), **said)
+
+        parameters = list(inspect.signature(main, eval_str=True).parameters.values())
+        added = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if field.annotation is bool else None,
+                annotation=Annotated[
+                    bool if field.annotation is bool else str | None,
+                    typer.Option(_flag(name), help=field.description),
+                ],
+            )
+            for name, field in model.model_fields.items()
+        ]
+        cast(Any, command).__signature__ = inspect.Signature(
+            [*(each for each in parameters if each.name != "options"), *added]
+        )
+        command.__doc__ = main.__doc__
+        return command
+
+    return decorated
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def run_command(main: Callable[..., Any]) -> None:

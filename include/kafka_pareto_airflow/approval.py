@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import case_label
-from kafka_pareto_airflow.forms.parameters import LONGEST_REASON
+from kafka_pareto.study.options import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
 
 if TYPE_CHECKING:  # these libraries would slow the parsing of the DAG, which every task does

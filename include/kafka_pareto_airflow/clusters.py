@@ -8,7 +8,7 @@ from airflow.configuration import conf
 
 from kafka_pareto.study.cluster_names import cluster_names
 from kafka_pareto.study.identifiers import compare_dag_of, pool_of, queue_of, settings_dag_of, tune_dag_of
-from kafka_pareto_airflow.forms.common import study_files, study_names
+from kafka_pareto_airflow.forms import study_files, study_names
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
-from kafka_pareto_airflow.forms.common import study_files, study_names
+from kafka_pareto_airflow.forms import study_files, study_names, study_parameter
 
 log = logging.getLogger(__name__)
 
@@ -75,15 +75,7 @@ class CheckedStudies:
 def retune_parameters(study: str, studies: list[str]) -> dict[str, Param]:
     """Returns the one parameter of the trigger form and the API: a study of these, by default `study`."""
     studies = studies or study_names()
-    return {
-        "study": Param(
-            study if study in studies else studies[0],
-            type="string",
-            enum=studies,
-            title="Study",
-            description="Whose settings in force are checked.",
-        )
-    }
+    return study_parameter(studies, study, "Whose settings in force are checked.")
 
 
 def studies_with_checks_of_their_own(apart: Collection[str]) -> dict[str, Retune]:

@@ -16,9 +16,9 @@ from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import add_version, cases_in_force, in_force, versions, write_files
 from kafka_pareto.steps import roll_back
-from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.options import Wanted
 from tasks.common import run_command
 from tests.tasks.accepting import (
     CASE,
@@ -44,7 +44,7 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
     assert cases_in_force(store, STUDY) == []
     assert in_force(store, STUDY, CASE) is None
     for name in (durable_id(campaign), other_id(campaign)):
-        accepted(campaign, Wanted(CASE, name))
+        accepted(campaign, Wanted(case=CASE, configuration=name))
     roll_back.run(store, STUDY, CASE)
     kept = versions(store, STUDY, CASE)
     assert [settings.version for settings in kept] == [1, 2, 3]
@@ -68,7 +68,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         f"--case={CASE}",
         f"--configuration={durable_id(campaign)}",
         "--answer=approve",
-        "--approved-by=alice",
+        "--by=alice",
         "--answered-at=2026-11-22T01:02:03.000004+00:00",
         "--request=manual__2026-11-22T01:02:03+00:00",
         '--reason=--record-size=1 {{ 1+1 }} "quoted"; rm -rf /\n\x1b[31mred',
@@ -92,14 +92,14 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
-        (["roll_back"], EXIT_BAD_INPUT, "error: --case: is missing: settings go back case by case; say which"),
+        (["roll_back"], EXIT_BAD_INPUT, "error: --case is missing"),
         (["accept", "--case=1024"], 2, "Error: Missing option '--campaign'"),
         (["accept", "--campaign=c1", "--case=1024"], EXIT_BAD_INPUT, "error: there is no campaign paper/c1 in the"),
-        (["accept", "--campaign=c1", "--answered-at=noon"], EXIT_BAD_INPUT, "error: --answered-at: 'noon': must be"),
+        (["accept", "--campaign=c1", "--answered-at=noon"], EXIT_BAD_INPUT, "error: --answered-at=noon: must be"),
         (
             ["accept", "--campaign=c1", "--changes-seen=../up"],
             EXIT_BAD_INPUT,
-            "error: --changes-seen: '../up': must be",
+            "error: --changes-seen=../up: must be",
         ),
     ],
 )

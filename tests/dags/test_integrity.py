@@ -22,7 +22,7 @@ from jinja2 import Template
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, MOST_ROUNDS
-from kafka_pareto_airflow.forms.parameters import tune_parameters
+from kafka_pareto_airflow.forms import tune_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from tests.dags.conftest import PROJECT
 

@@ -64,12 +64,12 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
     assert study == "--study=quick"
     assert campaign.removeprefix("--campaign=").replace("T", "").replace("-", "").isdigit()
     assert options == [
-        "--cases=1024,65636",
+        "--record-sizes=1024,65636",
+        "--baseline=linger.ms=20\nacks=1\n",
+        "--warm-start=c1,c2",
         "--seed=7",
         "--repetitions=2",
         "--cool-down-s=0",
-        "--baseline=linger.ms=20\nacks=1\n",
-        "--warm-start=c1,c2",
         "--bootstrap-servers=a:9092,b:9092",
         "--client-config=-prod.properties",
         "--ceiling-mib-s=1.5",

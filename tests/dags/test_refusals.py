@@ -9,8 +9,7 @@ import pytest
 from airflow.sdk import Param
 from airflow.sdk.exceptions import ParamValidationError
 
-from kafka_pareto_airflow.forms.comparison import comparison_parameters
-from kafka_pareto_airflow.forms.parameters import in_force_parameters, tune_parameters
+from kafka_pareto_airflow.forms import comparison_parameters, in_force_parameters, tune_parameters
 from kafka_pareto_embedded.airflow_api.refusals import in_words
 
 pytestmark = pytest.mark.fast

@@ -168,7 +168,7 @@ def test_what_was_approved_comes_into_force_with_the_persons_name_and_words_as_t
     ]
     [options] = moves_of(airflow, "accept", run)[:1]
     at, asked_at = options["answered-at"], options["asked-at"]
-    said = {"answer": "approve", "approved-by": "admin", "reason": REASON}
+    said = {"answer": "approve", "by": "admin", "reason": REASON}
     assert re.fullmatch(r"1024=\d+", options["seen"])  # what other tests had put in force when it was asked
     times = {"answered-at": at, "asked-at": asked_at, "seen": options["seen"], "request": f"{run} {at}"}
     assert options == {"study": "paper", "campaign": RUN, **said, **times, "cluster": ""}
@@ -190,7 +190,7 @@ def test_a_question_that_is_cleared_is_asked_again_and_a_rejection_moves_nothing
     answer(airflow, run, "Reject", "too late in the year " * 40)
     assert airflow.ended(MOVES, run) == "success"
     first, *_, options = moves_of(airflow, "accept", run)
-    assert (options["answer"], options["approved-by"]) == ("reject", "admin")
+    assert (options["answer"], options["by"]) == ("reject", "admin")
     assert options["request"] != first["request"]
     assert options["reason"] == ("too late in the year " * 40)[:500]
     assert airflow.ask("GET", accepted)["total_entries"] == events
@@ -225,7 +225,7 @@ def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) ->
     [options] = moves_of(airflow, "accept", "picked")
     assert datetime.fromisoformat(options.pop("answered-at")).tzinfo
     assert datetime.fromisoformat(options.pop("asked-at")).tzinfo
-    said = {"answer": "approve", "approved-by": "admin", "reason": REASON, "request": "picked", "cluster": ""}
+    said = {"answer": "approve", "by": "admin", "reason": REASON, "request": "picked", "cluster": ""}
     what = {"study": "paper", "campaign": "c1", "case": "1024", "configuration": "c0123456789"}
     assert options == {**what, **said}
 

@@ -120,7 +120,7 @@ def measured_on(campaign: Campaign) -> Fingerprint:
 def in_force(folder: Path) -> Texts:
     """An approval, a pick that is confirmed too, and a way back, from the stored report."""
     from kafka_pareto.steps import accept, roll_back
-    from kafka_pareto.steps.accept import Wanted
+    from kafka_pareto.study.options import Wanted
 
     with recorded_store(folder) as again:
         campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
@@ -128,7 +128,7 @@ def in_force(folder: Path) -> Texts:
         again.begin("_in_force/*", "*/08_rollout/*")
         asked = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
         approved = Wanted(answer="approve", by="ada", reason="before the sale", answered_at=asked)
-        pick = Wanted(CASES[0], picked, by="bob", reason="less CPU", request="p1")
+        pick = Wanted(case=CASES[0], configuration=picked, by="bob", reason="less CPU", request="p1")
         for name, wanted in (("accept", approved), ("accept again", Wanted()), ("pick", pick)):
             again.ran(name, accept.run(campaign, wanted, measured_on))
         back = roll_back.run(again.store, STUDY, CASES[1], by="ada", reason="alarms at night", request="b1")

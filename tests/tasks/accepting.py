@@ -19,9 +19,9 @@ from kafka_pareto.report.cards import Cards
 from kafka_pareto.rollout.renewal import Look
 from kafka_pareto.rollout.versions import SettingsInForce, in_force
 from kafka_pareto.steps import accept
-from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.options import Wanted
 from tests.tasks.report_campaign import CAMPAIGN
 
 STUDY, CASE, OTHER_CASE = "paper", "65636", "1024"
@@ -126,4 +126,4 @@ def accepted(campaign: Campaign, wanted: Wanted, look: Look = measured_on) -> Ma
 
 def pick(configuration_id: str, case: str = CASE) -> Wanted:
     """Alice wants this one."""
-    return Wanted(case, configuration_id, by="alice")
+    return Wanted(case=case, configuration=configuration_id, by="alice")

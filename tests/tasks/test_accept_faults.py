@@ -17,8 +17,8 @@ from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.versions import file_of, in_force_with_files, versions
 from kafka_pareto.steps import roll_back
-from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.options import Wanted
 from tests.tasks.accepting import (
     CASE,
     OTHER_CASE,

@@ -15,7 +15,7 @@ from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.rollout.renewal import Look, look_now
 from kafka_pareto.rollout.versions import cases_in_force, cluster_of_version, versions
 from kafka_pareto.steps import roll_back
-from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.study.options import Wanted
 from kafka_pareto.study.sections import ForeignCluster, OwnBrokers
 from kafka_pareto.study.study_file import dump_study
 from tests.tasks.accepting import (
@@ -108,7 +108,7 @@ def test_who_is_asked_about_a_cluster_that_cannot_be_looked_at_afterwards_is_ask
     handed_over = client_config_name(campaign.keys.campaign)
     cluster = ForeignCluster(bootstrap_servers="b:1", client_config=handed_over, ceiling_mib_s=1, ceiling_gib=1)
     theirs = of(campaign, cluster=cluster)
-    seen = str(accepted(theirs, Wanted(asks=True)).question["changes_seen"])
+    seen = str(accepted(theirs, Wanted(ask=True)).question["changes_seen"])
     assert accepted(theirs, Wanted(answer="approve", by="alice", changes_seen=seen), away).cases == [CASE]
 
 
@@ -153,21 +153,23 @@ def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(c
     look, configuration = now(kafka_version="4.4.0"), durable_id(campaign)
     differs = r"4\.3\.1 then, 4\.4\.0 now\. Run a new campaign; or, .*--changes-seen="
     with pytest.raises(BadInputError, match=differs) as no:
-        accepted(campaign, Wanted(CASE, configuration, by="alice"), look)
+        accepted(campaign, Wanted(case=CASE, configuration=configuration, by="alice"), look)
     assert cases_in_force(campaign.store, STUDY) == []
     seen = str(no.value).split("--changes-seen=")[1][:10]
-    assert accepted(campaign, Wanted(CASE, configuration, by="alice", changes_seen=seen), look).cases == [CASE]
+    assert accepted(
+        campaign, Wanted(case=CASE, configuration=configuration, by="alice", changes_seen=seen), look
+    ).cases == [CASE]
 
 
 def test_where_a_person_is_to_be_asked_nothing_moves_but_what_is_in_force_already_needs_no_question(
     campaign: Campaign,
 ) -> None:
-    manifest = accepted(campaign, Wanted(asks=True))
+    manifest = accepted(campaign, Wanted(ask=True))
     assert "65,636 B: waits for a person's approval" in said(manifest)
     assert cases_in_force(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     accepted(campaign, APPROVED)
-    assert accepted(campaign, Wanted(asks=True)).question == {}
+    assert accepted(campaign, Wanted(ask=True)).question == {}
 
 
 def test_without_a_cluster_in_the_settings_nobody_knows_whether_it_is_the_same(
@@ -180,10 +182,10 @@ def test_without_a_cluster_in_the_settings_nobody_knows_whether_it_is_the_same(
 def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> None:
     in_berlin, pick = of(campaign, cluster=BERLIN), durable_id(campaign)
     with pytest.raises(BadInputError, match=r"are of the cluster berlin; trigger settings_in_force_berlin instead"):
-        accepted(in_berlin, Wanted(CASE, pick, cluster=""))
+        accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster=""))
     with pytest.raises(BadInputError, match=r"of this installation's own cluster; trigger settings_in_force instead"):
-        accepted(campaign, Wanted(CASE, pick, cluster="berlin"))
-    assert accepted(in_berlin, Wanted(CASE, pick, cluster="berlin")).cases == [CASE]
+        accepted(campaign, Wanted(case=CASE, configuration=pick, cluster="berlin"))
+    assert accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster="berlin")).cases == [CASE]
     with pytest.raises(BadInputError, match="are of the cluster berlin"):
         roll_back.run(campaign.store, STUDY, CASE, cluster="")
     roll_back.run(campaign.store, STUDY, CASE, cluster="berlin")
@@ -193,7 +195,7 @@ def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> 
 @pytest.fixture
 def moved(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
     """The study was of the installation's own cluster, where something is in force, and its file names berlin now."""
-    accepted(campaign, Wanted(CASE, durable_id(campaign), cluster=""))
+    accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), cluster=""))
     studies = tmp_path / "studies"
     studies.mkdir()
     (studies / f"{STUDY}.yaml").write_text("cluster: {name: berlin}")
@@ -202,7 +204,7 @@ def moved(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_was_in_force_on_a_studys_former_cluster_is_no_way_back(moved: Campaign) -> None:
-    accepted(moved, Wanted(CASE, other_id(moved), cluster="berlin"))
+    accepted(moved, Wanted(case=CASE, configuration=other_id(moved), cluster="berlin"))
     second = newest(moved)
     assert (second.version, second.cluster, second.previous_version) == (2, "berlin", None)
     assert second.previous_properties == decision_of(moved).baseline_properties
@@ -211,16 +213,16 @@ def test_what_was_in_force_on_a_studys_former_cluster_is_no_way_back(moved: Camp
 
 
 def test_from_a_studys_former_cluster_nothing_moves_where_it_is_now(campaign: Campaign, moved: Campaign) -> None:
-    former = Wanted(CASE, other_id(campaign), cluster="")
+    former = Wanted(case=CASE, configuration=other_id(campaign), cluster="")
     accepted(campaign, former)  # the new cluster has nothing in force yet
-    accepted(moved, Wanted(CASE, durable_id(campaign), cluster="berlin"))
+    accepted(moved, Wanted(case=CASE, configuration=durable_id(campaign), cluster="berlin"))
     with pytest.raises(BadInputError, match="are of the cluster berlin; trigger settings_in_force_berlin instead"):
         accepted(campaign, former)
     assert [each.cluster for each in versions(campaign.store, STUDY, CASE)] == ["", "", "berlin"]
 
 
 def test_a_version_that_does_not_name_its_cluster_is_of_its_campaigns(campaign: Campaign) -> None:
-    accepted(campaign, Wanted(CASE, durable_id(campaign)))
+    accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign)))
     unnamed = newest(campaign).model_copy(update={"cluster": None})
     assert cluster_of_version(campaign.store, unnamed) == ""
     frozen = dump_study(campaign.study.model_copy(update={"cluster": BERLIN}))

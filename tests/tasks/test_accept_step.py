@@ -18,8 +18,8 @@ from kafka_pareto.rollout.approvals import Answer, last_answer
 from kafka_pareto.rollout.messages import Promised, approval_text
 from kafka_pareto.rollout.versions import cases_in_force, versions
 from kafka_pareto.steps import roll_back
-from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.options import Wanted
 from tests.tasks.accepting import (
     CASE,
     FORMS,
@@ -138,16 +138,16 @@ def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Camp
 
 
 def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
-    wanted = Wanted(CASE, other_id(campaign), request="manual__1", from_version=1)
+    wanted = Wanted(case=CASE, configuration=other_id(campaign), request="manual__1", from_version=1)
     with pytest.raises(BadInputError, match="over version 1, but there is no version yet"):
         accepted(campaign, wanted)
     accepted(campaign, pick(durable_id(campaign)))
     first = accepted(campaign, wanted)
     assert accepted(campaign, wanted) == first
     with pytest.raises(BadInputError, match="over version 1, but version 2 is in force by now"):
-        accepted(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=1))
+        accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id(), from_version=1))
     with pytest.raises(BadInputError, match="before there was a version, but version 2 is in force by now"):
-        accepted(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=0))
+        accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id(), from_version=0))
     assert newest(campaign).version == 2
 
 
@@ -182,7 +182,7 @@ def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_c
 
 def test_an_answer_does_not_replace_what_came_into_force_after_the_question(campaign: Campaign) -> None:
     asked = Wanted(answer="approve", by="alice", request="manual__1", seen={CASE: 0})
-    accepted(campaign, Wanted(CASE, other_id(campaign), by="bob"))
+    accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign), by="bob"))
     kind, text = notice_of(accepted(campaign, asked))
     assert kind == "needs_approval"
     assert "version 1 stays; it came into force after the question, which was asked before anything was" in text
@@ -370,7 +370,7 @@ def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(cam
     first, second = datetime(2026, 11, 22, 1, 2, 3, 4, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
     for _ in range(2):
         accepted(campaign, Wanted(answer="reject", by="bob", answered_at=first))
-    accepted(campaign, Wanted(OTHER_CASE, answer="approve", by="alice", answered_at=second))
+    accepted(campaign, Wanted(case=OTHER_CASE, answer="approve", by="alice", answered_at=second))
     kept = [campaign.read_record(key, Answer) for key in campaign.store.keys(campaign.keys.answers())]
     assert [(answer.answer, answer.at) for answer in kept] == [("reject", first), ("approve", second)]
     assert [last_answer(campaign, size) for size in (CASE, OTHER_CASE)] == kept
@@ -396,7 +396,7 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
         "65,636 B: approving replaces the baseline; nothing was put in force yet.",
         "  Changed: nothing; the same settings, on newer evidence.",
     ]
-    accepted(campaign, Wanted(CASE, durable_id(campaign), by="alice"))
+    accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), by="alice"))
     told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
     assert told.splitlines() == [
         f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
@@ -409,13 +409,13 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
     recommend(campaign, durable_id(campaign, case=OTHER_CASE), OTHER_CASE)
-    manifest = accepted(campaign, Wanted(OTHER_CASE, answer="approve"))
+    manifest = accepted(campaign, Wanted(case=OTHER_CASE, answer="approve"))
     assert manifest.cases == [OTHER_CASE] == cases_in_force(campaign.store, STUDY)
 
 
 def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
     name = other_id(campaign)
-    accepted(campaign, Wanted(CASE, name, by="alice", reason="p95 below 50 ms"))
+    accepted(campaign, Wanted(case=CASE, configuration=name, by="alice", reason="p95 below 50 ms"))
     settings = newest(campaign)
     row = trials_of(campaign).set_index("configuration_id").loc[name]
     assert (settings.came_by, settings.gains, settings.configuration_id) == ("picked", [], name)
@@ -477,9 +477,12 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted("4096"), "--case: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
-        (Wanted(None, "c1"), "--configuration needs --case"),
-        (Wanted(CASE, "c1", answer="reject"), "--answer: reject: is of what is recommended"),
+        (Wanted(case="4096"), "--case: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
+        (Wanted(configuration="c0123456789"), "--configuration needs --case"),
+        (
+            Wanted(case=CASE, configuration="c0123456789", answer="reject"),
+            "--answer: reject: is of what is recommended",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, message: str) -> None:

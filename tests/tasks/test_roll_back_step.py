@@ -11,7 +11,7 @@ from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.versions import SettingsInForce, versions
 from kafka_pareto.steps import roll_back
-from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.study.options import Wanted
 from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepted, accepting_campaign, durable_id, other_id, told
 
 pytestmark = pytest.mark.fast
@@ -22,7 +22,7 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
     """Two of its configurations came into force one after the other."""
     found = accepting_campaign(reported_store, tmp_path)
     for name in (durable_id, other_id):
-        accepted(found, Wanted(CASE, name(found)))
+        accepted(found, Wanted(case=CASE, configuration=name(found)))
     return found
 
 
@@ -65,7 +65,7 @@ def test_before_the_baseline_there_is_nothing(campaign: Campaign) -> None:
 
 def test_what_was_accepted_after_a_way_back_leads_back_to_where_that_led(campaign: Campaign) -> None:
     roll_back.run(campaign.store, STUDY, CASE)
-    accepted(campaign, Wanted(CASE, other_id(campaign)))
+    accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign)))
     roll_back.run(campaign.store, STUDY, CASE)
     assert kept(campaign)[-1].properties == kept(campaign)[2].properties == kept(campaign)[0].properties
 
@@ -88,7 +88,7 @@ def test_a_retried_request_goes_back_only_once(campaign: Campaign) -> None:
 
 def test_a_request_that_was_made_before_something_else_came_into_force_announces_nothing(campaign: Campaign) -> None:
     roll_back.run(campaign.store, STUDY, CASE, request="manual__1")
-    accepted(campaign, Wanted(CASE, other_id(campaign), by="alice"))
+    accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign), by="alice"))
     manifest = roll_back.run(campaign.store, STUDY, CASE, request="manual__1")
     assert (manifest.cases, manifest.event, manifest.artifacts) == ([], {}, [])
     assert manifest.notice
@@ -111,7 +111,7 @@ def test_a_version_that_is_missing_is_named_and_what_comes_next_has_a_number_of_
     campaign.store.delete(InForceKeys(STUDY, CASE).version(1))
     with pytest.raises(ArtifactError, match=r"versions/00001.json: is not in the store, and version 2 leads back"):
         roll_back.run(campaign.store, STUDY, CASE)
-    accepted(campaign, Wanted(CASE, campaign.study.baseline_id()))
+    accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id()))
     assert kept(campaign)[-1].version == 3
 
 

@@ -16,9 +16,8 @@ _SECRET_OPTIONS = re.compile(
     rf"""(?<![\w$-])[\w$-]*(?:{_NAME_PARTS})[\w$-]*\s*=((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^;])*)""",
     re.IGNORECASE | re.DOTALL,
 )
-_QUOTED = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
-_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
-_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+# Quotes and escapes are around and within the words of a secret, not in what Java reads.
+_BETWEEN_WORDS = re.compile(r"[\s\"'=\\]+")
 
 
 def read_client_config(path: Path) -> str:
@@ -46,17 +45,10 @@ def secrets_in(client_config: str) -> list[str]:
     """
     values = [value for key, value in parse_properties(client_config).items() if _SECRET_KEYS.search(key)]
     options = [option for value in values for option in _SECRET_OPTIONS.findall(value)]
-    quoted = [double or single for option in options for double, single in _QUOTED.findall(option)]
-    words = [word for option in options for word in re.split(r"[\s\"'=]+", option)]
-    whole = [*values, *quoted, *(_ESCAPE.sub(_unescaped, each) for each in quoted), *words]
+    whole = [*values, *(word for option in options for word in _BETWEEN_WORDS.split(option))]
     as_read = {part.strip() for each in whole for part in (each, *each.splitlines())} | set(values)
     as_written = {escaped(each) for each in as_read}
     return sorted({secret for secret in as_read | as_written if secret.strip()}, key=len, reverse=True)
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    """Reads an escape within the quotes of a JAAS line as Java's `StreamTokenizer` does."""
-    return chr(int(found[1], 8)) if found[1][0] in "01234567" else _ESCAPED.get(found[1], found[1])
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:

@@ -111,11 +111,6 @@ def unmeasured_text(version: int, standing: str = "which is in force") -> str:
     return f"this campaign did not measure version {version}, {standing}: nobody knows which of the two is better."
 
 
-def plain(text: str) -> str:
-    """Returns a person's text in one line, without characters that control a terminal."""
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
-
-
 def by_whom(by: str, reason: str) -> str:
     """Returns the person and their words as the end of a sentence; empty if nobody was asked."""
     return (f" by {by}" if by else "") + (f" ({reason})" if reason else "")

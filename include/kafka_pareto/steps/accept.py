@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
 from kafka_pareto.analysis.wording import joined
 from kafka_pareto.campaign.campaign import Campaign
@@ -46,43 +44,9 @@ from kafka_pareto.rollout.versions import (
     write_files,
 )
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.options import Wanted
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Names what is to come into force.
-
-    Attributes:
-        case: None: every record size of the campaign.
-        configuration_id: What somebody picked for the record size; None: what is recommended.
-        answer: What a person said to it, where one was asked.
-        by: Who that was.
-        reason: In their words, in one line.
-        answered_at: When they said so; None: now.
-        seen: The version by case that was in force when they were asked, 0 for none; empty where nobody was.
-        asks: A person is asked first: of what is recommended nothing comes into force yet.
-        asked_at: When the question was asked that they answered; None: no question is that old.
-        changes_seen: By which name they were shown what has changed of the system since it was measured; may be empty.
-        request: By which a retry is known: it announces again what it has moved; one that was left since stays left.
-        from_version: The version that the record size is moved from; 0: there is none yet; None: whichever is in force.
-        cluster: The name of the cluster whose settings may be moved; empty: the installation's own; None: of any.
-    """
-
-    case: str | None = None
-    configuration_id: str | None = None
-    answer: Literal["approve", "reject", "not_asked"] = "not_asked"
-    by: str = ""
-    reason: str = ""
-    answered_at: datetime | None = None
-    seen: Mapping[str, int] = field(default_factory=dict)
-    asks: bool = False
-    asked_at: datetime | None = None
-    changes_seen: str = ""
-    request: str = ""
-    from_version: int | None = None
-    cluster: str | None = None
 
 
 def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
@@ -102,9 +66,9 @@ def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
     decisions = _decisions(campaign, wanted)
     mend_files(campaign.store, campaign.keys.study, [decision.case for decision in decisions])
     system = SystemNow(campaign, look)
-    if wanted.configuration_id is not None:
-        _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration_id, wanted)
-        moved = _moved(campaign, decisions[0], wanted.configuration_id, wanted, system)
+    if wanted.configuration is not None:
+        _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration, wanted)
+        moved = _moved(campaign, decisions[0], wanted.configuration, wanted, system)
         if isinstance(moved, Stays) and moved.asks:
             raise BadInputError(f"--configuration: {moved.text} {how_to_say_so(campaign, decisions[0].case, system)}")
         return _manifest(campaign, [moved], [])
@@ -128,7 +92,7 @@ def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
         cards = campaign.read_record(key, Cards).cards
     except MissingArtifactError as error:
         raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; let it end first") from error
-    if case is None and wanted.configuration_id is not None:
+    if case is None and wanted.configuration is not None:
         raise BadInputError("--configuration needs --case: it is put in force for one record size")
     if case is None and wanted.from_version is not None:
         raise BadInputError("--from-version needs --case: each record size has versions of its own")
@@ -149,7 +113,7 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
 
 
 def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted, system: SystemNow) -> Kept | Stays:
-    somebody_decides = wanted.asks or wanted.answer == "approve"
+    somebody_decides = wanted.ask or wanted.answer == "approve"
     if decision.pick_configuration_id and (decision.recommended or (decision.offered and somebody_decides)):
         return _moved(campaign, decision, decision.pick_configuration_id, wanted, system)
     text = f"{case_label(decision.case)}: {headline_of(decision)}. {reason_of(decision)}"
@@ -180,10 +144,10 @@ def _moved(
         return Stays("unchanged", text)
     if held and held[-1] == kept[-1]:
         return Stays("unchanged", f"{case_label(case)}: in force already as version {kept[-1].version}.")
-    if wanted.asks:
+    if wanted.ask:
         text = f"{case_label(case)}: waits for a person's approval, under Required Actions in Airflow."
         return Stays("needs_approval", text, asks=True)
-    is_picked = wanted.configuration_id is not None
+    is_picked = wanted.configuration is not None
     nobody_decided = wanted.answer == "not_asked" and not is_picked
     if nobody_decided and (reason := needs_a_word(campaign, decision, kept)):
         return reason

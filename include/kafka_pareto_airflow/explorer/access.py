@@ -28,7 +28,7 @@ from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.cluster_names import cluster_names, cluster_of
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME, TUNE_DAG_ID, compare_dag_of, tune_dag_of
 from kafka_pareto_airflow.explorer.own_threads import OwnThreads
-from kafka_pareto_airflow.forms.common import study_files
+from kafka_pareto_airflow.forms import study_files
 
 _PATTERNS = {"study": STUDY_NAME, "campaign": CAMPAIGN_ID, "case": CASE}
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
-from kafka_pareto_embedded.commands.options import read_options
+from kafka_pareto_embedded.commands.options import options_of_make
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.lifecycle.supervision import ProcessState
 from kafka_pareto_embedded.stack.stack import Stack
@@ -73,7 +73,7 @@ def run() -> None:
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
 
     with clear_errors():
-        request = read_options(RunRequest, "run")
+        request = options_of_make(RunRequest, "run")
         if request.campaign is None:
             # Its mistakes are reported before anything starts.
             load_runnable_study(load_settings().studies, request.study)
@@ -87,17 +87,17 @@ def rollback() -> None:
     from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back  # noqa: PLC0415
 
     with clear_errors():
-        code = roll_back(read_options(RollBackRequest, "rollback"), lifecycle.running())
+        code = roll_back(options_of_make(RollBackRequest, "rollback"), lifecycle.running())
     raise typer.Exit(code)
 
 
 @app.command()
 def retune() -> None:
     """Checks whether the settings in force are still the best, and tunes again where they are not."""
-    from kafka_pareto_embedded.runs.rollout import RetuneRequest, retune_now  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.rollout import StudyRequest, retune_now  # noqa: PLC0415
 
     with clear_errors():
-        code = retune_now(read_options(RetuneRequest, "retune"), lifecycle.running())
+        code = retune_now(options_of_make(StudyRequest, "retune"), lifecycle.running())
     raise typer.Exit(code)
 
 
@@ -107,7 +107,7 @@ def in_force() -> None:
     from kafka_pareto_embedded.runs.rollout import InForceRequest, show_in_force  # noqa: PLC0415
 
     with clear_errors():
-        show_in_force(read_options(InForceRequest, "in-force"), lifecycle.running())
+        show_in_force(options_of_make(InForceRequest, "in-force"), lifecycle.running())
 
 
 @app.command()
@@ -117,7 +117,7 @@ def ingest() -> None:
     from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
 
     with clear_errors():
-        ingest_file(read_options(IngestRequest, "ingest"), load_settings())
+        ingest_file(options_of_make(IngestRequest, "ingest"), load_settings())
 
 
 @app.command()
@@ -127,7 +127,7 @@ def remove_topics() -> None:
     from kafka_pareto_embedded.runs.remove_topics import remove_topics as remove  # noqa: PLC0415
 
     with clear_errors():
-        remove(read_options(RemoveTopicsRequest, "remove-topics"), load_settings())
+        remove(options_of_make(RemoveTopicsRequest, "remove-topics"), load_settings())
 
 
 @app.command()
@@ -137,7 +137,7 @@ def doctor() -> None:
     from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
 
     with clear_errors():
-        print_report(read_options(DoctorRequest, "doctor"), load_settings())
+        print_report(options_of_make(DoctorRequest, "doctor"), load_settings())
 
 
 @app.command()
@@ -146,7 +146,7 @@ def sizing() -> None:
     from kafka_pareto_embedded.runs.checks import SizingOptions, print_sizing  # noqa: PLC0415
 
     with clear_errors():
-        print_sizing(read_options(SizingOptions, "sizing"))
+        print_sizing(options_of_make(SizingOptions, "sizing"))
 
 
 @app.command()

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TypeVar
-
-from pydantic import BaseModel, ValidationError
 
 from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.study.options import MAKE_NAMES, AnyOptions, read_options
 
 PREFIX = "KAFKA_PARETO_OPTION_"
 
-_RULES = {
-    "missing": "is missing",
-    "int_parsing": "must be a whole number",
-    "float_parsing": "must be a number",
-    "bool_parsing": "must be yes or no",
-    "greater_than": "must be above 0",
-    "greater_than_equal": "must not be below 0",
-    "finite_number": "must be a number",
-    "string_pattern_mismatch": "must be lower-case letters, digits, '-' or '_'",
-}
 
-AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
-
-
-def read_options(model: type[AnyOptions], target: str, environment: Mapping[str, str] = os.environ) -> AnyOptions:
+def options_of_make(model: type[AnyOptions], target: str, environment: Mapping[str, str] = os.environ) -> AnyOptions:
     """Returns the options of one target of `make`; an empty one counts as not given.
 
     Args:
-        model: The model whose fields are the options, in lower case.
+        model: The model whose fields are the options.
         target: The target's name, for messages.
         environment: The variables that hold the options.
 
@@ -42,24 +27,22 @@ def read_options(model: type[AnyOptions], target: str, environment: Mapping[str,
         for name, value in environment.items()
         if name.startswith(PREFIX) and value.strip()
     }
-    known = [name.upper() for name in model.model_fields]
-    problems = [_unknown(name, value, known, target) for name, value in said.items() if name not in known]
+    known = {make_name(field): field for field in model.model_fields}
+    problems = [_unknown(name, value, list(known), target) for name, value in said.items() if name not in known]
     try:
-        options = model.model_validate({name.lower(): said[name] for name in known if name in said})
-    except ValidationError as error:
-        problems += [
-            _as_given(str(problem["loc"][0]).upper(), said) + _RULES.get(problem["type"], problem["msg"])
-            for problem in error.errors()
-        ]
+        options = read_options(model, {known[name]: said[name] for name in known if name in said}, make_name)
+    except BadInputError as error:
+        problems.append(str(error))
     if problems:
         raise BadInputError("\n".join([*problems, "`make help` explains every target and its options"]))
     return options
 
 
+def make_name(option: str) -> str:
+    """Returns what `make` calls the option."""
+    return MAKE_NAMES.get(option, option.upper())
+
+
 def _unknown(name: str, value: str, known: list[str], target: str) -> str:
     remedy = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
     return f"{name}={value}: make {target} has no such option{remedy}"
-
-
-def _as_given(name: str, said: Mapping[str, str]) -> str:
-    return f"{name}={said[name]}: " if name in said else f"{name} "

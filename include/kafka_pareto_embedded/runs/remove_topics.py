@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.errors import ConsentError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.options import Options
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
 from kafka_pareto_embedded.stack.stack import Stack
 
 
-class RemoveTopicsRequest(BaseModel):
+class RemoveTopicsRequest(Options):
     """Holds the options of `make remove-topics`; None means not given.
 
     Attributes:
@@ -27,8 +26,6 @@ class RemoveTopicsRequest(BaseModel):
         kafka_config: Its `client.properties`.
         consent: To delete there, once the list was read.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kafka: str | None = None
     kafka_config: Path | None = None

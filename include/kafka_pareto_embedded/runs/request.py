@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, field_validator
 
 from kafka_pareto.campaign.campaign import campaign_ids
 from kafka_pareto.campaign.client_config import client_config_name, handed_over
@@ -20,7 +19,8 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS, MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.identifiers import CAMPAIGN_ID
+from kafka_pareto.study.options import Approval, CompareOptions, DesignOptions, TuneOptions
 from kafka_pareto.study.overriding import baseline_of
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
@@ -28,53 +28,27 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
-_OF_KIND = {
-    "tune": ("record_sizes", "baseline", "warm_start", "approval"),
-    "compare": ("parts", "factor", "levels"),
-}
+_OF_KIND = {"tune": {*TuneOptions.model_fields, *Approval.model_fields}, "compare": {*CompareOptions.model_fields}}
 """The parameters that the DAG of one kind alone has."""
 
 HandOver = Callable[[str], AbstractContextManager[None]]
 """Keeps a copy of the user's credentials for the run of this id, once the context is entered."""
 
 
-class RunRequest(BaseModel):
-    """Holds the options of `make run`; None means not given.
+class RunRequest(DesignOptions, Approval):
+    """Holds the options of `make run`: those of Airflow's forms, where two name files.
 
-    Attributes:
-        campaign: The interrupted campaign to go on with.
-        record_sizes: The only record sizes to measure, in bytes, as in `1024,8192`.
-        parts: Of a comparison: the only parts to measure, as in `acks,grid`.
-        factor: Of a comparison: the one factor that is varied in place of the study's parts.
-        levels: Its levels, as in `0,5,20`.
-        cool_down_s: The pause before every load, in seconds.
-        baseline: A `producer.properties` that takes the place of the study's baseline.
-        warm_start: `latest`, or ids of campaigns to learn from.
-        approval: True if a person is asked before a recommendation comes into force.
-        kafka: An existing cluster, as `host:port,…`; the options after this one concern it.
-        kafka_config: Its `client.properties`.
-        consent: True if it may be loaded as planned.
+    A baseline is read at once: of its file only the tunable properties travel. The `client.properties` never does.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     study: str = "quick"
-    campaign: str | None = None
-    record_sizes: str | None = None
-    parts: str | None = None
-    factor: str | None = None
-    levels: str | None = None
-    seed: int | None = None
-    repetitions: int | None = None
-    cool_down_s: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
-    baseline: Path | None = None
-    warm_start: str | None = None
-    approval: bool = False
-    kafka: str | None = None
-    kafka_config: Path | None = None
-    ceiling_mib_s: float | None = None
-    ceiling_gib: float | None = None
-    consent: bool = False
+    campaign: Annotated[str | None, Field(pattern=f"^{CAMPAIGN_ID}$")] = None
+    client_config: str | None = None
+
+    @field_validator("baseline", mode="before")
+    @classmethod
+    def _is_read(cls, file: str) -> str:
+        return properties_lines(baseline_of(_text_of("BASELINE", Path(file)), f"BASELINE: {file}"))
 
 
 def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
@@ -85,8 +59,6 @@ def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
     """
     if request.campaign is None:
         return request.study
-    if not re.fullmatch(CAMPAIGN_ID, request.campaign):
-        raise BadInputError(f"CAMPAIGN: {request.campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
     return _find_campaign(store, settings, request.study, request.campaign)[0]
 
 
@@ -100,40 +72,24 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         BadInputError: If something given cannot be used.
     """
     study, campaign, frozen = study_name(request, store, settings), request.campaign or timestamp(), None
-    if request.warm_start is not None and not re.fullmatch(CAMPAIGN_IDS, request.warm_start):
-        raise BadInputError(f"WARM_START: {request.warm_start!r}: must be latest, or ids of campaigns like id,id")
     if request.campaign is not None:
         study, frozen = _find_campaign(store, settings, study, campaign)
-    if request.kafka is not None and frozen is None and (request.ceiling_mib_s is None or request.ceiling_gib is None):
+    ceilings = (request.ceiling_mib_s, request.ceiling_gib)
+    if request.bootstrap_servers is not None and frozen is None and None in ceilings:
         raise BadInputError(
             "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, the most it is sent"
         )
     started_with = {} if frozen is None else _parameters_of(frozen)
     config = client_config_name(campaign)
-    if (request.kafka_config, started_with.get("client_config")) == (None, config) and not (
+    if (request.client_config, started_with.get("client_config")) == (None, config) and not (
         settings.client_configs / config
     ).exists():
         raise BadInputError(
             f"CAMPAIGN: {campaign!r}: its client configuration was removed when it ended; give it again: KAFKA_CONFIG=…"
         )
-    given = {
-        "record_sizes": None if request.record_sizes is None else _sizes(request.record_sizes),
-        "parts": None if request.parts is None else [part.strip() for part in request.parts.split(",")],
-        "factor": request.factor,
-        "levels": request.levels,
-        "seed": request.seed,
-        "repetitions": request.repetitions,
-        "cool_down_s": request.cool_down_s,
-        "baseline": None if request.baseline is None else _baseline(request.baseline),
-        "warm_start": request.warm_start,
-        "approval": request.approval or None,
-        "bootstrap_servers": request.kafka,
-        "client_config": None if request.kafka_config is None else config,
-        "ceiling_mib_s": request.ceiling_mib_s,
-        "ceiling_gib": request.ceiling_gib,
-        "consent": request.consent or None,
-    }
-    said = {name: value for name, value in given.items() if value is not None}
+    said = request.model_dump(exclude={"study", "campaign"}, exclude_defaults=True)
+    if request.client_config is not None:
+        said["client_config"] = config
     _require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
     return {"study": study, "campaign": campaign, **started_with, **said}
 
@@ -144,9 +100,9 @@ def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: S
     Raises:
         BadInputError: If it cannot be read.
     """
-    if request.kafka_config is None:
+    if request.client_config is None:
         return None
-    text = _text_of("KAFKA_CONFIG", request.kafka_config)
+    text = _text_of("KAFKA_CONFIG", Path(request.client_config))
     servers = parameters.get("bootstrap_servers")
     return lambda run_id: handed_over(settings.client_configs, parameters["campaign"], run_id, text, servers)
 
@@ -210,21 +166,6 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
     if frozen.cluster is not None:
         parameters |= frozen.cluster.model_dump(exclude_none=True)
     return parameters
-
-
-def _sizes(text: str) -> list[int]:
-    try:
-        sizes = [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise BadInputError(f"RECORD_SIZES: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
-    if not all(0 < size <= MOST_RECORD_SIZE_BYTES for size in sizes) or len(set(sizes)) < len(sizes):
-        raise BadInputError(f"RECORD_SIZES: {text!r}: must be 1 to {MOST_RECORD_SIZE_BYTES} bytes, each size once")
-    return sizes
-
-
-def _baseline(path: Path) -> str:
-    """Returns the file's tunable properties as text: nothing else of it travels."""
-    return properties_lines(baseline_of(_text_of("BASELINE", path), f"BASELINE: {path}"))
 
 
 def _text_of(option: str, path: Path) -> str:

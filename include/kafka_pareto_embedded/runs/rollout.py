@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from rich.console import Console
 
 from kafka_pareto.errors import BadInputError
@@ -23,6 +23,7 @@ from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import CASE, case_label
 from kafka_pareto.study.cluster_names import cluster_of
 from kafka_pareto.study.identifiers import STUDY_NAME, retune_dag_of, settings_dag_of, tune_dag_of
+from kafka_pareto.study.options import Options
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
@@ -36,24 +37,20 @@ _CAME_BY = {
 }
 
 
-class _Options(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class StudyRequest(Options):
+    """Holds the option of every target that concerns what is in force, and the only one of `make retune`."""
 
     study: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
 
 
-class RollBackRequest(_Options):
+class RollBackRequest(StudyRequest):
     """Holds the options of `make rollback`; a study without record sizes has a name in the place of one."""
 
-    record_size: Annotated[str, Field(pattern=f"^{CASE}$")]
+    case: Annotated[str, Field(pattern=f"^{CASE}$")]
     reason: str = ""
 
 
-class RetuneRequest(_Options):
-    """Holds the options of `make retune`."""
-
-
-class InForceRequest(_Options):
+class InForceRequest(StudyRequest):
     """Holds the options of `make in-force`; the files that clients read are copied to the folder, if one is named."""
 
     folder: Path | None = None
@@ -70,7 +67,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
         StackError: If the stack does not answer.
     """
     store = open_store(stack.settings())
-    case = request.record_size
+    case = request.case
     now = in_force(store, request.study, case)
     if now is None:
         raise _nothing_in_force(store, request.study, case)
@@ -83,7 +80,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
     return code
 
 
-def retune_now(request: RetuneRequest, stack: Stack) -> int:
+def retune_now(request: StudyRequest, stack: Stack) -> int:
     """Triggers a check of the settings in force and follows it to its decision; returns as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
     check_dag = retune_dag_of(request.study if cluster else "")

@@ -45,7 +45,7 @@ class Runs(AirflowRuns):
 
 def main(folder: Path, given: Path) -> None:
     """Prints a line of JSON for each line of code: what the kill there left, and what of it the sweeps left."""
-    asked = request.RunRequest(kafka="b:9092", kafka_config=given, ceiling_mib_s=1, ceiling_gib=1)
+    asked = request.RunRequest(bootstrap_servers="b:9092", client_config=str(given), ceiling_mib_s=1, ceiling_gib=1)
     parameters = request.dag_parameters(asked, FolderStore(folder / "store"), Settings())
     for line in count(1):
         place = folder / str(line)

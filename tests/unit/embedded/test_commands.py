@@ -14,10 +14,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
+from kafka_pareto_embedded.commands.options import make_name
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.request import RunRequest
-from kafka_pareto_embedded.runs.rollout import InForceRequest, RetuneRequest, RollBackRequest
+from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest, StudyRequest
 
 pytestmark = pytest.mark.fast
 
@@ -228,8 +229,8 @@ def test_help_fits_a_screen_of_forty_lines_and_names_every_option() -> None:
     assert len(said.splitlines()) <= 40
     assert max(map(len, said.splitlines())) <= 110
     options = {
-        name.upper()
-        for model in (RunRequest, RollBackRequest, RetuneRequest, InForceRequest)
+        make_name(name)
+        for model in (RunRequest, RollBackRequest, StudyRequest, InForceRequest)
         for name in model.model_fields
     }
     assert {option for option in options if f"{option}=" not in said} == set()

@@ -80,7 +80,7 @@ class FailingRuns(AirflowRuns):
 @pytest.mark.parametrize("error", [BadInputError("no"), KeyError("token"), KeyboardInterrupt(), SystemExit(143)])
 def test_a_trigger_that_fails_in_whatever_way_leaves_no_copy(tmp_path: Path, given: Path, error: BaseException) -> None:
     settings = Settings(client_configs=tmp_path / "client-configs")
-    asked = RunRequest(kafka="b:9092", kafka_config=given, ceiling_mib_s=1, ceiling_gib=1)
+    asked = RunRequest(bootstrap_servers="b:9092", client_config=str(given), ceiling_mib_s=1, ceiling_gib=1)
     parameters = dag_parameters(asked, FolderStore(tmp_path / "store"), settings)
     credentials = handing_over(asked, parameters, settings)
     assert not settings.client_configs.exists(), "nothing is written before the trigger"

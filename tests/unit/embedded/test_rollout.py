@@ -122,6 +122,6 @@ def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_sh
 @pytest.mark.usefixtures("store")
 def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
     with pytest.raises(BadInputError, match=r"RECORD_SIZE=1024: nothing is in force .* steady; there is for 8192"):
-        roll_back(RollBackRequest(study="steady", record_size="1024"), stack)
+        roll_back(RollBackRequest(study="steady", case="1024"), stack)
     with pytest.raises(BadInputError, match=r"STUDY=quick: nothing is in force yet; .* `make run STUDY=quick`"):
-        roll_back(RollBackRequest(study="quick", record_size="1024"), stack)
+        roll_back(RollBackRequest(study="quick", case="1024"), stack)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.commands.options import PREFIX, read_options
+from kafka_pareto_embedded.commands.options import PREFIX, options_of_make
 from kafka_pareto_embedded.runs.request import RunRequest
 from kafka_pareto_embedded.runs.rollout import RollBackRequest
 
@@ -18,13 +18,15 @@ def given(**options: str) -> dict[str, str]:
 
 def test_what_was_given_is_read_and_what_is_empty_was_not_given() -> None:
     said = given(STUDY="steady", SEED="7", CEILING_GIB="2.5", APPROVAL="yes", CAMPAIGN="", REASON=" ")
-    assert read_options(RunRequest, "run", said) == RunRequest(study="steady", seed=7, ceiling_gib=2.5, approval=True)
+    assert options_of_make(RunRequest, "run", said) == RunRequest(
+        study="steady", seed=7, ceiling_gib=2.5, approval=True
+    )
 
 
 def test_a_reason_keeps_every_character() -> None:
     reason = '$(rm -rf /) "quoted" {{ 1 + 1 }}; --campaign=x'
     said = given(STUDY="quick", RECORD_SIZE="8192", REASON=reason)
-    assert read_options(RollBackRequest, "rollback", said).reason == reason
+    assert options_of_make(RollBackRequest, "rollback", said).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -45,15 +47,33 @@ def test_a_reason_keeps_every_character() -> None:
 )
 def test_what_cannot_be_used_is_named_as_it_was_given(options: dict[str, str], message: str) -> None:
     with pytest.raises(BadInputError) as raised:
-        read_options(RollBackRequest, "rollback", given(**options))
+        options_of_make(RollBackRequest, "rollback", given(**options))
     assert str(raised.value).splitlines() == [message, "`make help` explains every target and its options"]
 
 
 @pytest.mark.parametrize(
-    ("pause", "message"),
-    [("-1", "must not be below 0"), ("nan", "must be a number"), ("5s", "must be a number")],
+    ("option", "value", "message"),
+    [
+        ("COOL_DOWN_S", "-1", "COOL_DOWN_S=-1: must be at least 0"),
+        ("COOL_DOWN_S", "nan", "COOL_DOWN_S=nan: must be a number"),
+        ("COOL_DOWN_S", "5s", "COOL_DOWN_S=5s: must be a number"),
+        ("CAMPAIGN", "../up", "CAMPAIGN=../up: must be 1 to 63 letters, digits, '-' or '_'"),
+        ("CAMPAIGN", "a" * 64, f"CAMPAIGN={'a' * 64}: must be 1 to 63 letters, digits, '-' or '_'"),
+        ("WARM_START", "c1, c2", "WARM_START=c1, c2: must be latest, or ids of campaigns like id,id"),
+        ("RECORD_SIZES", "1k", "RECORD_SIZES=1k: must be a whole number"),
+        ("RECORD_SIZES", "0", "RECORD_SIZES=0: must be at least 1"),
+        ("RECORD_SIZES", "1024,1000001", "RECORD_SIZES=1024,1000001: must be at most 1000000"),
+        ("RECORD_SIZES", "1024,1024", "RECORD_SIZES=1024,1024: must name each once"),
+        ("KAFKA", "localhost", "KAFKA=localhost: must be like host:port,host:port"),
+        ("BASELINE", "/nowhere", "BASELINE: /nowhere: cannot be read: No such file or directory"),
+    ],
 )
-def test_a_pause_that_is_none_is_refused_before_anything_starts(pause: str, message: str) -> None:
-    assert read_options(RunRequest, "run", given(COOL_DOWN_S="0")).cool_down_s == 0
-    with pytest.raises(BadInputError, match=f"COOL_DOWN_S={pause}: {message}"):
-        read_options(RunRequest, "run", given(COOL_DOWN_S=pause))
+def test_a_value_that_breaks_a_rule_is_refused_before_anything_starts(option: str, value: str, message: str) -> None:
+    with pytest.raises(BadInputError) as raised:
+        options_of_make(RunRequest, "run", given(**{option: value}))
+    assert str(raised.value).splitlines()[0] == message
+
+
+def test_a_list_is_a_text_with_commas() -> None:
+    asked = options_of_make(RunRequest, "run", given(RECORD_SIZES="1024, 8192", PARTS="compression_type, grid"))
+    assert (asked.record_sizes, asked.parts) == ([1024, 8192], ["compression_type", "grid"])

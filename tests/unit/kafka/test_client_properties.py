@@ -44,7 +44,7 @@ class PasswordNames {
         ("ssl.keystore.key=BEGIN\\nhunter2\\nEND", "in line 2: hunter2"),
         (f'sasl.jaas.config={PLAIN} username="u" password="hunter;2";', "the password is hunter;2"),
         (f"sasl.jaas.config={PLAIN} password='hunter;2' username=u;", "the password is hunter;2"),
-        (f'sasl.jaas.config={PLAIN} password="hunter\\\\"\\\\0622";', 'the password is hunter"22'),
+        (f'sasl.jaas.config={PLAIN} password="hunter\\\\"2";', 'the password is hunter"2'),
         (f'sasl.jaas.config={PLAIN} password="hunter2', "the password is hunter2"),
         ("sasl.oauthbearer.assertion.private.key.passphrase=hunter2", "cannot use hunter2"),
     ],

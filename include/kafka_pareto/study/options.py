@@ -1,0 +1,333 @@
+"""Declares what can be asked of a campaign, and of a move of what is in force: once for everybody who passes it on.
+
+`make` reads its options by these models, Airflow's forms and the arguments of its tasks are made of them, and the steps
+read their command lines by them. A list is a text with commas wherever it is written. A leaf: DAG files import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.identifiers import (
+    CAMPAIGN_IDS,
+    CHANGES_NAME,
+    CONFIGURATION_ID,
+    FACTOR_NAME,
+    LEVELS,
+    MOST_RECORD_SIZE_BYTES,
+    SENSITIVE_NAMES,
+)
+
+LONGEST_REASON = 500
+
+MAKE_NAMES = {"bootstrap_servers": "KAFKA", "client_config": "KAFKA_CONFIG", "case": "RECORD_SIZE"}
+"""Where `make` calls an option by another name than its own in capitals."""
+
+PATTERN_RULES = {
+    "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
+    "study": "must be lower-case letters, digits, '-' or '_'",
+    "case": "must be lower-case letters, digits, '-' or '_'",
+    "warm_start": "must be latest, or ids of campaigns like id,id",
+    "bootstrap_servers": "must be like host:port,host:port",
+    "client_config": "must be the name of a file, of letters, digits, '.', '-' or '_'",
+    "factor": "must be the name of a setting, like linger.ms or bulk_max_size",
+    "levels": "must be like 0,5,20 or none,lz4 or 60%,500/s, without a space at a comma",
+    "configuration": "must be the id of a configuration, c and ten hexadecimal digits",
+    "changes_seen": "must be a name that the step accept has given, like 0123456789",
+}
+"""What the patterns of options say, by the option's name."""
+
+
+class Options(BaseModel):
+    """Is the base of what somebody can ask for; None stands for what was not given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def plain(text: str) -> str:
+    """Returns a person's text in one line, without characters that control a terminal."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def _split(given: Any) -> Any:
+    return [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+
+
+def _each_once(given: list[Any] | None) -> list[Any] | None:
+    if given is not None and len(set(given)) < len(given):
+        raise ValueError("must name each once")
+    return given
+
+
+def _versions(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        return {case: int(version) for case, version in (each.split("=") for each in given.split(",") if each)}
+    except ValueError as error:
+        raise ValueError("must be versions by case, like 1024=3,8192=0") from error
+
+
+_LIST = (BeforeValidator(_split), AfterValidator(_each_once))
+Words = Annotated[str, AfterValidator(plain)]
+
+
+class MeasuringOptions(Options):
+    """Holds what every kind of campaign can be asked for instead of its study's values."""
+
+    seed: Annotated[int | None, Field(ge=0, title="Seed", description="Random seed, instead of the study's.")] = None
+    repetitions: Annotated[
+        int | None, Field(ge=1, title="Repetitions", description="Of each configuration, instead of the study's.")
+    ] = None
+    cool_down_s: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            title="Pause in seconds",
+            description="Before every load, instead of the study's.",
+        ),
+    ] = None
+    bootstrap_servers: Annotated[
+        str | None,
+        Field(
+            pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
+            title="Bootstrap servers",
+            description="host:port,… of a cluster of your own. It needs both ceilings and the consent below.",
+        ),
+    ] = None
+    client_config: Annotated[
+        str | None,
+        Field(
+            pattern="^[A-Za-z0-9._-]+$",
+            title="Client configuration",
+            description="Name of a client.properties file (SASL, TLS) in the installation's folder for these.",
+        ),
+    ] = None
+    ceiling_mib_s: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            title="Ceiling in MiB/s",
+            description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
+        ),
+    ] = None
+    ceiling_gib: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            title="Ceiling in GiB",
+            description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
+        ),
+    ] = None
+    consent: Annotated[
+        bool,
+        Field(
+            title="Consent",
+            description="The plan that the design step prints may be carried out on a cluster of your own.",
+        ),
+    ] = False
+
+
+class TuneOptions(Options):
+    """Holds what a campaign that tunes can be asked for beside."""
+
+    record_sizes: Annotated[
+        list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
+        *_LIST,
+        Field(
+            title="Record sizes in bytes",
+            description="A list like [1024, 8192], instead of the study's; empty: the study's.",
+            json_schema_extra={"uniqueItems": True},
+        ),
+    ] = None
+    baseline: Annotated[
+        str | None,
+        Field(
+            max_length=10_000,
+            title="Baseline",
+            description="The producer.properties that you use today, instead of the study's baseline. No secrets: text "
+            "that names sasl, ssl, a password or the like is refused.",
+            # To the step, such a text is refused by the property's name.
+            json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
+        ),
+    ] = None
+    warm_start: Annotated[
+        str | None,
+        Field(
+            pattern=f"^{CAMPAIGN_IDS}$",
+            title="Warm start",
+            description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
+        ),
+    ] = None
+
+
+class CompareOptions(Options):
+    """Holds what a campaign that compares can be asked for beside."""
+
+    parts: Annotated[
+        list[Annotated[str, Field(pattern=f"^{CASE}$")]] | None,
+        *_LIST,
+        Field(
+            title="Parts",
+            description='A list like ["acks", "grid"], the only parts of the study to measure; empty: all.',
+            json_schema_extra={"uniqueItems": True},
+        ),
+    ] = None
+    factor: Annotated[
+        str | None,
+        Field(
+            pattern=f"^{FACTOR_NAME}$",
+            title="Factor",
+            description="The one factor to vary, like linger.ms, instead of the study's parts. It needs its levels.",
+        ),
+    ] = None
+    levels: Annotated[
+        str | None,
+        Field(
+            pattern=f"^{LEVELS}$",
+            title="Levels",
+            description="Of that factor, like 0,5,20 or 60%,500/s. The reference's level is added where it is missing.",
+        ),
+    ] = None
+
+
+class DesignOptions(MeasuringOptions, CompareOptions, TuneOptions):
+    """Holds what the step `design` takes, whatever the study's kind."""
+
+
+class Approval(Options):
+    """Holds what the end of a campaign that tunes is asked for."""
+
+    approval: Annotated[
+        bool,
+        Field(
+            title="Approval",
+            description="What is recommended comes into force only when somebody has approved it in Airflow.",
+        ),
+    ] = False
+
+
+class Move(Options):
+    """Names the record size whose settings in force are moved, who wants it, and the cluster that they are of.
+
+    By the request a retry is known: it announces again what it has moved, and what was left since stays left. The
+    cluster may be empty, for the installation's own; None allows any.
+    """
+
+    case: Annotated[
+        str | None,
+        Field(
+            pattern=f"^({CASE})?$",
+            title="Case",
+            description="A record size in bytes. Empty: all that the campaign recommends. Going back needs it.",
+        ),
+    ] = None
+    from_version: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            title="From version",
+            description="Refused if another is in force by then; 0: if any is; empty: not looked at.",
+        ),
+    ] = None
+    by: Annotated[Words, Field(description="Who wants it.")] = ""
+    reason: Annotated[
+        str,
+        Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$", title="Reason", description="Kept with the version."),
+        AfterValidator(plain),
+    ] = ""
+    request: Annotated[Words, Field(description="The same request moves something only once.")] = ""
+    cluster: Annotated[
+        str | None, Field(description="Moves settings of this one alone; empty: of the installation's own.")
+    ] = None
+
+
+class Wanted(Move):
+    """Names what is to come into force, and what a person said to it; where `ask` is true, a person is asked first.
+
+    `seen` has the version by case that was in force when they were asked, 0 for none.
+    """
+
+    configuration: Annotated[
+        str | None,
+        Field(
+            pattern=f"^({CONFIGURATION_ID})?$",
+            title="Configuration",
+            description="One that the campaign has confirmed; empty: what it recommends.",
+        ),
+    ] = None
+    changes_seen: Annotated[
+        str,
+        Field(
+            pattern=f"^({CHANGES_NAME})?$",
+            title="Changes seen",
+            description="Of the cluster since it was measured: the name by which the step told of them; empty: none.",
+        ),
+    ] = ""
+    ask: Annotated[bool, Field(description="A person is asked first: nothing moves yet.")] = False
+    answer: Annotated[
+        Literal["approve", "reject", "not_asked"], Field(description="What a person said, where one was asked.")
+    ] = "not_asked"
+    answered_at: Annotated[
+        AwareDatetime | None, Field(description="When they said so, in ISO 8601; not given: now.")
+    ] = None
+    asked_at: Annotated[
+        AwareDatetime | None, Field(description="When they were asked, in ISO 8601; not given: just now.")
+    ] = None
+    seen: Annotated[dict[str, int], BeforeValidator(_versions)] = Field(
+        default_factory=dict, description="Versions that the person was shown: 1024=3,8192=0"
+    )
+
+
+AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
+
+
+def read_options(model: type[AnyOptions], given: Mapping[str, Any], written: Callable[[str], str]) -> AnyOptions:
+    """Returns what was given as the model's fields.
+
+    Args:
+        model: The model.
+        given: Values by the fields' names; texts, where they were written.
+        written: Returns the name of a field as somebody writes it.
+
+    Raises:
+        BadInputError: With one line for each that is missing or breaks a rule.
+    """
+    try:
+        return model.model_validate(dict(given))
+    except ValidationError as error:
+        raise BadInputError("\n".join(_problems(error, given, written))) from None
+
+
+def _problems(error: ValidationError, given: Mapping[str, Any], written: Callable[[str], str]) -> Iterable[str]:
+    for problem in error.errors():
+        name = str(problem["loc"][0])
+        shown = f"{written(name)}={given[name]}:" if name in given else written(name)
+        yield f"{shown} {_rule(name, problem['type'], problem['msg'], problem.get('ctx', {}))}"
+
+
+def _rule(name: str, kind: str, said: str, context: Mapping[str, Any]) -> str:
+    rules = {
+        "missing": "is missing",
+        "int_parsing": "must be a whole number",
+        "int_from_float": "must be a whole number",
+        "float_parsing": "must be a number",
+        "finite_number": "must be a number",
+        "bool_parsing": "must be yes or no",
+        "greater_than": f"must be above {context.get('gt', 0):g}",
+        "greater_than_equal": f"must be at least {context.get('ge', 0):g}",
+        "less_than_equal": f"must be at most {context.get('le', 0):.16g}",
+        "string_too_long": f"must have at most {context.get('max_length')} characters",
+        "string_pattern_mismatch": PATTERN_RULES.get(name, f"must match {context.get('pattern')}"),
+        "literal_error": f"must be one of {context.get('expected')}",
+        "datetime_from_date_parsing": "must be a time in ISO 8601",
+        "timezone_aware": "must be a time in ISO 8601 with its zone",
+        "value_error": str(context.get("error")),
+    }
+    return rules.get(kind, said)

@@ -1,0 +1,195 @@
+"""Makes the trigger forms of the DAGs, and the arguments of their tasks, from the options that the library declares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Literal
+
+from airflow.sdk import Param
+from pydantic import BaseModel, Field
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.cluster_names import kind_of
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
+from kafka_pareto.study.options import (
+    LONGEST_REASON,
+    Approval,
+    CompareOptions,
+    MeasuringOptions,
+    Options,
+    TuneOptions,
+    Wanted,
+)
+from kafka_pareto_airflow.project import project_root
+
+DEFAULT_STUDY, DEFAULT_COMPARISON = "quick", "impact_quick"
+
+
+class TuneAsked(MeasuringOptions, TuneOptions):
+    """Holds what the design of a campaign that tunes can be asked for."""
+
+
+class TuneForm(Approval, TuneAsked):
+    """Holds what `tune_producer` can be asked for beside study and campaign."""
+
+
+class CompareAsked(MeasuringOptions, CompareOptions):
+    """Holds what `compare_configurations` can be asked for beside study and campaign."""
+
+
+class _Action(Options):
+    action: Literal["accept", "ask", "roll_back"] = Field(
+        "accept",
+        title="Action",
+        description="Put something into force, ask a person first, or go back to what was in force before.",
+    )
+
+
+def study_files() -> list[Path]:
+    """Returns the files of the studies in the folder that the steps read, as of now.
+
+    Raises:
+        BadInputError: If there is none.
+    """
+    shipped = project_root(os.environ) / "include" / "studies"
+    folder = Path(os.environ.get("KAFKA_PARETO_STUDIES") or shipped)
+    files = sorted(folder.glob("*.yaml"))
+    if not files:
+        raise BadInputError(f"{folder}: holds no study: put a <name>.yaml there, or mend KAFKA_PARETO_STUDIES")
+    return files
+
+
+def study_names(kind: str = "tune") -> list[str]:
+    """Returns the names of the studies of this kind."""
+    return [file.stem for file in study_files() if kind_of(file) == kind]
+
+
+def study_parameter(studies: list[str], default: str, description: str) -> dict[str, Param]:
+    """Returns the parameter that names the study, one of these."""
+    chosen = default if default in studies else studies[0]
+    return {"study": Param(chosen, type="string", enum=studies, title="Study", description=description)}
+
+
+def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
+    """Returns the parameters with JSON schemas, to choose among these studies (all). Null keeps the study's value."""
+    return {**_campaign_parameters(studies or study_names(), DEFAULT_STUDY), **_parameters(TuneForm)}
+
+
+def comparison_parameters(studies: list[str]) -> dict[str, Param]:
+    """Returns the parameters of the DAG that compares, as those of the one that tunes."""
+    return {**_campaign_parameters(studies, DEFAULT_COMPARISON), **_parameters(CompareAsked)}
+
+
+def in_force_parameters(studies: list[str] | None = None) -> dict[str, Param]:
+    """Returns the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
+    studies = studies or study_names()
+    study = Param(  # a study whose file is gone may still have settings in force
+        studies[0] if studies else DEFAULT_STUDY,
+        type="string",
+        pattern=f"^{STUDY_NAME}$",
+        examples=studies,
+        title="Study",
+        description="Whose settings in force are moved.",
+    )
+    campaign = Param(
+        None,
+        type=["null", "string"],
+        pattern=f"^({CAMPAIGN_ID})?$",
+        title="Campaign",
+        description="To accept from; empty to go back.",
+    )
+    asked = ("case", "configuration", "from_version", "changes_seen", "reason")
+    return {**_parameters(_Action), "study": study, "campaign": campaign, **_parameters(Wanted, asked)}
+
+
+def answer_parameters() -> dict[str, Param]:
+    """Returns the form of the task `approve`. Too long a reason is cut, since a refusal would fail the task."""
+    kept = f"Kept with the answer; at most {LONGEST_REASON} characters."
+    return {"reason": Param(None, type=["null", "string"], title="Reason", description=kept)}
+
+
+def _campaign_parameters(studies: list[str], default: str) -> dict[str, Param]:
+    campaign = Param(
+        None,
+        type=["null", "string"],
+        pattern=f"^{CAMPAIGN_ID}$",
+        title="Campaign",
+        description="Empty: a new campaign. The id of an earlier one: go on with it.",
+    )
+    what = "What is varied, how it is measured, and what is wanted of it."
+    return {**study_parameter(studies, default, what), "campaign": campaign}
+
+
+def _parameters(model: type[BaseModel], names: Collection[str] | None = None) -> dict[str, Param]:
+    """Returns a parameter for each of the model's fields, or for those named."""
+    schemas = model.model_json_schema()["properties"]
+    return {name: _parameter(schemas[name]) for name in names or schemas}
+
+
+def _parameter(schema: dict[str, Any]) -> Param:
+    default = schema.pop("default") or (False if schema.get("type") == "boolean" else None)
+    # Airflow's form knows null as one of a value's types, but no choice of schemas.
+    given = next((each for each in schema.pop("anyOf", [schema]) if each["type"] != "null"), schema)
+    kind = ["null", given["type"]] if default is None else given["type"]
+    rules = {name: rule for name, rule in (schema | given).items() if name != "type"}
+    return Param(default, type=kind, **rules)
+
+
+def _arguments(model: type[BaseModel], names: Collection[str] | None = None) -> list[str]:
+    """Returns a step's argument for each of the model's fields, or for those named; nothing where none was given."""
+    schemas = model.model_json_schema()["properties"]
+    return [_argument(name, schemas[name]) for name in names or schemas]
+
+
+def _argument(name: str, schema: dict[str, Any]) -> str:
+    given, flag = f"params.{name}", f"--{name.replace('_', '-')}"
+    kinds = {each.get("type") for each in schema.get("anyOf", [schema])}
+    if "boolean" in kinds:
+        return f"{{% if {given} %}}{flag}{{% endif %}}"
+    value = f"{given} | join(',')" if "array" in kinds else given
+    return f"{{% if {given} not in (none, '', []) %}}{flag}={{{{ {value} }}}}{{% endif %}}"
+
+
+# A campaign without a name is named after its run, so that a cleared task finds it again.
+CAMPAIGN_ARGUMENTS = [
+    "--study={{ params.study }}",
+    "--campaign={{ params.campaign or dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}",
+]
+TUNE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(TuneAsked)]
+COMPARE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(CompareAsked)]
+
+# The end of a campaign: what it recommends comes into force, or a person is asked.
+HAND_OVER_ARGUMENTS = [
+    *CAMPAIGN_ARGUMENTS,
+    "{% if params.approval %}--ask{% endif %}",
+    "--request={{ run_id }}",
+]
+# The answer that the task `approve` returned, or the word of whoever triggered the DAG.
+_ANSWERED = "{% set given = ti.xcom_pull(task_ids='approve') %}"
+ACCEPT_ARGUMENTS = [
+    "--study={{ params.study }}",
+    "--campaign={{ params.campaign or '' }}",
+    *_arguments(Wanted, ("case", "configuration", "changes_seen", "from_version")),
+    f"{_ANSWERED}--answer={{{{ given['answer'] if given else 'approve' }}}}",
+    f"{_ANSWERED}--by={{{{ given['by'] if given else dag_run.triggering_user_name or '' }}}}",
+    f"{_ANSWERED}--reason={{{{ given['reason'] if given else params.reason or '' }}}}",
+    f"{_ANSWERED}--answered-at={{{{ given['at'] if given else dag_run.run_after.isoformat() }}}}",
+    f"{_ANSWERED}--asked-at={{{{ given['asked_at'] if given else dag_run.run_after.isoformat() }}}}",
+    f"{_ANSWERED}{{% if given %}}--seen={{{{ given['seen'] }}}}{{% endif %}}",
+    # A retry is the same request. An answer that was asked for again is a new one.
+    f"{_ANSWERED}--request={{{{ run_id ~ ' ' ~ given['at'] if given else run_id }}}}",
+]
+ROLL_BACK_ARGUMENTS = [
+    "--study={{ params.study }}",
+    *_arguments(Wanted, ("case", "from_version")),
+    "--by={{ dag_run.triggering_user_name or '' }}",
+    "--reason={{ params.reason or '' }}",
+    "--request={{ run_id }}",  # a retry does not go back twice
+]
+
+
+def round_arguments(number: int) -> list[str]:
+    """Returns the arguments of a step in a round after the design's."""
+    return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]

@@ -1,1 +1,0 @@
-"""Defines the trigger forms of the DAGs."""

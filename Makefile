@@ -23,6 +23,8 @@ WITH_LOG_PIPELINE := $(findstring log_pipeline,$(value STUDY))
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
+# Without stored bytecode each step, and each process of the tests, would compile the library and Airflow's DAGs again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # What was given as NAME=value: handed over by the environment, so that no shell reads it, and as it is written: make
 # does not expand it either.

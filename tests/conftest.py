@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -39,6 +40,20 @@ def pytest_configure(config: pytest.Config) -> None:
         use_quick_java()
 
 
+_FAST = "pytest.mark.fast"
+_ALL_FAST = re.compile(rf"^pytestmark = \[?{re.escape(_FAST)}\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files that hold no test of the chosen group, by their text: to import them all takes a minute."""
+    if collection_path.suffix != ".py":
+        return None
+    text, chosen = collection_path.read_text(encoding="utf-8"), config.option.markexpr
+    if chosen == "fast":
+        return True if _FAST not in text else None
+    return True if chosen.startswith("not (fast ") and _ALL_FAST.search(text) else None
+
+
 # The only folders in which `make test-studies` and `make test-compose` look for their tests.
 _FOLDERS = {"studies": ("stack", "system"), "compose": ("compose",)}
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
@@ -48,13 +63,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The fast tests go first, since most mistakes show there. The rest by folders, what takes longest first.
 
     Raises:
-        pytest.UsageError: If a test is in a folder in which nothing looks for its marker.
+        pytest.UsageError: If a test is in a folder in which nothing looks for its marker, or is fast by a marker that
+            its file does not name.
     """
 
     def folder_of(item: pytest.Item) -> str:
         return item.path.relative_to(Path(__file__).parent).parts[0]
 
     for item in items:
+        if item.get_closest_marker("fast") and _FAST not in item.path.read_text(encoding="utf-8"):
+            raise pytest.UsageError(f"{item.nodeid}: its file must name {_FAST}, by which the fast group is found")
         for marker, folders in _FOLDERS.items():
             if item.get_closest_marker(marker) and folder_of(item) not in folders:
                 where = " and ".join(f"tests/{folder}" for folder in folders)

@@ -34,6 +34,7 @@ def recorded_rows() -> pd.DataFrame:
     return pd.read_csv(FIXTURES / "cold_burst.csv")
 
 
+@cache
 def paper_study() -> Tune:
     """The shipped `paper` study, whose factors the recording varies."""
     return tune_study(load_study(STUDIES / "paper.yaml"))

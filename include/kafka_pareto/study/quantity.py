@@ -110,7 +110,8 @@ class Quantities:
     def values(self) -> dict[str, Value]:
         """Returns them by name, as a repetition holds them; None for those of a part that is missing."""
         known = dict(_held(self))
-        return {each.name: known.get(each.name) for each in quantities_of(type(self))}
+        model: type = type(self)
+        return {each.name: known.get(each.name) for each in quantities_of(model)}
 
 
 def _read(model: type, values: Values) -> Any:
@@ -135,6 +136,7 @@ def _held(part: Any) -> Iterator[tuple[str, Value]]:
             yield each.name, value
 
 
+@cache
 def quantities_of(model: type) -> tuple[Quantity, ...]:
     """Reads the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
     hints = _hints(model)

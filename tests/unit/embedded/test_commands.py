@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
+from typer.testing import CliRunner
 
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
+from kafka_pareto_embedded.commands.cli import app
 from kafka_pareto_embedded.commands.options import make_name
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
@@ -25,21 +28,23 @@ pytestmark = pytest.mark.fast
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.fixture(autouse=True)
+def _this_process_stays_as_it_is() -> Iterator[None]:
+    umask, at_term = os.umask(0o077), signal.getsignal(signal.SIGTERM)
+    os.umask(umask)
+    yield
+    os.umask(umask)
+    signal.signal(signal.SIGTERM, at_term)
+
+
 def _stack(state: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kafka_pareto_embedded", *arguments],
-        env={
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
-            "KAFKA_PARETO_STATE": str(state),
-            **environment,
-        },
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """Calls a command in this process: one of its own would first import the library, which takes seconds."""
+    environment |= {"PATH": os.environ["PATH"], "KAFKA_PARETO_STATE": str(state)}
+    with patch.dict(os.environ, environment, clear=True):
+        done = CliRunner().invoke(app, arguments)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ from airflow.sdk import DAG
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
 from kafka_pareto_airflow.forms import CAMPAIGN_ARGUMENTS, COMPARE_DESIGN_ARGUMENTS, comparison_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
-from kafka_pareto_airflow.steps.step_operator import StepOperator
-from kafka_pareto_airflow.task_rules import OWNER, RULES
+from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
+from kafka_pareto_airflow.task_rules import OWNER
 
 
 def compare_dag(route: ClusterRoute) -> None:
@@ -55,42 +55,32 @@ def compare_dag(route: ClusterRoute) -> None:
         params=comparison_parameters(route.comparisons),
         on_failure_callback=FailureNotifier(),
     ):
-        design = StepOperator(
-            task_id="design",
-            step="design",
-            arguments=COMPARE_DESIGN_ARGUMENTS,
-            doc_md="Freezes the study, lists the levels of each part, and checks that the campaign fits.",
-            **RULES["design"],
+        design = step_task(
+            "design",
+            COMPARE_DESIGN_ARGUMENTS,
+            "Freezes the study, lists the levels of each part, and checks that the campaign fits.",
         )
-        measure = StepOperator.partial(
-            task_id="measure",
-            step="measure",
-            arguments=CAMPAIGN_ARGUMENTS,
+        measure = step_for_each(
+            design.output,
+            "measure",
+            CAMPAIGN_ARGUMENTS,
+            "Measures every level of one part, block by block.",
             pool=route.pool,
-            map_index_template="{{ task.case }}",
-            doc_md="Measures every level of one part, block by block.",
-            **RULES["measure"],
-        ).expand(case=design.output)
-        validate = StepOperator(
-            task_id="validate",
-            step="validate",
-            arguments=CAMPAIGN_ARGUMENTS,
-            doc_md="Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
-            **RULES["validate"],
         )
-        compare = StepOperator(
-            task_id="compare",
-            step="compare",
-            arguments=CAMPAIGN_ARGUMENTS,
-            doc_md="Sets the levels of each part beside the reference, with intervals.",
-            **RULES["compare"],
+        validate = step_task(
+            "validate",
+            CAMPAIGN_ARGUMENTS,
+            "Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
         )
-        report = StepOperator(
-            task_id="report",
-            step="report",
-            arguments=CAMPAIGN_ARGUMENTS,
-            doc_md="Writes the tables, the figures and the page, and tells MLflow.",
-            **RULES["report"],
+        compare = step_task(
+            "compare",
+            CAMPAIGN_ARGUMENTS,
+            "Sets the levels of each part beside the reference, with intervals.",
+        )
+        report = step_task(
+            "report",
+            CAMPAIGN_ARGUMENTS,
+            "Writes the tables, the figures and the page, and tells MLflow.",
         )
         design >> measure >> validate >> compare >> report
 

@@ -55,8 +55,8 @@ from kafka_pareto_airflow.forms import DEFAULT_STUDY
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.notify.overdue import tell_overdue
 from kafka_pareto_airflow.retuning import CheckedStudies, retune_parameters, studies_with_checks_of_their_own
-from kafka_pareto_airflow.steps.step_operator import StepOperator
-from kafka_pareto_airflow.task_rules import CASE_LABEL, OWNER, RULES
+from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
+from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 Schedule: TypeAlias = CronTriggerTimetable | AssetOrTimeSchedule | list[Asset] | None
 
@@ -92,31 +92,25 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
             callback=AsyncCallback(tell_overdue),
         ),
     ) as dag:
-        check = StepOperator(
-            task_id="check",
-            step="check",
-            arguments=arguments,
+        check = step_task(
+            "check",
+            arguments,
+            "Reads what is in force, and whether it can be compared with what it was confirmed with.",
             pre_execute=checked.leave_others,
-            doc_md="Reads what is in force, and whether it can be compared with what it was confirmed with.",
-            **RULES["check"],
         )
-        measure = StepOperator.partial(
-            task_id="check_measure",
-            step="check_measure",
-            arguments=arguments,
+        measure = step_for_each(
+            check.output,
+            "check_measure",
+            arguments,
+            "Measures the settings in force and the baseline in blocks, for one record size.",
             pool=route.pool,
-            map_index_template=CASE_LABEL,
-            doc_md="Measures the settings in force and the baseline in blocks, for one record size.",
-            **RULES["check_measure"],
-        ).expand(case=check.output)
-        compare = StepOperator(
-            task_id="check_compare",
-            step="check_compare",
-            arguments=arguments,
+        )
+        compare = step_task(
+            "check_compare",
+            arguments,
+            "Tells drift from noise, and names the record sizes that are tuned again.",
             outlets=[DRIFT],
             trigger_rule="none_failed",  # if nothing can be measured, a record size may still have to be tuned
-            doc_md="Tells drift from noise, and names the record sizes that are tuned again.",
-            **RULES["check_compare"],
         )
         tune = TriggerDagRunOperator(
             task_id="tune",

@@ -52,7 +52,7 @@ from kafka_pareto_airflow.forms import (
     in_force_parameters,
 )
 from kafka_pareto_airflow.notify.notices import FailureNotifier
-from kafka_pareto_airflow.steps.step_operator import StepOperator
+from kafka_pareto_airflow.steps.step_operator import step_task
 from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 # Each open question is a run, and none may keep a move, or another question, waiting.
@@ -88,15 +88,13 @@ def settings_dag(route: ClusterRoute) -> None:
             doc_md="Shows a person what is recommended, and waits for the answer.",
             **RULES["approve"],
         )
-        accept = StepOperator(
-            task_id="accept",
-            step="accept",
-            arguments=[*ACCEPT_ARGUMENTS, of_this_cluster],
+        accept = step_task(
+            "accept",
+            [*ACCEPT_ARGUMENTS, of_this_cluster],
+            "Puts the campaign's recommendations, or one confirmed configuration, into force.",
             outlets=[SETTINGS_IN_FORCE],
             trigger_rule="none_failed_min_one_success",  # approve is skipped where nobody is asked
             max_active_tis_per_dag=1,  # two acceptances at once: one of them would fail
-            doc_md="Puts the campaign's recommendations, or one confirmed configuration, into force.",
-            **RULES["accept"],
         )
         ask = QuestionTrigger(
             task_id="ask",
@@ -106,14 +104,12 @@ def settings_dag(route: ClusterRoute) -> None:
             doc_md="Has a person asked anew, where the cluster has changed, or the answer came too late.",
             **RULES["ask"],
         )
-        roll_back = StepOperator(
-            task_id="roll_back",
-            step="roll_back",
-            arguments=[*ROLL_BACK_ARGUMENTS, of_this_cluster],
+        roll_back = step_task(
+            "roll_back",
+            [*ROLL_BACK_ARGUMENTS, of_this_cluster],
+            "Returns the record size to what was in force before.",
             outlets=[SETTINGS_IN_FORCE],
             max_active_tis_per_dag=1,
-            doc_md="Returns the record size to what was in force before.",
-            **RULES["roll_back"],
         )
         begun = action()
         begun >> [approve, accept, roll_back]

@@ -61,43 +61,35 @@ from kafka_pareto_airflow.forms import (
     tune_parameters,
 )
 from kafka_pareto_airflow.notify.notices import FailureNotifier
-from kafka_pareto_airflow.steps.step_operator import StepOperator
-from kafka_pareto_airflow.task_rules import CASE_LABEL, OWNER, RULES
+from kafka_pareto_airflow.steps.step_operator import StepOperator, step_for_each, step_task
+from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 
 def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
     """Adds the four steps that follow a design or a proposal, and returns the last; without a case all are skipped."""
-    measure = StepOperator.partial(
-        task_id="measure",
-        step="measure",
-        arguments=arguments,
+    measure = step_for_each(
+        designed.output,
+        "measure",
+        arguments,
+        "Measures every configuration on the cluster, repetition by repetition, for one record size.",
         pool=pool,
-        map_index_template=CASE_LABEL,
-        doc_md="Measures every configuration on the cluster, repetition by repetition, for one record size.",
-        **RULES["measure"],
-    ).expand(case=designed.output)
-    validate = StepOperator(
-        task_id="validate",
-        step="validate",
-        arguments=arguments,
-        doc_md="Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
-        **RULES["validate"],
     )
-    train = StepOperator(
-        task_id="train",
-        step="train",
-        arguments=arguments,
-        doc_md="Trains one surrogate model per objective on all trials so far, and logs it in MLflow.",
-        **RULES["train"],
+    validate = step_task(
+        "validate",
+        arguments,
+        "Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
     )
-    optimize = StepOperator.partial(
-        task_id="optimize",
-        step="optimize",
-        arguments=arguments,
-        map_index_template=CASE_LABEL,
-        doc_md="Searches the surrogates for the non-dominated configurations of one record size.",
-        **RULES["optimize"],
-    ).expand(case=train.output)
+    train = step_task(
+        "train",
+        arguments,
+        "Trains one surrogate model per objective on all trials so far, and logs it in MLflow.",
+    )
+    optimize = step_for_each(
+        train.output,
+        "optimize",
+        arguments,
+        "Searches the surrogates for the non-dominated configurations of one record size.",
+    )
     designed >> measure >> validate >> train >> optimize
     return optimize
 
@@ -117,52 +109,42 @@ def tune_dag(route: ClusterRoute) -> None:
         params=tune_parameters(route.studies),
         on_failure_callback=FailureNotifier(),
     ):
-        design = StepOperator(
-            task_id="design",
-            step="design",
-            arguments=TUNE_DESIGN_ARGUMENTS,
-            doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
-            **RULES["design"],
+        design = step_task(
+            "design",
+            TUNE_DESIGN_ARGUMENTS,
+            "Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
         )
         learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS, route.pool)
         for number in range(1, MOST_ROUNDS + 1):
             with TaskGroup(
                 round_group(number), tooltip="Measures what the surrogates expect most of; skipped when done"
             ):
-                propose = StepOperator(
-                    task_id="propose",
-                    step="propose",
-                    arguments=round_arguments(number),
-                    doc_md="Proposes what to measure next, for each record size whose search goes on.",
-                    **RULES["propose"],
+                propose = step_task(
+                    "propose",
+                    round_arguments(number),
+                    "Proposes what to measure next, for each record size whose search goes on.",
                 )
                 learned >> propose
                 learned = measure_and_learn(propose, round_arguments(number), route.pool)
-        confirm = StepOperator.partial(
-            task_id="confirm",
-            step="confirm",
-            arguments=CAMPAIGN_ARGUMENTS,
+        confirm = step_for_each(
+            design.output,
+            "confirm",
+            CAMPAIGN_ARGUMENTS,
+            "Measures points of the front and the baseline again, in blocks, and decides.",
             pool=route.pool,
-            map_index_template=CASE_LABEL,
             trigger_rule="none_failed",  # rounds that are not needed are skipped
-            doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
-            **RULES["confirm"],
-        ).expand(case=design.output)
-        report = StepOperator(
-            task_id="report",
-            step="report",
-            arguments=CAMPAIGN_ARGUMENTS,
-            outlets=[RECOMMENDATION],
-            doc_md="Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow.",
-            **RULES["report"],
         )
-        accept = StepOperator(
-            task_id="accept",
-            step="accept",
-            arguments=[*HAND_OVER_ARGUMENTS, f"--cluster={route.cluster}"],
+        report = step_task(
+            "report",
+            CAMPAIGN_ARGUMENTS,
+            "Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow.",
+            outlets=[RECOMMENDATION],
+        )
+        accept = step_task(
+            "accept",
+            [*HAND_OVER_ARGUMENTS, f"--cluster={route.cluster}"],
+            "Puts into force what is recommended, unless a person must decide.",
             outlets=[SETTINGS_IN_FORCE],
-            doc_md="Puts into force what is recommended, unless a person must decide.",
-            **RULES["accept"],
         )
         ask = QuestionTrigger(
             task_id="ask",

@@ -19,7 +19,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.provision import PARETO_BUCKET
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.programs.object_store import prepare_object_store
+from kafka_pareto_embedded.programs.preparation import prepare_object_store
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.contract.minio_fixture import RunningMinio

@@ -14,10 +14,10 @@ from pathlib import Path
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
-from kafka_pareto_embedded.airflow_api.administrator import administrator, create_pool, has_dag, is_healthy
+from kafka_pareto_embedded.airflow_api.administrator import administrator, has_dag, is_healthy
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.programs.airflow_database import migrate_database
+from kafka_pareto_embedded.programs.preparation import migrate_database
 from kafka_pareto_embedded.programs.programs import airflow_environment
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
@@ -43,7 +43,7 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
             "Airflow answers", lambda: is_healthy(stack, ("scheduler", "dag_processor")), 90, f"see {stack.logs}"
         )
         with administrator(stack) as airflow:
-            create_pool(airflow, pool_of(""))
+            airflow.create_pool(pool_of(""))
             wait_until("Airflow knows the DAG", lambda: has_dag(airflow, TUNE_DAG_ID), 60, f"see {stack.logs}")
             airflow.set_paused(TUNE_DAG_ID, False)
         yield stack

@@ -63,7 +63,7 @@ def test_an_event_starts_a_check_of_the_study_that_it_names(airflow: Served) -> 
 
 
 def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_own_dag_alone(airflow: Served) -> None:
-    airflow.client.create_pool("kafka_cluster_berlin", "of this test")
+    airflow.client.create_pool("kafka_cluster_berlin")
     [asset] = airflow.ask("GET", "assets?name_pattern=kafka_producer_check_wanted")["assets"]
     before = len(airflow.noted("checks"))
     known = {run.dag_run_id for run in airflow.client.latest_runs(DAG)}

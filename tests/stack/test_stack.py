@@ -22,7 +22,6 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import pool_of
 from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER
-from kafka_pareto_embedded.airflow_api.administrator import create_pool
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, taken_ports
@@ -217,7 +216,7 @@ def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: AirflowCli
 
 
 def test_the_pool_may_be_asked_for_again(airflow: AirflowClient) -> None:
-    create_pool(airflow, pool_of(""))
+    airflow.create_pool(pool_of(""))
     assert airflow.pool("kafka_cluster").slots == 1
 
 

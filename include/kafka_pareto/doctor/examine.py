@@ -8,12 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from kafka_pareto.doctor.cluster_facts import ClusterFacts, cluster_facts
 from kafka_pareto.doctor.guide import Guide
-from kafka_pareto.doctor.host import Host
-from kafka_pareto.doctor.local_brokers import local_brokers
+from kafka_pareto.doctor.host import Host, local_brokers
 from kafka_pareto.doctor.readings import Places, file_systems, link_speed, read
 from kafka_pareto.doctor.records import DoctorReport
 from kafka_pareto.doctor.verdicts import Circumstances, judge
@@ -22,9 +19,10 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.options import Options
 
 
-class DoctorRequest(BaseModel):
+class DoctorRequest(Options):
     """Holds the options of `make doctor`; None means not given.
 
     Attributes:
@@ -36,8 +34,6 @@ class DoctorRequest(BaseModel):
         consumer: A `consumer.properties` to look at.
         format: What is printed.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kafka: str | None = None
     kafka_config: Path | None = None

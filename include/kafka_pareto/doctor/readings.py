@@ -10,9 +10,8 @@ import psutil
 
 from kafka_pareto.doctor.cluster_facts import ClusterFacts
 from kafka_pareto.doctor.guide import Check, Plain, Source
-from kafka_pareto.doctor.host import Host, Mount
+from kafka_pareto.doctor.host import Host, LocalBroker, Mount
 from kafka_pareto.doctor.jvm_options import jvm_options
-from kafka_pareto.doctor.local_brokers import LocalBroker
 from kafka_pareto.doctor.records import Found
 
 _LOOPBACK = "lo"

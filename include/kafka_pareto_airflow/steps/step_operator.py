@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import os
+from typing import Any
+
+from airflow.sdk import XComArg
+from airflow.sdk.definitions.mappedoperator import MappedOperator
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto_airflow.task_rules import CASE_LABEL, RULES
 
 RUNNER_VARIABLE = "KAFKA_PARETO_RUNNER"
 
@@ -24,4 +29,15 @@ match os.environ.get(RUNNER_VARIABLE) or "process":
             f"{RUNNER_VARIABLE}: {other!r}: must be process, docker or kubernetes; mend it where Airflow is started"
         )
 
-__all__ = ["StepOperator"]
+__all__ = ["StepOperator", "step_for_each", "step_task"]
+
+
+def step_task(step: str, arguments: list[str], doc: str, **more: Any) -> StepOperator:
+    """Returns the task of a step, of the same name and with its rules."""
+    return StepOperator(task_id=step, step=step, arguments=arguments, doc_md=doc, **RULES[step], **more)
+
+
+def step_for_each(case: XComArg, step: str, arguments: list[str], doc: str, **more: Any) -> MappedOperator:
+    """Returns the tasks of a step, one for each case and labelled by it."""
+    fixed = {"arguments": arguments, "doc_md": doc, "map_index_template": CASE_LABEL, **RULES[step], **more}
+    return StepOperator.partial(task_id=step, step=step, **fixed).expand(case=case)

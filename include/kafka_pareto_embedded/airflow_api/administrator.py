@@ -8,8 +8,6 @@ from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Logi
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.stack.stack import Stack
 
-_POOL_DESCRIPTION = "One load at a time on the Kafka cluster."
-
 
 def administrator(stack: Stack) -> AirflowClient:
     """Returns a client for a stack that is up. It waits out passing trouble. Close it, or use it as a context."""
@@ -25,11 +23,6 @@ def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
             return client.health().is_good(parts)
         except (StackError, ValueError):
             return False
-
-
-def create_pool(client: AirflowClient, name: str) -> None:
-    """Makes a pool that lets one load at a time onto its cluster; does nothing if it exists."""
-    client.create_pool(name, _POOL_DESCRIPTION)
 
 
 def has_dag(client: AirflowClient, dag_id: str) -> bool:

@@ -71,8 +71,9 @@ class AirflowClient:
         """Returns the status of Airflow's parts."""
         return Health.model_validate(self.ask("GET", "monitor/health"))
 
-    def create_pool(self, name: str, description: str) -> None:
-        """Makes a pool of one slot; does nothing if it exists."""
+    def create_pool(self, name: str) -> None:
+        """Makes a pool that lets one load at a time onto its cluster; does nothing if it exists."""
+        description = "One load at a time on the Kafka cluster."
         pool = {"name": name, "slots": 1, "description": description, "include_deferred": False}
         self._connection.ask("POST", f"{_API}/pools", pool, accepted=(HTTPStatus.CONFLICT,))
 

@@ -26,11 +26,9 @@ from kafka_pareto_embedded.lifecycle.readiness import (
     wait_for_mlflow,
 )
 from kafka_pareto_embedded.lifecycle.supervision import ProcessState, Supervisor
-from kafka_pareto_embedded.programs.airflow_database import migrate_database
-from kafka_pareto_embedded.programs.mlflow_users import prepare_mlflow_users
-from kafka_pareto_embedded.programs.object_store import prepare_object_store
+from kafka_pareto_embedded.programs.preparation import migrate_database, prepare_mlflow_users, prepare_object_store
 from kafka_pareto_embedded.programs.programs import base_environment, prepare_programs
-from kafka_pareto_embedded.stack.credentials import Credentials, add_later_credentials, write_credentials
+from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import TOOLS, Stack
 
 Say = Callable[[str], None]
@@ -38,8 +36,6 @@ Say = Callable[[str], None]
 _LOCK = ".lock"
 _MARK = ".kafka-pareto-state"
 _MARK_TEXT = "This folder is an embedded stack's of kafka-pareto. `make clean` removes it with all that is in it.\n"
-# What an earlier release, which left no mark, has made in every folder of a stack.
-_EARLIER_MARKS = {"ports.json", "secrets.env", "supervisord.conf"}
 _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "mlflow", "reports", "tmp")
 
 
@@ -155,8 +151,7 @@ def _claim(state: Path) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         names = {path.name for path in state.iterdir()}
-        is_ours = state == TOOLS.resolve() or _MARK in names or names >= _EARLIER_MARKS
-        if not is_ours and names - {_LOCK}:
+        if state != TOOLS.resolve() and _MARK not in names and names - {_LOCK}:
             raise BadInputError(
                 f"KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder"
             )
@@ -230,12 +225,9 @@ def _new_stack(state: Path, say: Say) -> Stack:
     stack.record_ports()
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
-    if is_new := not stack.secrets_file.exists():
-        write_credentials(stack.secrets_file, Credentials())
-    added, secret = add_later_credentials(stack.secrets_file), stack.credentials
-    if is_new:
+    if not stack.secrets_file.exists():
+        write_credentials(stack.secrets_file, secret := Credentials())
         say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
-    if is_new or "mlflow_admin_password" in added:
         say(f"MLflow's login, shown this once: {ADMIN} / {secret.mlflow_admin_password}")
         say(f"Logins are kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
     return stack

@@ -14,7 +14,7 @@ from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.study.cluster_names import cluster_names, kind_of
 from kafka_pareto.study.identifiers import COMPARE_DAG_ID, TUNE_DAG_ID, pool_of
-from kafka_pareto_embedded.airflow_api.administrator import administrator, create_pool, has_dag, is_healthy
+from kafka_pareto_embedded.airflow_api.administrator import administrator, has_dag, is_healthy
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
@@ -70,7 +70,7 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
     with administrator(stack) as airflow:
         for name in dict.fromkeys(["", *cluster_names(study_files(stack)).values()]):
-            create_pool(airflow, pool_of(name))
+            airflow.create_pool(pool_of(name))
         for dag in dags_of_own_cluster(study_files(stack)):
             _wait(stack, supervisor, names, f"Airflow knows the DAG {dag}", partial(has_dag, airflow, dag))
             airflow.set_paused(dag, False)

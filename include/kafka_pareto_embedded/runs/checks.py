@@ -8,8 +8,7 @@ from typing import Literal
 from kafka_pareto.doctor.examine import DoctorRequest, examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
-from kafka_pareto.doctor.sizing import SizingRequest, size_cluster
-from kafka_pareto.doctor.sizing_text import sizing_text
+from kafka_pareto.doctor.sizing import SizingRequest, size_cluster, sizing_text
 from kafka_pareto.doctor.text import report_text
 from kafka_pareto.settings import Settings
 from kafka_pareto_embedded.bootstrap.preflight import find_java

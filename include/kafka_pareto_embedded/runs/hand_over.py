@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.errors import BadInputError, TrackingError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.report.card_layout import WIDTH
-from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.cards import Cards, gain_rows, settings_rows, warnings_of
+from kafka_pareto.report.reasons import headline_of, reason_of, whom_it_holds_for
 from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.tracking import links
-from kafka_pareto_embedded.runs.addresses import address_of, data_docs, download, mlflow_address
 from kafka_pareto_embedded.stack.stack import Stack
-from kafka_pareto_embedded.terminal.short_cards import short_cards
+
+_COLUMNS_OF_GAINS = 5  # of a short card: without the verdict of each test and its p, which the reasons give
 
 
 def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, terminal_width: int | None) -> str:
@@ -40,18 +47,18 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
     cards = decode_record(store.get(key), key, Cards)
     driver = study.declaration
     folder = stack.reports / keys.study / keys.campaign
-    report = download(store, [keys.report("report.html"), keys.report("cards.txt")], keys.report(""), folder)
+    report = _download(store, [keys.report("report.html"), keys.report("cards.txt")], keys.report(""), folder)
     if terminal_width is not None and terminal_width < WIDTH:
-        shown = short_cards(cards, terminal_width)
+        shown = _short_cards(cards, terminal_width)
     else:
         shown = store.get(keys.report("cards.txt")).decode().rstrip()
     addresses = {
         "Explorer": f"{stack.airflow_url}/kafka-pareto/#study={keys.study}&campaign={keys.campaign}",
-        "Report": address_of(report, "report.html"),
-        "Cards": address_of(report, "cards.txt"),
+        "Report": _address_of(report, "report.html"),
+        "Cards": _address_of(report, "cards.txt"),
         "Airflow": run_address,
-        "MLflow": mlflow_address(stack, keys, links.r2_address),
-        **data_docs(store, keys, folder),
+        "MLflow": _mlflow_address(stack, keys, links.r2_address),
+        **_data_docs(store, keys, folder),
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
@@ -72,14 +79,14 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
     """Returns the tables of a comparison and its sentences, and the addresses."""
     folder = stack.reports / keys.study / keys.campaign
     names = [keys.report(name) for name in ("report.html", "tables.txt")]
-    report = download(store, [*names, *store.keys(keys.report("tables/"))], keys.report(""), folder)
+    report = _download(store, [*names, *store.keys(keys.report("tables/"))], keys.report(""), folder)
     addresses = {
         "Explorer": f"{stack.airflow_url}/kafka-pareto/comparisons#study={keys.study}&campaign={keys.campaign}",
-        "Report": address_of(report, "report.html"),
+        "Report": _address_of(report, "report.html"),
         "Tables": (folder / "tables").as_uri(),
         "Airflow": run_address,
-        "MLflow": mlflow_address(stack, keys, links.run_address),
-        **data_docs(store, keys, folder),
+        "MLflow": _mlflow_address(stack, keys, links.run_address),
+        **_data_docs(store, keys, folder),
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
@@ -114,3 +121,58 @@ def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
     commands["make down"] = "stops the stack; what was measured stays"
     width = max(len(command) for command in commands)
     return ["Next:", *(f"  {command:<{width}}  {text}" for command, text in commands.items())]
+
+
+def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:
+    """Returns the Data Docs' pages of every round, the design's first."""
+    addresses = {}
+    for number in range(Campaign.open(store, keys.study, keys.campaign).last_round() + 1):
+        pages = store.keys(keys.validation("_data_docs/", number))
+        copies = folder / f"round_{number}" if number else folder
+        docs = _download(store, pages, keys.validation("", number), copies)
+        addresses[f"- round {number}" if number else "Data Docs"] = _address_of(docs, "index.html")
+    return addresses
+
+
+def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[Path]:
+    """Copies private objects to files, so that a browser can open them; their paths below `prefix` are kept."""
+    paths = []
+    for key in keys:
+        path = (folder / key.removeprefix(prefix)).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise BadInputError(f"{key}: leads out of {folder}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(store.get(key))
+        paths.append(path)
+    return paths
+
+
+def _address_of(paths: Sequence[Path], name: str) -> str:
+    """Returns the address of the file of this name that lies highest."""
+    found = sorted((path for path in paths if path.name == name), key=lambda path: len(path.parts))
+    return found[0].as_uri() if found else "none was made"
+
+
+def _mlflow_address(stack: Stack, keys: CampaignKeys, find: Callable[[Settings, CampaignKeys], str | None]) -> str:
+    """Returns the address that `find` finds in MLflow; the server's own page if there is none, or no answer."""
+    try:
+        return find(stack.settings(), keys) or stack.mlflow_url
+    except TrackingError:
+        return stack.mlflow_url
+
+
+def _short_cards(cards: Cards, width: int) -> str:
+    """Returns for each record size the verdict, its reasons and warnings, the settings that change, and the gains."""
+    return "\n\n".join(_short_card(decision, width) for decision in cards.cards)
+
+
+def _short_card(decision: Decision, width: int) -> str:
+    lines = [*textwrap.wrap(whom_it_holds_for(decision), width), headline_of(decision), "-" * width]
+    for text in (reason_of(decision), *(f"WARNING: {warning}" for warning in warnings_of(decision))):
+        lines += textwrap.wrap(text, width)
+    header, *rows = settings_rows(decision)
+    if decision.pick_properties is not None:
+        lines += ["", *table_lines([header[:3], *(row[:3] for row in rows if row[-1])])]
+    if decision.gains:
+        lines += ["", *table_lines([row[:_COLUMNS_OF_GAINS] for row in gain_rows(decision)])]
+    return "\n".join(lines)

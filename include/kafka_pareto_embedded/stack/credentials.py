@@ -39,12 +39,6 @@ class Credentials:
     mlflow_explorer_password: str = field(default_factory=_token)
 
 
-_LATER = (
-    *("s3_explorer_access_key", "s3_explorer_secret_key"),
-    *("mlflow_secret_key", "mlflow_admin_password", "mlflow_steps_password", "mlflow_explorer_password"),
-)
-
-
 def read_credentials(path: Path) -> Credentials:
     """Reads the file of secrets.
 
@@ -55,19 +49,9 @@ def read_credentials(path: Path) -> Credentials:
     try:
         return Credentials(**{name: pairs[name.upper()] for name in Credentials.__dataclass_fields__})
     except KeyError as error:
-        name = error.args[0]
-        came_later = "`make down`, then `make up` adds it" if name.lower() in _LATER else "bring the line back"
-        raise StackError(f"{path}: {name} is missing; {came_later}, or begin anew with `make clean`") from error
-
-
-def add_later_credentials(path: Path) -> list[str]:
-    """Adds credentials that the release did not know that made the stack's file, and returns their names."""
-    pairs, made = read_pairs(path), asdict(Credentials())
-    missing = [name for name in _LATER if name.upper() not in pairs]
-    if missing:
-        lines = [f"{name.upper()}={made[name]}" for name in missing]
-        write_private(path, path.read_text(encoding="utf-8") + "\n".join([*lines, ""]))
-    return missing
+        raise StackError(
+            f"{path}: {error.args[0]} is missing; bring the line back, or begin anew with `make clean`"
+        ) from error
 
 
 def read_pairs(path: Path) -> dict[str, str]:

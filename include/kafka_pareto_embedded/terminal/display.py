@@ -1,9 +1,15 @@
-"""Shows the progress of a campaign: redrawn in place on a terminal, line by line elsewhere."""
+"""Shows the progress of a campaign: redrawn in place on a terminal, line by line elsewhere.
+
+Ended and waiting tasks are put together, so that 24 lines are enough.
+"""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Protocol, Self
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import IO, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -12,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kafka_pareto.campaign.time_left import TimeLeft
-from kafka_pareto_embedded.runs.progress import Progress
-from kafka_pareto_embedded.terminal.display_lines import lines_of, state_text
+from kafka_pareto.study.cases import case_label
+from kafka_pareto_embedded.runs.progress import Progress, Row
 
 _COUNT_EVERY_S = 10.0
 _TIME_EVERY_S = 30.0  # while nothing is measured
@@ -25,10 +31,17 @@ _STYLES = {
     "up_for_retry": "yellow",
 }
 _BAR_WIDTH = 48
+_WORDS = {
+    "success": "done",
+    "up_for_retry": "waits for its retry",
+    "upstream_failed": "not reached",
+    "scheduled": "waiting",
+    "queued": "waiting",
+}
 
 
 class Display(Protocol):
-    """Shows each progress and each message that it is given, between entering and leaving."""
+    """Shows each progress and each message that it is given."""
 
     def show(self, progress: Progress) -> None:
         """Shows the progress."""
@@ -36,24 +49,22 @@ class Display(Protocol):
     def say(self, text: str) -> None:
         """Prints a message."""
 
-    def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-def open_display(console: Console) -> Display:
-    """Returns the display that suits the console's output."""
-    redraws = console.is_terminal and not console.is_dumb_terminal
-    return LiveDisplay(console) if redraws else LineDisplay(console)
+@contextmanager
+def open_display(console: Console) -> Iterator[Display]:
+    """Yields the display that suits the console's output."""
+    if console.is_terminal and not console.is_dumb_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            yield LiveDisplay(live)
+    else:
+        yield LineDisplay(console.file)
 
 
 class LiveDisplay:
     """Shows a table that is redrawn in place."""
 
-    def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, auto_refresh=False)
+    def __init__(self, live: Live) -> None:
+        self._live = live
 
     def show(self, progress: Progress) -> None:
         """Draws the table again."""
@@ -63,21 +74,12 @@ class LiveDisplay:
         """Prints a message above the table."""
         self._live.console.print(text, style="bold", highlight=False, markup=False, soft_wrap=True)
 
-    def __enter__(self) -> Self:
-        self._live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
-
 
 class LineDisplay:
     """Prints a line for each change of a task, for a queued run, and now and then the count; no control codes."""
 
-    def __init__(self, console: Console) -> None:
-        self._file = console.file
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
         self._states: dict[str, str] = {}
         self._counted_at_s = -_COUNT_EVERY_S  # the plan is told at once
         self._counted = -1
@@ -111,14 +113,6 @@ class LineDisplay:
 
     def _say(self, progress: Progress, text: str) -> None:
         print(f"[{duration(progress.elapsed_s):>8}] {text}", file=self._file, flush=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
 
 def duration(seconds: float) -> str:
@@ -183,3 +177,81 @@ def time_left_text(left: TimeLeft) -> str:
     unit, seconds, decimals = ("min", 60, 0) if left.high_s < 2 * 3600 else ("h", 3600, 1)
     low, likely, high = (f"{each / seconds:.{decimals}f}" for each in (left.low_s, left.likely_s, left.high_s))
     return f"about {likely} {unit} left ({low} to {high} {unit})"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Holds the content of one line; `state` is Airflow's, for the colour."""
+
+    step: str
+    cases: str
+    state: str
+    state_text: str
+    repetitions: int | None
+    seconds: float | None
+
+
+def state_text(row: Row) -> str:
+    """Returns the row's state in words."""
+    word = _WORDS.get(row.state, row.state)
+    again = row.state == "running" and row.task.try_number > 1
+    return f"{word}, try {row.task.try_number}" if again else word
+
+
+def lines_of(rows: Sequence[Row]) -> tuple[list[Line], list[str]]:
+    """Returns the lines in the order of the rows (rounds that are over, steps at work), and the steps still to come."""
+    begun = [row for row in rows if row.has_begun]
+    last_begun = max((_part(row) for row in begun), default=(False, 0))
+    lines: list[Line] = []
+    for part, grouped in groupby(rows, _part):
+        of_part = list(grouped)
+        if part < last_begun and all(row.has_ended_well for row in of_part) and len(of_part) > 1:
+            lines.append(_together(f"round {part[1]}" if part[1] else "design and first fit", of_part))
+        else:
+            lines += [line for _, steps in groupby(of_part, lambda row: row.step_name) for line in _of_step(steps)]
+    return _without_the_rest(lines)
+
+
+def _part(row: Row) -> tuple[bool, int]:
+    return row.is_after_the_rounds, row.round_number
+
+
+def _of_step(rows: Iterable[Row]) -> list[Line]:
+    """Returns a line for each row at work, and one for all others of the same state."""
+    lines = []
+    for _, grouped in groupby(rows, state_text):
+        same = list(grouped)
+        if same[0].state in ("running", "failed"):
+            lines += [_together(row.step_name, [row]) for row in same]
+        else:
+            lines.append(_together(same[0].step_name, same))
+    return lines
+
+
+def _together(name: str, rows: Sequence[Row]) -> Line:
+    cases = {row.case for row in rows if row.case is not None}
+    counted = [row.repetitions for row in rows if row.repetitions is not None]
+    return Line(
+        step=name,
+        cases=f"{len(cases)} sizes" if len(cases) > 1 else "".join(map(case_label, cases)),
+        state=rows[-1].state,
+        state_text=state_text(rows[-1]),
+        repetitions=sum(counted) if counted else None,
+        seconds=_span_s(rows),
+    )
+
+
+def _span_s(rows: Sequence[Row]) -> float | None:
+    """Returns the seconds from the first begin to the last end; None if nothing has begun."""
+    begun = [(row.task.started_at, row.seconds) for row in rows if row.task.started_at and row.seconds is not None]
+    if not begun:
+        return None
+    first = min(at for at, _ in begun)
+    return max((at - first).total_seconds() + seconds for at, seconds in begun)
+
+
+def _without_the_rest(lines: list[Line]) -> tuple[list[Line], list[str]]:
+    shown = len(lines)
+    while shown and lines[shown - 1].state_text == "waiting":
+        shown -= 1
+    return lines[:shown], list(dict.fromkeys(line.step for line in lines[shown:]))

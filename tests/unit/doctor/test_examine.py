@@ -9,8 +9,7 @@ import pytest
 from kafka_pareto.doctor.cluster_facts import ClusterFacts
 from kafka_pareto.doctor.examine import DoctorRequest, examine
 from kafka_pareto.doctor.guide import Guide, load_guide
-from kafka_pareto.doctor.host import Host
-from kafka_pareto.doctor.local_brokers import LocalBroker, local_brokers
+from kafka_pareto.doctor.host import Host, LocalBroker, local_brokers
 from kafka_pareto.doctor.readings import Places, read
 from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding
 from kafka_pareto.errors import BadInputError

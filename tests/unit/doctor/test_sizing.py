@@ -7,8 +7,7 @@ from math import ceil
 import pytest
 from pydantic import ValidationError
 
-from kafka_pareto.doctor.sizing import SizingRequest, gbit_s, in_flight_limit_gb_s, size_cluster
-from kafka_pareto.doctor.sizing_text import sizing_text
+from kafka_pareto.doctor.sizing import SizingRequest, gbit_s, in_flight_limit_gb_s, size_cluster, sizing_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded.commands.options import read_options
 

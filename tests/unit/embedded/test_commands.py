@@ -129,14 +129,6 @@ def test_clean_removes_the_folder_that_a_start_has_marked(state: Path) -> None:
     assert not state.exists()
 
 
-def test_up_takes_over_the_folder_of_a_stack_of_an_earlier_release_and_marks_it(state: Path) -> None:
-    state.mkdir()
-    for name in ("ports.json", "secrets.env", "supervisord.conf", "logs"):
-        (state / name).touch()
-    _stack(state, "up", **{VARIABLES["mlflow"]: "no port"})
-    assert (state / ".kafka-pareto-state").exists()
-
-
 def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(state: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -16,12 +16,7 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.lifecycle.supervision import ProcessState, Supervisor, render_configuration
 from kafka_pareto_embedded.programs.programs import Program, airflow_environment, base_environment, prepare_programs
-from kafka_pareto_embedded.stack.credentials import (
-    Credentials,
-    add_later_credentials,
-    read_credentials,
-    write_credentials,
-)
+from kafka_pareto_embedded.stack.credentials import Credentials, read_credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 
 pytestmark = pytest.mark.fast
@@ -52,28 +47,6 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
     with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing; bring the line back, or"):
         read_credentials(file)
-    write_credentials(file, Credentials())
-    file.write_text("".join(line for line in file.read_text().splitlines(True) if "MLFLOW_ADMIN" not in line))
-    with pytest.raises(StackError, match=r"MLFLOW_ADMIN_PASSWORD is missing; `make down`, then `make up` adds it, or"):
-        read_credentials(file)
-
-
-def test_a_stack_of_an_earlier_release_is_given_the_credentials_that_came_later_and_keeps_its_own(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "secrets.env"
-    write_credentials(file, Credentials())
-    later = ("S3_EXPLORER_", "MLFLOW_")
-    file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith(later)))
-    before = file.read_text()
-    assert "mlflow_admin_password" in add_later_credentials(file)
-    completed = file.read_text()
-    assert completed.startswith(before)
-    assert len(read_credentials(file).s3_explorer_secret_key) >= 24
-    assert len(read_credentials(file).mlflow_admin_password) >= 24
-    assert add_later_credentials(file) == []
-    assert file.read_text() == completed
-    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_data_apart(tmp_path: Path) -> None:

@@ -27,12 +27,11 @@ from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, TaskProgress
 from kafka_pareto_embedded.terminal.display import (
     LineDisplay,
-    LiveDisplay,
     duration,
+    lines_of,
     open_display,
     time_left_text,
 )
-from kafka_pareto_embedded.terminal.display_lines import lines_of
 from tests.recorded import paper_study
 
 pytestmark = pytest.mark.fast
@@ -52,7 +51,10 @@ def task(step: str, state: str = "running", map_index: int = -1, try_number: int
 def drawn(progress: Progress, width: int = 100) -> str:
     """What a terminal without colours shows."""
     output = io.StringIO()
-    with LiveDisplay(Console(file=output, force_terminal=True, no_color=True, width=width, height=24)) as display:
+    console = Console(
+        file=output, force_terminal=True, no_color=True, width=width, height=24, _environ={"TERM": "xterm"}
+    )
+    with open_display(console) as display:
         display.show(progress)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.getvalue())
 
@@ -239,10 +241,8 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     store: FolderStore,
 ) -> None:
     output = io.StringIO()
-    display = open_display(Console(file=output))
-    assert isinstance(display, LineDisplay)
     campaign = CampaignProgress(store, KEYS)
-    with display:
+    with open_display(Console(file=output)) as display:
         for second in range(25):
             measured(store, "1024", range(second // 2))
             state = "running" if second < 24 else "success"
@@ -350,7 +350,8 @@ def test_a_run_that_is_no_campaign_is_followed_by_its_tasks_and_their_labels() -
 
 def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(open_display(Console(file=io.StringIO(), force_terminal=True)), LineDisplay)
+    with open_display(Console(file=io.StringIO(), force_terminal=True)) as display:
+        assert isinstance(display, LineDisplay)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Prepares Airflow's database at the first start and after an upgrade."""
+"""Prepares what the programs of the stack need; each part may be repeated."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from kafka_pareto.storage.provision import Login, make_buckets_and_users
+from kafka_pareto.tracking.provision import make_mlflow_users
+from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.programs.programs import airflow_environment
 from kafka_pareto_embedded.stack.stack import Stack
@@ -14,8 +17,39 @@ from kafka_pareto_embedded.stack.stack import Stack
 _MIGRATION_TIMEOUT_S = 180
 
 
+def prepare_object_store(stack: Stack) -> None:
+    """Makes the buckets and users that do not exist yet.
+
+    Raises:
+        StoreError: If MinIO refuses.
+    """
+    secret = stack.credentials
+    make_buckets_and_users(
+        f"{LOOPBACK}:{stack.ports.minio}",
+        root=Login(secret.minio_root_user, secret.minio_root_password),
+        pareto=Login(secret.s3_pareto_access_key, secret.s3_pareto_secret_key),
+        explorer=Login(secret.s3_explorer_access_key, secret.s3_explorer_secret_key),
+        mlflow=Login(secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key),
+    )
+
+
+def prepare_mlflow_users(stack: Stack) -> None:
+    """Makes the users that do not exist yet.
+
+    Raises:
+        TrackingError: If MLflow refuses.
+    """
+    secret = stack.credentials
+    make_mlflow_users(
+        stack.mlflow_url,
+        secret.mlflow_admin_password,
+        steps_password=secret.mlflow_steps_password,
+        explorer_password=secret.mlflow_explorer_password,
+    )
+
+
 def migrate_database(stack: Stack) -> None:
-    """Brings the database to the installed version, once for each version.
+    """Brings Airflow's database to the installed version, once for each version.
 
     Raises:
         StackError: If Airflow cannot do it.

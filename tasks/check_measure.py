@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.measurement.driver_runtime import runtime_of
-from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check_measure
-from tasks.common import CaseOption, CheckOption, ManifestOption, StudyOption, open_check, run_command, run_step
+from tasks.common import (
+    CaseOption,
+    CheckOption,
+    ManifestOption,
+    StudyOption,
+    on_system,
+    open_check,
+    run_command,
+    run_step,
+)
 
 
 def main(study: StudyOption, campaign: CheckOption, case: CaseOption, manifest: ManifestOption = None) -> None:
     """Measures what the store does not hold yet."""
-
-    def step() -> Manifest:
-        opened = open_check(study, campaign)
-        with runtime_of(opened.study).runner(opened, case, load_settings()) as runner:
-            return check_measure.run(opened, case, runner)
-
-    run_step(step, manifest)
+    run_step(lambda: on_system(check_measure.run, open_check(study, campaign), case), manifest)
 
 
 if __name__ == "__main__":

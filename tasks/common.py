@@ -16,6 +16,7 @@ from kafka_pareto.campaign.campaign import Campaign, check_campaign_id
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.options import Options, read_options
@@ -36,6 +37,12 @@ def open_campaign(study: str, campaign: str) -> Campaign:
 def open_check(study: str, check: str) -> Campaign:
     """Opens the check of what is in force in the store that the settings name."""
     return Campaign.at(open_store(load_settings()), CheckKeys(study, check_campaign_id(check)))
+
+
+def on_system(run: Callable[..., Manifest], campaign: Campaign, case: str, *more: int) -> Manifest:
+    """Runs a step that measures one case on the system of the campaign's study."""
+    with runtime_of(campaign.study).runner(campaign, case, load_settings()) as runner:
+        return run(campaign, case, runner, *more)
 
 
 def with_options(model: type[Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.measurement.driver_runtime import runtime_of
-from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import measure
 from tasks.common import (
     CampaignOption,
@@ -12,6 +9,7 @@ from tasks.common import (
     ManifestOption,
     RoundOption,
     StudyOption,
+    on_system,
     open_campaign,
     run_command,
     run_step,
@@ -26,13 +24,7 @@ def main(
     manifest: ManifestOption = None,
 ) -> None:
     """Measures what the store does not hold yet."""
-
-    def step() -> Manifest:
-        opened = open_campaign(study, campaign)
-        with runtime_of(opened.study).runner(opened, case, load_settings()) as runner:
-            return measure.run(opened, case, runner, round_number)
-
-    run_step(step, manifest)
+    run_step(lambda: on_system(measure.run, open_campaign(study, campaign), case, round_number), manifest)
 
 
 if __name__ == "__main__":

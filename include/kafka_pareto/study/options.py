@@ -32,6 +32,7 @@ PATTERN_RULES = {
     "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
     "study": "must be lower-case letters, digits, '-' or '_'",
     "case": "must be lower-case letters, digits, '-' or '_'",
+    "baseline": "must name no sasl, ssl, password or the like",
     "warm_start": "must be latest, or ids of campaigns like id,id",
     "bootstrap_servers": "must be like host:port,host:port",
     "client_config": "must be the name of a file, of letters, digits, '.', '-' or '_'",

@@ -57,9 +57,6 @@ class QuestionTrigger(TriggerDagRunOperator):
     """Starts the run that asks a person, if the step before says that somebody is asked.
 
     A question has a run of its own, so that it waits without holding the campaigns and checks that come after it.
-
-    Args:
-        asked_by: The task of that step; its manifest has the run's parameters.
     """
 
     trigger_run_id: str | None
@@ -87,9 +84,6 @@ class CardApproval(HITLOperator):
     """Shows a person the decision cards and what an approval overrides, and waits for as long as it takes.
 
     The run's parameters name the campaign. A rejection skips no task: the next step stores the answer.
-
-    Args:
-        cluster: The name of the cluster whose campaigns are shown; empty for the installation's own.
     """
 
     # The question is made from artifacts, which must not act as templates.

@@ -14,13 +14,7 @@ class AirflowUnreachableError(StackError):
 
 
 class AirflowRefusedError(StackError):
-    """Says that Airflow's API refused, or cannot answer for now.
-
-    Args:
-        message: The text that the user reads.
-        status: The HTTP status of the answer.
-        detail: Airflow's own words, in one line.
-    """
+    """Says that Airflow's API refused, or cannot answer for now."""
 
     def __init__(self, message: str, status: int, detail: str) -> None:
         self.status = status

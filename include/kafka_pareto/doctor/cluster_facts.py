@@ -43,12 +43,6 @@ class ClusterFacts:
 def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str | None) -> ClusterFacts:
     """Asks for the settings that the guide names.
 
-    Args:
-        cluster: The open cluster.
-        guide: The checks.
-        topic: The topic to look at, if any.
-        group: The consumer group to look at, if any.
-
     Raises:
         BadInputError: If there is no such topic or group.
         ClusterError: If the cluster cannot be reached.

@@ -45,13 +45,7 @@ class DoctorRequest(Options):
 
 
 def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host | None = None) -> DoctorReport:
-    """Runs all checks.
-
-    Args:
-        request: What to look at; without a cluster, this machine alone.
-        guide: The checks.
-        settings: Where Java and Kafka's jars are.
-        host: The machine; this one where none is given.
+    """Runs all checks; where no cluster is named, of this machine alone.
 
     Raises:
         BadInputError: If a file cannot be read, or the cluster has no such topic or group.

@@ -26,10 +26,6 @@ _HEADLESS = "-Djava.awt.headless="
 def jvm_options(argv: Sequence[str], folder: Path) -> dict[str, Plain]:
     """Returns the options by name: sizes in bytes, switches as booleans. The last one of a name holds, as in Java.
 
-    Args:
-        argv: The command line of the process.
-        folder: Its working directory, from which an `@file` of options is read.
-
     Raises:
         OSError: If such a file cannot be read.
         ValueError: If it cannot be understood.

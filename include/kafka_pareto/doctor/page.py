@@ -11,12 +11,7 @@ from kafka_pareto.doctor.records import VERDICTS, DoctorReport
 
 
 def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
-    """Returns the whole page; every value is escaped, and nothing is loaded from elsewhere.
-
-    Args:
-        report: What was found.
-        addresses: Links above it, by their text.
-    """
+    """Returns the page, with links above it by their text; every value is escaped, nothing is loaded from elsewhere."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kafka_pareto.doctor"),
         autoescape=True,

@@ -18,13 +18,9 @@ _GIVEN_UP = "buffer_exhausted_records"
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
     """Returns what shows at the study's reference, a text for each measurement; none where it loads no topic.
 
-    The guide speaks of a topic's load alone.
+    The guide speaks of a topic's load alone. The repetitions are those that the gate accepted, with any outcome.
 
     A part that fixes a setting has another reference; its repetitions count only where no part has the study's own.
-
-    Args:
-        study: The comparison.
-        repetitions: Those of all parts that the gate accepted, with any outcome.
     """
     if not isinstance(study, TopicStudy):
         return []

@@ -142,12 +142,8 @@ def reference_of(
     It is the confirmation that put these settings in force. Its final blocks are used: those of the choice and of the
     claim flatter the configuration that was selected by them. Settings without such blocks are compared with their
     first check. When a tuning has answered a drift and the settings stayed in force, later checks are compared with the
-    check that found the drift, in the objectives that had drifted. Until then the drift is found again.
-
-    Args:
-        store: Where the campaign of the settings lies.
-        settings: The settings that are checked.
-        past: The earlier checks of this record size, the oldest first.
+    check that found the drift, in the objectives that had drifted. Until then the drift is found again. The earlier
+    checks come oldest first.
     """
     ratios = confirmed_ratios(store, settings)
     compared_with = f"campaign {settings.campaign}" if ratios else ""

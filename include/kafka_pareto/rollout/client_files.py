@@ -15,13 +15,7 @@ def client_files(driver: str) -> tuple[str, ...]:
 
 
 def settings_file(settings: Mapping[str, PropertyValue], name: str, header: Sequence[str], driver: str) -> str:
-    """Returns the text of a file: the header's lines as comments, then the settings.
-
-    Args:
-        settings: Whatever `Tune.properties` returns.
-        name: One of `client_files`.
-        header: Its first lines.
-        driver: What reads it.
+    """Returns the text of one of `client_files`: the header's lines as comments, then what `Tune.properties` returned.
 
     Raises:
         BadInputError: If clients of the driver read no such file.

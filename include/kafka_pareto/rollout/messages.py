@@ -89,12 +89,8 @@ def approval_text(
 ) -> str:
     """Returns a few lines on what an approval overrides at a record size, and what it changes.
 
-    Args:
-        case: The record size.
-        now: What is in force; None if nothing ever was: the baseline holds.
-        baseline: The baseline's properties, and the durability that they promise.
-        recommended: The recommended ones.
-        compared_with_version: The version that the campaign measured beside them; None: the baseline alone.
+    Where nothing is in force the baseline holds. The campaign measured the recommended settings beside a version, or
+    (None) the baseline alone.
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]

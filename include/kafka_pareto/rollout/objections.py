@@ -44,11 +44,7 @@ def how_to_accept(campaign: Campaign, case: str) -> str:
 def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mapping[str, int]) -> Stays | None:
     """Returns why an answer does not replace what came into force after the question; None if nothing did.
 
-    Args:
-        campaign: The campaign that recommends.
-        decision: Of one case.
-        kept: The case's versions.
-        seen: The version by case that the person was shown, 0 for none; empty where nobody was asked.
+    `seen` has the version by case that the person was shown, 0 for none; it is empty where nobody was asked.
     """
     newest = kept[-1].version if kept else 0
     if seen.get(decision.case, newest) == newest:
@@ -71,12 +67,8 @@ def no_longer_counts(
 ) -> Stays | None:
     """Returns why a recommendation, or an answer to it, does not count today; None if it does.
 
-    Args:
-        campaign: The campaign that recommends.
-        decision: Of one case.
-        system: Tells what of the system has changed since it was measured.
-        shown: The changes by case that whoever answered was shown.
-        asked_at: When they were asked; None where that does not matter.
+    `shown` has the changes of the system, by case, that whoever answered was shown; `asked_at` says when they were
+    asked, None where that does not matter.
     """
     case, changes = case_label(decision.case), system.changes(decision.case)
     if changes and changes != shown.get(decision.case):

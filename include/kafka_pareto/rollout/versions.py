@@ -177,10 +177,7 @@ def _is_written(store: Store, study: str, case: str, name: str) -> bool:
 def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
     """Writes all files of the study again: a step may have been killed between a version and its files.
 
-    Args:
-        store: The store.
-        study: Its name.
-        cases: Those that are about to change. An unreadable version of any other case is only logged.
+    An unreadable version of a case that is not about to change is only logged.
 
     Raises:
         ArtifactError: If a version of one of these cannot be read.
@@ -195,12 +192,7 @@ def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
 
 
 def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | None) -> None:
-    """Refuses a change that was decided on while another version was in force.
-
-    Args:
-        kept: Every version of the record size, the oldest first.
-        from_version: The version that was in force at the decision. 0: there was none yet. None: not stated, so nothing
-            is refused.
+    """Refuses a change that was decided on while another version (0: none yet; None: not stated) was in force.
 
     Raises:
         BadInputError: If another version is in force.
@@ -225,12 +217,7 @@ def replaced_durability(kept: Sequence[SettingsInForce]) -> DurabilityName:
 
 
 def unmeasured_beside(kept: Sequence[SettingsInForce], compared_with_version: int | None) -> int | None:
-    """Returns the version in force if a campaign did not measure it; None if it did, or if that is the baseline.
-
-    Args:
-        kept: Every version before a change, the oldest first.
-        compared_with_version: The version that the campaign measured beside its pick; None: the baseline alone.
-    """
+    """Returns the version in force if a campaign did not measure it; None if it did, or if that is the baseline."""
     if not kept or kept[-1].is_baseline or kept[-1].version == compared_with_version:
         return None
     return kept[-1].version

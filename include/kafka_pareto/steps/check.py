@@ -35,13 +35,6 @@ log = logging.getLogger(__name__)
 def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | None = None) -> Manifest:
     """Begins a check, or goes on with one that was begun: what it does is decided once.
 
-    Args:
-        store: Where settings in force, campaigns and checks lie.
-        study: The study as it is now.
-        check_id: The check's id within the study.
-        system: The system that the study is about.
-        corpus: The text that records are cut from, where the study names a file (`read_corpus`).
-
     Raises:
         PlanError: If it may not run as planned.
         ClusterError: If the system cannot be reached.

@@ -94,14 +94,7 @@ def _limits(
 def compared_part(
     study: Compare, case: str, repetitions: list[Repetition], limits: Mapping[str, Limit] | None = None
 ) -> PartComparison:
-    """Compares the levels of one part, as its study declares it.
-
-    Args:
-        study: The campaign's study.
-        case: The part.
-        repetitions: Those of the part that the gate accepted, with any outcome.
-        limits: What limited them, by their ids.
-    """
+    """Compares the levels of one part by the repetitions that the gate accepted, with any outcome."""
     part, driver = study.part(case), study.declaration
     levels = study.levels_of(case)
     shown, settings = levels, list[Configuration | None]([None] * len(levels))

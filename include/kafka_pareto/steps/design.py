@@ -41,14 +41,8 @@ def run(
 ) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
-    Args:
-        store: Where the campaign's artifacts lie.
-        study: The study, with this campaign's overrides.
-        campaign_id: The campaign's id within the study.
-        system: The system that it will measure.
-        corpus: The text that records are cut from, where the study names a file (`read_corpus`).
-        overrides: What of the study is not its file's, for the plan to name.
-        advice: What others advise; a campaign that goes on keeps to what it began with.
+    `corpus` is the text that records are cut from, where the study names a file; `overrides` what of the study is not
+    its file's, for the plan to name.
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.

@@ -32,14 +32,6 @@ def run(
 ) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
-    Args:
-        store: Where the campaign's artifacts lie.
-        study: The study, with this campaign's overrides.
-        campaign_id: The campaign's id within the study.
-        system: The system that it will measure.
-        overrides: What of the study is not its file's, for the plan to name.
-        corpus: The text that loads are made from, where the study names a file (`read_corpus`).
-
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
         ClusterError: If the system cannot be reached.

@@ -41,17 +41,8 @@ def run(
 ) -> Manifest:
     """Goes back by one version, or to the baseline from the first.
 
-    Safe to run again with the same request: it announces what it has moved. What was left since stays left.
-
-    Args:
-        store: The store.
-        study: Its name.
-        case: The record size whose settings go back.
-        by: Who wants it.
-        reason: Why, in their words, in one line.
-        request: Where it is given, the same request goes back only once, however often it is tried.
-        from_version: The version to go back from; None: whichever is in force.
-        cluster: The name of the cluster whose settings may be moved; empty: the installation's own; None: of any.
+    Safe to run again with the same request: it announces what it has moved. What was left since stays left. What the
+    other arguments say is in `study.options.Move`.
 
     Raises:
         BadInputError: If nothing is in force, if the baseline is, if it is of a cluster that may not be moved here, or

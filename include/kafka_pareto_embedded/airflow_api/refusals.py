@@ -23,12 +23,7 @@ _REFUSAL = re.compile(
 
 
 def in_words(detail: str, given: Mapping[str, Any]) -> str:
-    """Returns the refusal as `OPTION=value: rule`; other details stay as they are.
-
-    Args:
-        detail: Airflow's own words, in one line.
-        given: The parameters that were sent, by name.
-    """
+    """Returns Airflow's refusal, in one line, as `OPTION=value: rule`; other details stay as they are."""
     found = _REFUSAL.fullmatch(detail)
     if found is None:
         return detail

@@ -106,13 +106,7 @@ def problems_for_tests() -> list[Problem]:
 def log_pipeline_problems(
     tools: Path, environment: Mapping[str, str], server_folders: str = "/usr/sbin:/sbin"
 ) -> list[Problem]:
-    """Returns what the machine lacks for a study of a log pipeline, beyond what set-up needs.
-
-    Args:
-        tools: Where set-up installs.
-        environment: Names the study, as make hands it over.
-        server_folders: Where servers are that are not on the PATH.
-    """
+    """Returns what the machine lacks for a study of a log pipeline, beyond what set-up needs."""
     path = f"{os.environ.get('PATH', '')}:{server_folders}"
     is_built = all((tools / "stamps" / each).exists() for each in ("filebeat", "collector"))
     found = [] if is_built else [_go_for_log_pipeline_problem()]

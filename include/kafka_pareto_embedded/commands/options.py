@@ -14,11 +14,6 @@ PREFIX = "KAFKA_PARETO_OPTION_"
 def options_of_make(model: type[AnyOptions], target: str, environment: Mapping[str, str] = os.environ) -> AnyOptions:
     """Returns the options of one target of `make`; an empty one counts as not given.
 
-    Args:
-        model: The model whose fields are the options.
-        target: The target's name, for messages.
-        environment: The variables that hold the options.
-
     Raises:
         BadInputError: If an option is missing, cannot be read, or does not belong to this target; one line for each.
     """

@@ -42,10 +42,7 @@ _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "ml
 def up(say: Say) -> Stack:
     """Brings the whole stack up, waits until it is ready, and returns it; does nothing if it is ready already.
 
-    If this call fails or is interrupted, what it has started is stopped again.
-
-    Args:
-        say: Receives each line for the user.
+    If this call fails or is interrupted, what it has started is stopped again. `say` receives each line for the user.
 
     Raises:
         BadInputError: If a port or the state folder cannot be used.

@@ -14,14 +14,7 @@ _POLL_S = 0.2
 def wait_until(
     what: str, condition: Callable[[], bool], timeout_s: float, remedy: str = "", poll_s: float = _POLL_S
 ) -> None:
-    """Repeats the question until the condition holds.
-
-    Args:
-        what: The condition in words, as in "MinIO answers".
-        condition: Returns whether it holds.
-        timeout_s: The longest wait.
-        remedy: What to do if it does not hold in time.
-        poll_s: The pause between two questions.
+    """Repeats the question until the condition holds, which `what` says in words, as in "MinIO answers".
 
     Raises:
         StackError: If it does not hold in time; whatever the condition raises passes through.

@@ -30,12 +30,7 @@ _COLUMNS_OF_GAINS = 5  # of a short card: without the verdict of each test and i
 def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, terminal_width: int | None) -> str:
     """Fetches the report and the Data Docs, and returns a text with the result, the addresses and what to do next.
 
-    Args:
-        stack: The stack that the report is copied to, and that shows the rest.
-        store: The store.
-        keys: The campaign's keys.
-        run_address: The address of the run in Airflow.
-        terminal_width: The width of the terminal; None if there is none. One narrower than a card gets short cards.
+    A terminal that is narrower than a card gets short cards; its width is None if there is none.
 
     Raises:
         ArtifactError: If the report's cards or its page are not in the store.

@@ -35,11 +35,6 @@ class RemoveTopicsRequest(Options):
 def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
     """Deletes the topics of all campaigns, while nothing loads the cluster, and prints their names.
 
-    Args:
-        request: The options.
-        settings: Where Java and Kafka's jars are.
-        wait_s: How long a load on the cluster is waited for.
-
     Raises:
         ConsentError: If another cluster's owner has not agreed; the list is printed first.
         ClusterError: If the cluster cannot be reached, or refuses.

@@ -67,12 +67,7 @@ def run_campaign(
 ) -> int:
     """Triggers the campaign's run, or joins the one that works on it, and follows it; returns as `run` does.
 
-    Args:
-        stack: The stack.
-        runs: The runs of the campaign's DAG.
-        store: The store.
-        parameters: Those of the run.
-        credentials: Keeps a copy of the user's `client.properties`; None where there is none.
+    `credentials` keeps a copy of the user's `client.properties`; None where there is none.
     """
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     run_id = own_id = f"{keys.campaign}__{timestamp()}"
@@ -129,14 +124,8 @@ def start_or_join(
     """Starts the run, unless one works on the campaign already, and returns the id of the one that does.
 
     Waits first if the study is so new that Airflow has not seen its file. The copy of the user's credentials is written
-    last, so that nothing can fail between it and the run that removes it.
-
-    Args:
-        client_configs: The folder of such copies; its lock lets one process at a time look for a run and start one.
-        runs: The runs of the campaign's DAG.
-        run_id: The id of a new run.
-        parameters: Those of the run.
-        credentials: As in `run_campaign`.
+    last, so that nothing can fail between it and the run that removes it. The lock of the folder of such copies lets
+    one process at a time look for a run and start one.
 
     Raises:
         BadInputError: If Airflow refuses a parameter.

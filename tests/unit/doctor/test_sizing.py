@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from kafka_pareto.doctor.sizing import SizingRequest, gbit_s, in_flight_limit_gb_s, size_cluster, sizing_text
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.commands.options import read_options
+from kafka_pareto_embedded.commands.options import options_of_make
 
 pytestmark = pytest.mark.fast
 
@@ -89,7 +89,7 @@ def test_more_replicas_than_brokers_are_refused_with_both_numbers() -> None:
         ("RECORDS_S", "0", "must be above 0"),
         ("RECORDS_S", "inf", "must be a number"),
         ("RECORD_SIZE", "1.5", "must be a whole number"),
-        ("CONSUMERS", "-1", "must not be below 0"),
+        ("CONSUMERS", "-1", "must be at least 0"),
         ("SEGMENT_GIB", "big", "must be a number"),
     ],
 )
@@ -97,7 +97,7 @@ def test_an_option_that_cannot_be_used_is_named_with_value_and_rule(option: str,
     given = {"RECORDS_S": "1", "RECORD_SIZE": "1", option: value}
     environment = {f"KAFKA_PARETO_OPTION_{name}": each for name, each in given.items()}
     with pytest.raises(BadInputError, match=f"(?m)^{option}={value}: {rule}$"):
-        read_options(SizingRequest, "sizing", environment)
+        options_of_make(SizingRequest, "sizing", environment)
 
 
 def test_an_unknown_key_is_refused() -> None:

@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         use_quick_java()
 
 
+_FSYNC = os.fsync
 _FAST = "pytest.mark.fast"
 _ALL_FAST = re.compile(rf"^pytestmark = \[?{re.escape(_FAST)}\b", re.MULTILINE)
 
@@ -104,6 +105,19 @@ def _garbage_is_collected_by_python_alone() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "collect", lambda *_: 0)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_fast_test_waits_for_a_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that they write must outlive a power cut, and a step stores thousands of files."""
+    if request.node.get_closest_marker("fast"):
+        monkeypatch.setattr(os, "fsync", os.fstat)  # which refuses what is no open file, too
+
+
+@pytest.fixture
+def real_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a fast test of what is on the disk."""
+    monkeypatch.setattr(os, "fsync", _FSYNC)
 
 
 @pytest.fixture(scope="module")

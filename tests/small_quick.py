@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import yaml
@@ -25,7 +26,12 @@ _SMALL: dict[str, Any] = {
 
 def small_quick() -> dict[str, Any]:
     """Returns the keys of the study file, which the caller may change."""
-    content: dict[str, Any] = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
-    content |= deepcopy(_SMALL)
+    content = deepcopy(_shipped() | _SMALL)
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2}
     return content
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
+    return found

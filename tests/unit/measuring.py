@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,12 @@ def quick(**changes: Any) -> Study:
     content["confirmation"] = {"points": 3, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 10}
     for key, value in changes.items():
         content[key] = content.get(key, {}) | value if isinstance(value, dict) else value
-    return parse_study(yaml.safe_dump(content), "a variant of quick")
+    return _parsed(yaml.dump(content, Dumper=yaml.CSafeDumper))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Study:
+    return parse_study(text, "a variant of quick")
 
 
 def foreign(ceiling_gib: float = 9.0) -> Study:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import pandas as pd
 import pyarrow as pa
@@ -25,6 +25,8 @@ from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune, tune_study
 
 _PARALLEL_READS = 8
+# The explorer opens the same campaigns again and again, and most of that is reading YAML.
+_parsed_study = lru_cache(maxsize=64)(parse_study)
 
 
 def check_campaign_id(campaign: str) -> str:
@@ -79,7 +81,7 @@ class Campaign:
             raise BadInputError(
                 f"there is no campaign {keys.prefix} in the store; run its {keys.first_step} step first"
             ) from error
-        return cls(parse_study(text, keys.frozen_study()), keys, store)
+        return cls(_parsed_study(text, keys.frozen_study()), keys, store)
 
     def write_table(
         self, key: str, frame: pd.DataFrame, columns: dict[str, pa.DataType], *, factors: bool = True

@@ -29,6 +29,7 @@ def pages_held(file: Path) -> int:
         return sum(page & 1 for page in pages)
 
 
+@pytest.mark.usefixtures("real_fsync")
 @pytest.mark.skipif(bool(page_cache.fault_here()), reason=page_cache.fault_here())
 def test_a_cold_file_is_on_the_disk_alone_and_a_warm_one_in_memory(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"

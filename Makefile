@@ -2,9 +2,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# But for set-up, see AT_ONCE.
+ifndef INSTALLING
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests
+.PHONY: help run rollback retune in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -98,7 +101,7 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 	@$(PYTHON) -m docs.pictures
 
 # By three processes, as they often wait for servers; tests that share servers are in one of them (tests/conftest.py).
-test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
+test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
 	$(PYTHON) -m pytest -m 'not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
@@ -191,9 +194,18 @@ sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX,
 lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
 
-setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state
+# Most of what is installed waits for the network or keeps one core busy. Options of a run are no business of it.
+AT_ONCE = @INSTALLING=yes $(MAKE) -s --no-print-directory -o preflight -j $(1)
 
-log-pipeline: setup $(STAMPS)/filebeat $(STAMPS)/aggregator $(STAMPS)/collector $(STAMPS)/shop $(STAMPS)/spark-jars ## what log pipelines need beside: Filebeat, aggregator, Collector, shop, Spark
+setup setup-tests log-pipeline: MAKEOVERRIDES =
+setup: preflight ## install what is missing into .state
+	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO))
+
+setup-tests: preflight-tests
+	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO) $(BROWSER) $(STAMPS)/npm)
+
+log-pipeline: setup ## what log pipelines need beside: Filebeat, aggregator, Collector, shop, Spark
+	$(call AT_ONCE,$(addprefix $(STAMPS)/,filebeat aggregator collector shop spark-jars))
 
 preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight

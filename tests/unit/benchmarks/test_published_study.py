@@ -18,9 +18,9 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.steps import report
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.recorded import recorded_repetitions
-from tests.tasks.report_campaign import at_time, small_study, with_client_metrics, write_confirmed_campaign
+from tests.tasks.report_campaign import CAMPAIGN, at_time, with_client_metrics
 
 pytestmark = pytest.mark.fast
 
@@ -28,16 +28,15 @@ PUBLISHED = json.loads((DATA / "published_study.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+def reported(reported_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A reported campaign of `paper` at two record sizes, of recorded repetitions; its whole design is in the store."""
-    campaign = write_confirmed_campaign(tmp_path_factory.mktemp("store"), small_study())
+    folder = tmp_path_factory.mktemp("store")
+    shutil.copytree(reported_store, folder, dirs_exist_ok=True)
+    campaign = Campaign.open(FolderStore(folder), "paper", CAMPAIGN)
     for recorded in recorded_repetitions(tuple(campaign.study.cases)):
         repetition = at_time(with_client_metrics(recorded), day=1)
         key = f"{campaign.keys.measurements(repetition.case)}{repetition.repetition_id}.json"
         campaign.write_record(key, repetition)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
-        report.run(campaign)
     return campaign
 
 

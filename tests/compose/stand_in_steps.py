@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
-
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.contract.engine_proxy import Proxy
 
@@ -103,8 +102,7 @@ def says(engine: Engine, words: str, try_number: int = 1) -> None:
                 return words in engine.docker("logs", name).stdout
         return False
 
-    ask = retry(retry=retry_if_result(lambda found: not found), wait=wait_fixed(0.1), stop=stop_after_delay(30))
-    ask(said)()
+    wait_until(f"the step says {words}", said, 30)
 
 
 @contextmanager

@@ -22,9 +22,9 @@ from airflow.sdk.exceptions import (
 )
 from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto_airflow.steps.step_operator import StepOperator
+from kafka_pareto_embedded.lifecycle.waiting import holds_within, wait_until
 from tests.alarm import timeout_after
 from tests.dags.conftest import PROJECT
 
@@ -129,21 +129,15 @@ def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_o
 
 def ends(pid: int) -> bool:
     """Whether the process is gone within a few seconds."""
-    ask = retry(
-        retry=retry_if_result(lambda gone: not gone),
-        wait=wait_fixed(0.05),
-        stop=stop_after_delay(8),
-        retry_error_callback=lambda _: False,
-    )(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
-    return bool(ask())
+    return holds_within(
+        8, lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, 0.05
+    )
 
 
 def written(path: Path) -> str:
     """The file's text, as soon as there is some."""
-    ask = retry(retry=retry_if_result(lambda text: not text), wait=wait_fixed(0.05), stop=stop_after_delay(50))(
-        lambda: path.read_text() if path.exists() else ""
-    )
-    return str(ask())
+    wait_until(f"{path} has a text", lambda: path.exists() and path.read_text() != "", 50, poll_s=0.05)
+    return path.read_text()
 
 
 def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_over(root: Path) -> None:

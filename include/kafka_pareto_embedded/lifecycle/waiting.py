@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto_embedded.errors import StackError
 
@@ -19,10 +19,16 @@ def wait_until(
     Raises:
         StackError: If it does not hold in time; whatever the condition raises passes through.
     """
-    ask = retry(
-        retry=retry_if_result(lambda holds: not holds), stop=stop_after_delay(timeout_s), wait=wait_fixed(poll_s)
-    )(condition)
-    try:
-        ask()
-    except RetryError as error:
-        raise StackError("; ".join(filter(None, (f"not within {timeout_s:.0f} s: {what}", remedy)))) from error
+    if not holds_within(timeout_s, condition, poll_s):
+        raise StackError("; ".join(filter(None, (f"not within {timeout_s:.0f} s: {what}", remedy))))
+
+
+def holds_within(timeout_s: float, condition: Callable[[], bool], poll_s: float) -> bool:
+    """Repeats the question until the condition holds; returns False if it does not in time."""
+    asking = Retrying(
+        retry=retry_if_result(lambda holds: not holds),
+        stop=stop_after_delay(timeout_s),
+        wait=wait_fixed(poll_s),
+        retry_error_callback=lambda _: False,
+    )
+    return asking(condition)

@@ -9,10 +9,10 @@ from threading import Event
 
 import psutil
 from rich.console import Console
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle.waiting import holds_within
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.progress import FollowedRun, Progress, Row
 from kafka_pareto_embedded.terminal.display import open_display
@@ -54,13 +54,11 @@ def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
         True if all have ended.
     """
     runs.stop(run_id)
-    ask = retry(
-        retry=retry_if_result(lambda ended: not ended),
-        wait=wait_fixed(_POLL_S),
-        stop=stop_after_delay(_STOP_WITHIN_S),
-        retry_error_callback=lambda _: False,
-    )(lambda: not _is_loading(keys) and not any(task.state in _AT_WORK for task in runs.tasks(run_id)))
-    return bool(ask())
+
+    def has_ended() -> bool:
+        return not _is_loading(keys) and not any(task.state in _AT_WORK for task in runs.tasks(run_id))
+
+    return holds_within(_STOP_WITHIN_S, has_ended, _POLL_S)
 
 
 def _is_loading(keys: CampaignKeys) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.campaign.client_config import client_config_name, run_start_lock
 from kafka_pareto.campaign.keys import CampaignKeys
@@ -18,6 +17,7 @@ from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of, kind_of
 from kafka_pareto.study.identifiers import compare_dag_of, tune_dag_of
 from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle.waiting import holds_within
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
 from kafka_pareto_embedded.runs.hand_over import hand_over
@@ -143,24 +143,13 @@ def _wait_until_offered(runs: AirflowRuns, study: str) -> None:
     if study not in runs.studies() and (load_settings().studies / f"{study}.yaml").exists():
         _say(f"Waiting for Airflow to see the study {study} …")
         runs.read_dag_again()
-        wait = Retrying(
-            retry=retry_if_result(lambda is_offered: not is_offered),
-            wait=wait_fixed(_STUDY_POLL_S),
-            stop=stop_after_delay(_STUDY_SEEN_WITHIN_S),
-            retry_error_callback=lambda _: False,  # Airflow's refusal then names its choices
-        )
-        wait(lambda: study in runs.studies())
+        # If it does not see it, its refusal names its choices.
+        holds_within(_STUDY_SEEN_WITHIN_S, lambda: study in runs.studies(), _STUDY_POLL_S)
 
 
 def _has_started(runs: AirflowRuns, run_id: str) -> bool:
     """Returns whether the run exists; Airflow may make it shortly after the request for it was interrupted."""
-    wait = Retrying(
-        retry=retry_if_result(lambda has_started: not has_started),
-        wait=wait_fixed(_START_POLL_S),
-        stop=stop_after_delay(_STARTED_WITHIN_S),
-        retry_error_callback=lambda _: False,
-    )
-    return bool(wait(lambda: runs.has(run_id)))
+    return holds_within(_STARTED_WITHIN_S, lambda: runs.has(run_id), _START_POLL_S)
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.commands.options import PREFIX, options_of_make
+from kafka_pareto_embedded.commands.options import PREFIX, make_name, options_of_make
 from kafka_pareto_embedded.runs.request import RunRequest
-from kafka_pareto_embedded.runs.rollout import RollBackRequest
+from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest
 
 pytestmark = pytest.mark.fast
 
@@ -77,3 +79,13 @@ def test_a_value_that_breaks_a_rule_is_refused_before_anything_starts(option: st
 def test_a_list_is_a_text_with_commas() -> None:
     asked = options_of_make(RunRequest, "run", given(RECORD_SIZES="1024, 8192", PARTS="compression_type, grid"))
     assert (asked.record_sizes, asked.parts) == ([1024, 8192], ["compression_type", "grid"])
+
+
+def test_make_hands_over_every_option_of_a_run_from_the_environment_too() -> None:
+    declared = (
+        (Path(__file__).parents[3] / "Makefile").read_text().split("OPTIONS := $(sort ", 1)[1].split("$(foreach")[0]
+    )
+    options = {
+        make_name(name) for model in (RunRequest, RollBackRequest, InForceRequest) for name in model.model_fields
+    }
+    assert options == set(declared.replace("\\", " ").split())

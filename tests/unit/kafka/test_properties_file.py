@@ -89,7 +89,7 @@ def test_what_the_format_allows_is_read_like_java_does(java: Java, text: str, ex
     assert parse_properties(text) == expected
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(FILES)
 @example("\\\n#b")
 @example("a\\\n\\\n#b")

@@ -309,7 +309,8 @@ def read_options(model: type[AnyOptions], given: Mapping[str, Any], written: Cal
 def _problems(error: ValidationError, given: Mapping[str, Any], written: Callable[[str], str]) -> Iterable[str]:
     for problem in error.errors():
         name = str(problem["loc"][0])
-        shown = f"{written(name)}={given[name]}:" if name in given else written(name)
+        is_shown = name in given and len(str(given[name])) <= LONGEST_REASON  # a whole file may hold a secret
+        shown = f"{written(name)}={given[name]}:" if is_shown else written(name)
         yield f"{shown} {_rule(name, problem['type'], problem['msg'], problem.get('ctx', {}))}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.options import DesignOptions, read_options
 from kafka_pareto_embedded.commands.options import PREFIX, make_name, options_of_make
 from kafka_pareto_embedded.runs.request import RunRequest
 from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest
@@ -74,6 +75,12 @@ def test_a_value_that_breaks_a_rule_is_refused_before_anything_starts(option: st
     with pytest.raises(BadInputError) as raised:
         options_of_make(RunRequest, "run", given(**{option: value}))
     assert str(raised.value).splitlines()[0] == message
+
+
+def test_a_text_that_is_too_long_is_not_repeated() -> None:
+    with pytest.raises(BadInputError) as raised:
+        read_options(DesignOptions, {"baseline": "ssl.key.password=hunter2\n" * 500}, str)
+    assert str(raised.value) == "baseline must have at most 10000 characters"
 
 
 def test_a_list_is_a_text_with_commas() -> None:

@@ -59,7 +59,6 @@ _PUBLISHED_BESIDE_INCHES = 0.11  # hollow markers would else lie on the measured
 
 def part_figures(
     part: PartComparison,
-    shown: Sequence[Quantity] = (),
     stages: Sequence[Quantity] = (),
     over_time: OverTime = _UNSAID,
 ) -> Mapping[str, tuple[str, bytes]]:
@@ -67,11 +66,10 @@ def part_figures(
 
     Args:
         part: The part.
-        shown: The quantities that have words of the driver's own.
         stages: Those that add up to a whole.
         over_time: What the driver's timelines hold.
     """
-    quantities = [quantity for quantity in compared_quantities(part, shown) if _has_values(part, quantity)]
+    quantities = [quantity for quantity in compared_quantities(part) if _has_values(part, quantity)]
     if not quantities:
         return {}
     found: dict[str, tuple[str, Figure]] = {}
@@ -85,7 +83,7 @@ def part_figures(
         else:
             found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
         if any(each.speedup for each in part.scaling):
-            found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
+            found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part))
         drawn = draw_over_time(part, stages, over_time)
         found |= {f"{part.part}_{name}.png": captioned for name, captioned in drawn.items()}
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
@@ -227,15 +225,13 @@ def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     return figure
 
 
-def draw_scaling(part: PartComparison, shown: Sequence[Quantity] = ()) -> Figure:
+def draw_scaling(part: PartComparison) -> Figure:
     """Draws the speed-up over one client, Amdahl's law through it, and the limit that it tends to."""
     curves = [each for each in part.scaling if each.speedup]
     figure, all_axes = side_by_side(len(curves), width=5.4)
-    known = {quantity.name: quantity for quantity in (*compared_quantities(part, shown), *shown)}
     for axes, curve in zip(all_axes, curves, strict=True):
-        quantity = known.get(curve.quantity) or quantity_named(curve.quantity)
         _draw_speedup(axes, curve)
-        axes.set(title=quantity.words, xlabel=part.factors[0], ylabel="times one client")
+        axes.set(title=quantity_named(curve.quantity).words, xlabel=part.factors[0], ylabel="times one client")
     shared_legend(figure)
     return figure
 

@@ -13,31 +13,11 @@ from urllib.parse import quote
 
 import jinja2
 
-from kafka_pareto.comparison.ceiling_rows import ceiling_rows, ceilings_sentence, share_rows
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.remarks import Remarks, shown_text
-from kafka_pareto.comparison.rows import (
-    PUBLISHED,
-    Row,
-    band_sentences,
-    interaction_rows,
-    interaction_sentence,
-    limit_rows,
-    limit_sentences,
-    matrix_rows,
-    notes,
-    other_rows,
-    prediction_rows,
-    prediction_sentence,
-    published_rows,
-    quantity_rows,
-    scaling_rows,
-    scaling_sentences,
-)
-from kafka_pareto.comparison.series_rows import crossover_rows, range_rows, range_sentences, series_rows
-from kafka_pareto.comparison.tables import legend, part_csv, title
-from kafka_pareto.comparison.words import compared_quantities, other_quantities, setting_text
-from kafka_pareto.study.quantity import Quantity
+from kafka_pareto.comparison.remarks import Remarks, ceiling_rows, ceilings_sentence, share_rows, shown_text
+from kafka_pareto.comparison.rows import PUBLISHED, limit_rows, notes, published_rows
+from kafka_pareto.comparison.tables import legend, part_csv, part_sentences, part_tables, title
+from kafka_pareto.comparison.words import setting_text
 
 
 @dataclass(frozen=True)
@@ -50,7 +30,6 @@ class PageContext:
         description: Of the study, in its author's words.
         sentences: What the comparison came to.
         parts: In the study's order.
-        shown: The quantities to show besides the compared ones, and the words for all of them.
         figures: By part: file name to caption and PNG, as `figures.part_figures` returns them.
         measured: How it was measured, as names and texts: blocks, seconds, the cluster.
         facts: Of the cluster and the machine, as `Fingerprint.facts` returns them.
@@ -65,7 +44,6 @@ class PageContext:
     description: str
     sentences: Sequence[str]
     parts: Sequence[PartComparison]
-    shown: Sequence[Quantity] = ()
     figures: Mapping[str, Mapping[str, tuple[str, bytes]]] = field(default_factory=dict)
     measured: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str | int | list[str]] = field(default_factory=dict)
@@ -105,33 +83,11 @@ def _part(context: PageContext, part: PartComparison) -> dict[str, Any]:
             {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": caption}
             for caption, content in context.figures.get(part.part, {}).values()
         ],
-        "sentences": [
-            *scaling_sentences(part, context.shown),
-            *band_sentences(part, context.shown),
-            *range_sentences(part, context.shown),
-            *limit_sentences(part),
-        ],
-        "tables": [{"title": heading, "rows": rows} for heading, rows in part_tables(part, context.shown)],
+        "sentences": part_sentences(part),
+        "tables": [{"title": heading, "rows": rows} for heading, rows in part_tables(part)],
         "notes": notes(part),
         "csv": context.csv_addresses.get(part.part) or f"data:text/csv;charset=utf-8,{quote(part_csv(part))}",
         "limits": limit_rows(part),
         "published": published_rows(part),
         "levels": [{"name": setting_text(level.values), "ids": level.repetition_ids} for level in part.levels],
     }
-
-
-def part_tables(part: PartComparison, shown: Sequence[Quantity]) -> list[tuple[str, list[Row]]]:
-    """Returns all tables of a part as pairs of title and rows; a title may stand without any rows."""
-    quantities = compared_quantities(part, shown)
-    if part.kind == "series":
-        both = [*quantities, *other_quantities(part, shown)]
-        tables = [(quantity.heading, series_rows(part, quantity)) for quantity in both]
-        compared = [("Over ranges", range_rows(part, shown)), ("Crossovers", crossover_rows(part, shown))]
-        return [*((heading, rows) for heading, rows in compared if rows), *tables]
-    if part.kind == "grid":
-        tables = [(quantity.heading, matrix_rows(part, quantity)) for quantity in quantities]
-        return [*tables, (interaction_sentence(part), interaction_rows(part, shown))]
-    all_rows = [*(quantity_rows(part, quantity) for quantity in quantities), other_rows(part, shown)]
-    tables = [("", rows) for rows in (*all_rows, scaling_rows(part, shown)) if rows]
-    predicted = prediction_rows(part, shown)
-    return [*tables, (prediction_sentence(part), predicted)] if predicted else tables

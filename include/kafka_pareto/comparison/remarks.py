@@ -1,4 +1,4 @@
-"""Holds what a comparison's report says of all its parts together: symptoms, and the machine's ceilings. Pure."""
+"""Holds and lays out what a comparison's report says of all its parts: symptoms, and the machine's ceilings. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from dataclasses import dataclass
 
 from kafka_pareto.bottleneck.records import Ceilings
 from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.rows import Row, named_level
+from kafka_pareto.comparison.words import NONE, number_text
+
+SHARES = {
+    "generator": "of the load generator",
+    "codec": "of the codec",
+    "disk": "of the disk",
+    "loopback": "of the loopback",
+}
+"""Maps the names of `bottleneck.shares` to the heads of the shares' columns."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +53,51 @@ class Remarks:
 def shown_text(cause: CauseText) -> str:
     """Says where the report shows what acting on the cause does."""
     return f"Measured here: part {cause.part}." if cause.part else "Not measured here."
+
+
+def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:
+    """Returns each ceiling of the machine, the header first; nothing where none was measured."""
+    if ceilings is None:
+        return []
+    disk, codecs = ceilings.disk_write_mib_s, ceilings.codec_mib_s
+    return [
+        ("without Kafka", "at most"),
+        ("loopback TCP, one connection", f"{number_text(ceilings.loopback_mib_s)} MiB/s"),
+        ("sequential write, flushed", "not measured" if disk is None else f"{number_text(disk)} MiB/s"),
+        *((f"{codec}, one core", f"{number_text(codecs[codec])} MiB/s") for codec in sorted(codecs)),
+        ("load generator, one thread", f"{number_text(ceilings.generator_records_s)} records/s"),
+        *([("cores of the client", f"{ceilings.client_cores}")] if ceilings.client_cores else []),
+    ]
+
+
+def ceilings_sentence(ceilings: Ceilings) -> str:
+    """Says what codecs and load generator were measured with."""
+    cores = f", and of {ceilings.client_cores} at most" if ceilings.client_cores else ""
+    return (
+        f"Measured once, before anything was sent. Codecs and load generator with records of "
+        f"{ceilings.record_size_bytes:,} B, codecs with {ceilings.batch_size_bytes:,} B at a time: their shares are "
+        f"stated of levels that send such records, of one core for each producer{cores}."
+    )
+
+
+def share_rows(parts: Sequence[PartComparison], least: float = 0.0) -> list[Row]:
+    """Returns at what share of each ceiling the levels ran, the header first; nothing where none is known.
+
+    Args:
+        parts: The comparison's.
+        least: Levels that ran at less than this share of every ceiling are left out.
+    """
+    known = [name for name in SHARES if any(name in level.ceiling_shares for part in parts for level in part.levels)]
+    if not known:
+        return []
+    rows = [
+        (
+            part.part,
+            named_level(level),
+            *(f"{level.ceiling_shares[name]:.0%}" if name in level.ceiling_shares else NONE for name in known),
+        )
+        for part in parts
+        for level in part.levels
+        if max(level.ceiling_shares.values(), default=-1.0) >= least
+    ]
+    return [("part", "level", *(SHARES[name] for name in known)), *rows] if rows else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Sequence
 from typing import TypeAlias
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
@@ -13,7 +12,6 @@ from kafka_pareto.bottleneck.words import verdict_text
 from kafka_pareto.comparison.records import Interaction, Level, PartComparison
 from kafka_pareto.comparison.words import (
     NONE,
-    compared_quantities,
     factors_text,
     is_told_apart,
     level_text,
@@ -60,12 +58,12 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     return [tuple(name for name, _ in columns), *zip(*(cells for _, cells in columns), strict=True)]
 
 
-def other_rows(part: PartComparison, shown: Sequence[Quantity]) -> list[Row]:
-    """Returns the quantities that are shown and not tested, a row each, the header first; nothing without any.
+def other_rows(part: PartComparison) -> list[Row]:
+    """Returns the quantities that have a label and are not tested, a row each, the header first; nothing without any.
 
     Levels stand in columns here, since most parts have fewer of them than there are quantities.
     """
-    quantities = other_quantities(part, shown)
+    quantities = other_quantities(part)
     if not quantities:
         return []
     header = (factors_text(part), *map(named_level, part.levels))
@@ -82,7 +80,7 @@ def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     return [header, *((str(side), *(_cell(found.get((side, top)), quantity) for top in tops)) for side in sides)]
 
 
-def interaction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+def interaction_rows(part: PartComparison) -> list[Row]:
     """Returns the interactions that hold, the header first; nothing where none does."""
     held = held_interactions(part)
     if not held:
@@ -92,7 +90,7 @@ def interaction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> li
         header,
         *(
             (
-                words_of(part, shown, each.quantity),
+                quantity_named(each.quantity).words,
                 setting_text(each.values),
                 ratio_text(each.ratio),
                 p_text(each.p_value_holm),
@@ -118,23 +116,23 @@ def interaction_sentence(part: PartComparison) -> str:
     return f"No interaction of {factors} could be told with {blocks}: as far as they tell, the effects multiply."
 
 
-def scaling_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+def scaling_rows(part: PartComparison) -> list[Row]:
     """Returns the speed-ups by number of clients, the header first; nothing where the part has none."""
     if not part.scaling:
         return []
     numbers = list(dict.fromkeys(number for each in part.scaling for number in each.speedup))
-    header = (factors_text(part), *(f"{words_of(part, shown, each.quantity)}, times one" for each in part.scaling))
+    header = (factors_text(part), *(f"{quantity_named(each.quantity).words}, times one" for each in part.scaling))
     return [
         header,
         *((number, *(ratio_text(each.speedup.get(number)) for each in part.scaling)) for number in numbers),
     ]
 
 
-def scaling_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
+def scaling_sentences(part: PartComparison) -> list[str]:
     """Says what each throughput of a scaling tends to."""
     sentences = []
     for each in part.scaling:
-        words = words_of(part, shown, each.quantity).capitalize()
+        words = quantity_named(each.quantity).words.capitalize()
         if each.serial_fraction is not None and each.serial_fraction.low is None:
             sentences.append(f"{words}: too few blocks to say what it tends to.")
             continue
@@ -148,10 +146,10 @@ def scaling_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> l
     return sentences
 
 
-def band_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
+def band_sentences(part: PartComparison) -> list[str]:
     """Says where a latency jumps between two neighbouring levels."""
     return [
-        f"{words_of(part, shown, band.quantity).capitalize()} jumps {'up' if band.ratio.value > 1 else 'down'} between "
+        f"{quantity_named(band.quantity).words.capitalize()} jumps {'up' if band.ratio.value > 1 else 'down'} between "
         f"{part.factors[0]} {band.lower} and {band.upper}: to {ratio_text(band.ratio)} times the trend of the curve "
         f"(p {p_text(band.p_value_holm)})."
         for band in part.bands
@@ -191,15 +189,14 @@ def published_rows(part: PartComparison) -> list[Row]:
     return [(factors_text(part), *(quantity.heading for quantity in quantities)), *rows]
 
 
-def prediction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+def prediction_rows(part: PartComparison) -> list[Row]:
     """Returns what was predicted beside what was measured, a row for each quantity; nothing where nothing was."""
     names = dict.fromkeys(name for level in part.levels for name in level.predicted)
     if not names:
         return []
     header = (factors_text(part), *map(named_level, part.levels))
-    known = {quantity.name: quantity for quantity in shown}
-    quantities = [known.get(name) or quantity_named(name) for name in names]
-    return [header, *((each.heading, *(_predicted(level, each.name) for level in part.levels)) for each in quantities)]
+    rows = ((quantity_named(name).heading, *(_predicted(level, name) for level in part.levels)) for name in names)
+    return [header, *rows]
 
 
 def prediction_sentence(part: PartComparison) -> str:
@@ -304,9 +301,3 @@ def _cell(level: Level | None, quantity: Quantity) -> str:
         return f"{mean} (ref)"
     mark = MARK if is_told_apart(estimate) else ""
     return f"{mean} ({times_text(estimate.ratio.value)}{mark})" if estimate.ratio else mean
-
-
-def words_of(part: PartComparison, shown: Sequence[Quantity], name: str) -> str:
-    """Returns a quantity's words: those of `shown` where it is among them, else its driver's."""
-    known = (*compared_quantities(part, shown), *shown)
-    return next((each for each in known if each.name == name), quantity_named(name)).words

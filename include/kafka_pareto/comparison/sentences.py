@@ -75,31 +75,26 @@ def _reference_values(part: PartComparison, level: Level) -> dict[str, FactorVal
     return part.reference_of(level).values if part.kind == "series" else part.reference
 
 
-def closing_sentences(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> list[str]:
-    """Returns three sentences on all parts of a campaign, and a fourth where published ratios can be compared.
-
-    Args:
-        parts: One or more, in the study's order.
-        shown: The words and directions of the compared quantities; by default those that their drivers declare.
-    """
-    effects = [effect for part in parts for effect in effects_of(part, shown)]
-    told = [_what_helped(parts, effects, shown), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
-    return told + _what_was_published_otherwise(parts, shown)
+def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
+    """Returns three sentences on all parts of a campaign, and a fourth where published ratios can be compared."""
+    effects = [effect for part in parts for effect in effects_of(part)]
+    told = [_what_helped(parts, effects), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
+    return told + _what_was_published_otherwise(parts)
 
 
-def effects_of(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Effect]:
+def effects_of(part: PartComparison) -> list[Effect]:
     """Returns every difference from the reference that is told apart, by level and compared quantity."""
     found = []
     for level in part.levels:
-        for quantity in compared_quantities(part, shown):
+        for quantity in compared_quantities(part):
             estimate = level.estimates.get(quantity.name)
             if estimate and estimate.ratio and estimate.ratio.value > 0 and is_told_apart(estimate):
                 found.append(Effect(part, level, quantity, estimate.ratio))
     return found
 
 
-def _what_helped(parts: Sequence[PartComparison], effects: Sequence[Effect], shown: Sequence[Quantity]) -> str:
-    names = {quantity.name: quantity for part in parts for quantity in compared_quantities(part, shown)}
+def _what_helped(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
+    names = {quantity.name: quantity for part in parts for quantity in compared_quantities(part)}
     clauses = [
         _of_quantity(quantity, [effect for effect in effects if effect.quantity.name == quantity.name])
         for quantity in names.values()
@@ -198,13 +193,13 @@ def _what_limited(parts: Sequence[PartComparison]) -> str:
     return f"the reference was limited by {resource_text(code)}{where}"
 
 
-def _what_was_published_otherwise(parts: Sequence[PartComparison], shown: Sequence[Quantity]) -> list[str]:
+def _what_was_published_otherwise(parts: Sequence[PartComparison]) -> list[str]:
     """Says how many published ratios to the reference lie outside the intervals measured here, the farthest by name."""
     compared = 0
     outside: dict[str, float] = {}
     for part in parts:
         for level in part.levels:
-            for quantity in compared_quantities(part, shown):
+            for quantity in compared_quantities(part):
                 estimate = level.estimates.get(quantity.name)
                 published = published_ratio(part, level, quantity.name)
                 here = estimate.ratio if estimate else None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.wording import joined
 from kafka_pareto.comparison.records import Crossover, Level, PartComparison, RangeRatio
-from kafka_pareto.comparison.rows import MARK, PUBLISHED, REFERENCE, Row, words_of
+from kafka_pareto.comparison.rows import MARK, PUBLISHED, REFERENCE, Row
 from kafka_pareto.comparison.words import (
     NONE,
     compared_quantities,
     is_told_apart,
     mean_text,
     number_text,
+    quantity_named,
     ratio_text,
     times_text,
 )
@@ -43,7 +42,7 @@ def series_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     return [tuple(header), *map(tuple, rows)]
 
 
-def range_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+def range_rows(part: PartComparison) -> list[Row]:
     """Returns the ratio of every two levels over each range, the header first; nothing where the part has no ranges."""
     if not part.range_ratios:
         return []
@@ -53,10 +52,10 @@ def range_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row
         (f"{level} over {other}, {name}", *(_range_cell(by_key.get((level, other, name, q))) for q in part.compared))
         for level, other, name in pairs
     ]
-    return [("over a range", *(words_of(part, shown, name) for name in part.compared)), *rows]
+    return [("over a range", *(quantity_named(name).words for name in part.compared)), *rows]
 
 
-def crossover_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+def crossover_rows(part: PartComparison) -> list[Row]:
     """Returns where one level overtakes another, the header first; nothing where the part has no two ranges."""
     if not part.crossovers:
         return []
@@ -66,15 +65,15 @@ def crossover_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list
         (f"{level} against {other}", *(_crossover_cell(by_key.get((level, other, name))) for name in part.compared))
         for level, other in pairs
     ]
-    return [(f"crossover, {part.factors[1]}", *(words_of(part, shown, name) for name in part.compared)), *rows]
+    return [(f"crossover, {part.factors[1]}", *(quantity_named(name).words for name in part.compared)), *rows]
 
 
-def range_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
+def range_sentences(part: PartComparison) -> list[str]:
     """Says of each range which level to take: the first in the study's order that none is told better than.
 
     A level that was compared with no other one there is not among them, nor is a quantity in which none was.
     """
-    quantities = compared_quantities(part, shown)
+    quantities = compared_quantities(part)
     levels = list(dict.fromkeys(level.values[part.factors[0]] for level in part.levels))
     sentences = []
     for name, (low, high) in part.ranges.items():

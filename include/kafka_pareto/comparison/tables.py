@@ -10,9 +10,15 @@ from typing import Any
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import counted
-from kafka_pareto.comparison.ceiling_rows import ceiling_rows, ceilings_sentence, share_rows
 from kafka_pareto.comparison.records import Interval, Level, PartComparison
-from kafka_pareto.comparison.remarks import Remarks, SymptomText, shown_text
+from kafka_pareto.comparison.remarks import (
+    Remarks,
+    SymptomText,
+    ceiling_rows,
+    ceilings_sentence,
+    share_rows,
+    shown_text,
+)
 from kafka_pareto.comparison.rows import (
     MARK,
     PUBLISHED,
@@ -24,6 +30,8 @@ from kafka_pareto.comparison.rows import (
     matrix_rows,
     notes,
     other_rows,
+    prediction_rows,
+    prediction_sentence,
     quantity_rows,
     scaling_rows,
     scaling_sentences,
@@ -34,10 +42,10 @@ from kafka_pareto.comparison.words import (
     factors_text,
     fixed_text,
     of_measured_text,
+    other_quantities,
     quantity_named,
     setting_text,
 )
-from kafka_pareto.study.quantity import Quantity
 
 WIDTH = 110
 NEAR_A_CEILING = 0.5
@@ -50,34 +58,52 @@ _ESTIMATE_COLUMNS = (
 )  # fmt: skip
 
 
-def comparison_text(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> str:
+def comparison_text(parts: Sequence[PartComparison]) -> str:
     """Returns all parts as text, at most `WIDTH` columns wide, and below them what marks and columns mean."""
     lines = [line for sentence in legend(parts) for line in _wrapped(sentence, "")]
-    return "\n".join([*(part_text(part, shown) for part in parts), *lines]) + "\n"
+    return "\n".join([*(part_text(part) for part in parts), *lines]) + "\n"
 
 
-def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
-    """Returns a part as text, at most `WIDTH` columns wide; a longer word or cell stands whole.
-
-    Args:
-        part: A table with one factor, a grid with two, or a series.
-        shown: The quantities to show besides the compared ones, and the words for all of them.
-    """
-    of_kind = {"table": _of_table, "grid": _of_grid, "series": _of_series}[part.kind]
-    rows = of_kind(part, shown)
-    lines = [*_wrapped(title(part), ""), *rows]
-    if part.scaling:
-        lines += ["", *_table(scaling_rows(part, shown))]
-    sentences = [
-        *scaling_sentences(part, shown),
-        *band_sentences(part, shown),
-        *range_sentences(part, shown),
-        *limit_sentences(part),
-        *(f"Note: {n}" for n in notes(part)),
-    ]
-    if sentences:
+def part_text(part: PartComparison) -> str:
+    """Returns a part as text, at most `WIDTH` columns wide; a longer word or cell stands whole."""
+    lines = _wrapped(title(part), "")
+    for heading, rows in _text_tables(part):
+        lines += ["", *_wrapped(heading), *(_table(rows) if rows else [])]
+    if sentences := [*part_sentences(part), *(f"Note: {note}" for note in notes(part))]:
         lines += ["", *(line for sentence in sentences for line in _wrapped(sentence))]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def part_sentences(part: PartComparison) -> list[str]:
+    """Lists what is said of a part beside its tables."""
+    return [*scaling_sentences(part), *band_sentences(part), *range_sentences(part), *limit_sentences(part)]
+
+
+def part_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
+    """Returns all tables of a part as pairs of title and rows; a title may stand without any rows."""
+    quantities = compared_quantities(part)
+    if part.kind == "series":
+        compared = [("Over ranges", range_rows(part)), ("Crossovers", crossover_rows(part))]
+        tables = [(each.heading, series_rows(part, each)) for each in (*quantities, *other_quantities(part))]
+        return [*((heading, rows) for heading, rows in compared if rows), *tables]
+    if part.kind == "grid":
+        tables = [(each.heading, matrix_rows(part, each)) for each in quantities]
+        return [*tables, (interaction_sentence(part), interaction_rows(part))]
+    all_rows = [*(quantity_rows(part, each) for each in quantities), other_rows(part), scaling_rows(part)]
+    tables = [("", rows) for rows in all_rows if rows]
+    predicted = prediction_rows(part)
+    return [*tables, (prediction_sentence(part), predicted)] if predicted else tables
+
+
+def _text_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
+    """Returns the tables of what is compared; a terminal has no room for the rest."""
+    quantities = compared_quantities(part)
+    if part.kind == "grid":
+        return part_tables(part)
+    if part.kind == "series":
+        tables = [(each.heading, series_rows(part, each)) for each in quantities]
+        return [*tables, *(("", rows) for rows in (range_rows(part), crossover_rows(part)) if rows)]
+    return [("", rows) for rows in (*(quantity_rows(part, each) for each in quantities), scaling_rows(part)) if rows]
 
 
 def title(part: PartComparison) -> str:
@@ -201,29 +227,6 @@ def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
 
 def _pairs(values: Any) -> str:
     return "; ".join(f"{name}={value}" for name, value in values.items())
-
-
-def _of_table(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
-    tables = [quantity_rows(part, quantity) for quantity in compared_quantities(part, shown)]
-    tables += [others] if (others := other_rows(part, shown)) else []
-    return [line for rows in tables for line in ("", *_table(rows))]
-
-
-def _of_grid(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
-    lines: list[str] = []
-    for quantity in compared_quantities(part, shown):
-        lines += ["", f"{_INDENT}{quantity.heading}", *_table(matrix_rows(part, quantity))]
-    rows = interaction_rows(part, shown)
-    return [*lines, "", *_wrapped(interaction_sentence(part)), *(_table(rows) if rows else [])]
-
-
-def _of_series(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
-    lines: list[str] = []
-    for quantity in compared_quantities(part, shown):
-        lines += ["", f"{_INDENT}{quantity.heading}", *_table(series_rows(part, quantity))]
-    for rows in (range_rows(part, shown), crossover_rows(part, shown)):
-        lines += ["", *_table(rows)] if rows else []
-    return lines
 
 
 def _table(rows: Sequence[Row]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.bottleneck.words import LABELS
@@ -23,16 +23,16 @@ def quantity_named(name: str) -> Quantity:
     )
 
 
-def compared_quantities(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Quantity]:
-    """Returns the quantities that the part tests, in the words of `shown` where they are among them."""
-    known = {quantity.name: quantity for quantity in shown}
-    return [known.get(name) or quantity_named(name) for name in part.compared]
+def compared_quantities(part: PartComparison) -> list[Quantity]:
+    """Returns the quantities that the part tests."""
+    return [quantity_named(name) for name in part.compared]
 
 
-def other_quantities(part: PartComparison, shown: Sequence[Quantity]) -> list[Quantity]:
-    """Returns the quantities of `shown` that the part measured and does not test."""
-    measured = {name for level in part.levels for name, estimate in level.estimates.items() if estimate.mean}
-    return [quantity for quantity in shown if quantity.name in measured and quantity.name not in part.compared]
+def other_quantities(part: PartComparison) -> list[Quantity]:
+    """Returns the quantities with a label that the part measured and does not test, in their driver's order."""
+    measured = {name for level in part.levels for name in level.means}
+    known = dict.fromkeys(name for level in part.levels for name in level.estimates if name in measured)
+    return [each for name in known if (each := quantity_named(name)).label and name not in part.compared]
 
 
 def directed_text(quantity: Quantity) -> str:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pydantic import BaseModel
 
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.comparison.chart_data import AxisKind, Heat, Point, axis_kind, heat_of, points_of, tick_texts
-from kafka_pareto.comparison.page import part_tables
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.rows import Row, band_sentences, limit_sentences, notes, scaling_sentences
-from kafka_pareto.comparison.series_rows import range_sentences
-from kafka_pareto.comparison.tables import legend, title
+from kafka_pareto.comparison.rows import Row, notes
+from kafka_pareto.comparison.tables import legend, part_sentences, part_tables, title
 from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import in_order
-from kafka_pareto.study.drivers import drivers
 from kafka_pareto.study.quantity import Quantity
 
 
@@ -107,20 +102,8 @@ def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
     return decode_record(store.get(key), key, PartComparison)
 
 
-def labelled_quantities() -> list[Quantity]:
-    """Lists the quantities that any driver gives a label, each once: what a page shows without being asked."""
-    declared = (quantity for driver in drivers().values() for quantity in driver.shown_quantities)
-    return list({quantity.name: quantity for quantity in declared}.values())
-
-
-def part_view(part: PartComparison, keys: CampaignKeys, shown: Sequence[Quantity] = ()) -> PartView:
-    """Returns the view of one part.
-
-    Args:
-        part: A table, a grid or a series.
-        keys: Of its campaign.
-        shown: The quantities to show besides the tested ones, and the words for all of them.
-    """
+def part_view(part: PartComparison, keys: CampaignKeys) -> PartView:
+    """Returns the view of one part."""
     return PartView(
         study=keys.study,
         campaign=keys.campaign,
@@ -129,14 +112,9 @@ def part_view(part: PartComparison, keys: CampaignKeys, shown: Sequence[Quantity
         factors=part.factors,
         axis=axis_kind(part),
         ticks=tick_texts(part),
-        charts=[_chart(part, quantity) for quantity in compared_quantities(part, shown)],
-        tables=[Table(title=heading, rows=rows) for heading, rows in part_tables(part, shown)],
-        sentences=[
-            *scaling_sentences(part, shown),
-            *band_sentences(part, shown),
-            *range_sentences(part, shown),
-            *limit_sentences(part),
-        ],
+        charts=[_chart(part, quantity) for quantity in compared_quantities(part)],
+        tables=[Table(title=heading, rows=rows) for heading, rows in part_tables(part)],
+        sentences=part_sentences(part),
         notes=notes(part),
         legend=legend([part]),
     )

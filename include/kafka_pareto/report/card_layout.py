@@ -1,8 +1,11 @@
-"""Lays decision cards out as plain text."""
+"""Lays decision cards out: as parts, for the report's page and the explorer, and as plain text. Pure."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+
+from pydantic import BaseModel
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
@@ -28,36 +31,73 @@ from kafka_pareto.report.reasons import headline_of, reason_of, whom_it_holds_fo
 WIDTH = 100
 
 
+class CardParts(BaseModel):
+    """Holds the texts of one card; of tables, the first row is the header, and one without rows has nothing to say."""
+
+    headline: str
+    holds_for: str
+    settings: list[Row]
+    gains: list[Row]
+    gains_over_baseline: list[Row]
+    advice: list[str]
+    breakdown: list[Row]
+    explanation: list[str]
+    context: dict[str, list[str]]
+    price_label: str
+    price: list[str]
+    unresolved: list[str]
+    warnings: list[str]
+    notes: list[str]
+    evidence: str
+
+
+def card_parts(decision: Decision, context: CardContext | None, campaign: str) -> CardParts:
+    """Returns the parts of the card; the circumstances are known once the campaign is reported."""
+    breakdown = context.breakdown if context else None
+    return CardParts(
+        headline=headline_of(decision),
+        holds_for=decision.holds_for,
+        settings=settings_rows(decision),
+        gains=gain_rows(decision) if decision.gains else [],
+        gains_over_baseline=baseline_gain_rows(decision),
+        advice=advice_of(decision),
+        breakdown=breakdown_rows(breakdown, reference_label(decision), standing(decision)) if breakdown else [],
+        explanation=explanation(breakdown) if breakdown else [],
+        context=context_lines(context, decision) if context else {},
+        price_label=price_label(decision),
+        price=price_of(decision),
+        unresolved=unresolved_of(decision),
+        warnings=[*warnings_of(decision), *(warnings_of_context(context) if context else [])],
+        notes=notes_of(decision),
+        evidence=evidence_of(decision, campaign),
+    )
+
+
 def cards_text(cards: Cards) -> str:
-    """All cards, ASCII, at most `WIDTH` columns; what the main job prints."""
+    """Returns all cards as ASCII, at most `WIDTH` columns wide; what the main job prints."""
     pairs = zip(cards.cards, cards.contexts, strict=True)
     return "\n".join(card_text(decision, context, cards.campaign) for decision, context in pairs)
 
 
 def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
-    """One card: verdict, settings, gains, what was given up, where the latency goes, how it was measured, evidence."""
-    title, headline = whom_it_holds_for(decision), headline_of(decision)
+    """Returns one card: verdict, settings, gains, what was given up, where the latency goes, how it was measured."""
+    parts = card_parts(decision, context, campaign)
+    title, headline = whom_it_holds_for(decision), parts.headline
     on_one_line = len(title) + 2 + len(headline) <= WIDTH
     first = [f"{title}{headline:>{WIDTH - len(title)}}"] if on_one_line else [title, f"{headline:>{WIDTH}}"]
     lines = ["=" * WIDTH, *first, "=" * WIDTH]
-    lines += _wrapped("Why", reason_of(decision))
-    warnings = [*warnings_of(decision), *warnings_of_context(context)]
-    lines += [line for warning in warnings for line in _wrapped("WARNING", warning)]
-    lines += ["", *card_table(settings_rows(decision)), ""]
-    if decision.gains:
-        lines += [*card_table(gain_rows(decision)), ""]
-    if beside := baseline_gain_rows(decision):
-        lines += [*card_table(beside), ""]
-    lines += labelled("Advice", advice_of(decision))
-    lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
-    lines += labelled("Unresolved", unresolved_of(decision))
-    if context.breakdown is not None:
-        lines += ["", *card_table(breakdown_rows(context.breakdown, reference_label(decision), standing(decision))), ""]
-        lines += labelled("Explanation", explanation(context.breakdown))
-    for label, sentences in context_lines(context, decision).items():
+    lines += labelled("Why", [reason_of(decision)])
+    lines += [line for warning in parts.warnings for line in labelled("WARNING", [warning])]
+    lines += ["", *card_table(parts.settings), ""]
+    for rows in (parts.gains, parts.gains_over_baseline):
+        lines += [*card_table(rows), ""] if rows else []
+    lines += labelled("Advice", parts.advice)
+    lines += [line for sentence in parts.price for line in labelled(parts.price_label, [sentence])]
+    lines += labelled("Unresolved", parts.unresolved)
+    lines += ["", *card_table(parts.breakdown), ""] if parts.breakdown else []
+    for label, sentences in {"Explanation": parts.explanation, **parts.context, "Evidence": [parts.evidence]}.items():
         lines += labelled(label, sentences)
-    lines += _wrapped("Evidence", evidence_of(decision, campaign))
-    lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
+    lines += [line for note in parts.notes for line in labelled("Note", [note])]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -69,19 +109,16 @@ def card_table(rows: Sequence[Row]) -> list[str]:
 
 
 def labelled(label: str, sentences: Sequence[str]) -> list[str]:
-    """Each sentence on a line of its own, the label beside the first."""
-    return [line for at, sentence in enumerate(sentences) for line in _wrapped("" if at else label, sentence)]
-
-
-def _wrapped(label: str, text: str) -> list[str]:
-    """The text beside its label; a word longer than the line stands whole in a line of its own."""
-    lines: list[str] = []
-    current = ""
-    for word in text.split():
-        if current and len(current) + 1 + len(word) > WIDTH - 14:
-            lines.append(current)
-            current = word
-        else:
-            current = f"{current} {word}".strip()
-    lines.append(current)
-    return [f"  {label:<12}{lines[0]}", *(" " * 14 + line for line in lines[1:])]
+    """Wraps each sentence on lines of its own, the label beside the first; a longer word stands whole."""
+    return [
+        line
+        for at, sentence in enumerate(sentences)
+        for line in textwrap.wrap(
+            " ".join(sentence.split()),
+            WIDTH,
+            initial_indent=f"  {'' if at else label:<12}",
+            subsequent_indent=" " * 14,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]

@@ -17,7 +17,7 @@ from kafka_pareto.analysis.wording import joined, role_text, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables, published_tables
 from kafka_pareto.report.advice import advice_rows, advice_sources
-from kafka_pareto.report.card_parts import card_parts
+from kafka_pareto.report.card_layout import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.reasons import reason_of

@@ -31,13 +31,12 @@ def run(campaign: Campaign) -> Manifest:
     study, keys = compare_study(campaign.study), campaign.keys
     parts = [campaign.read_record(keys.comparison(case), PartComparison) for case in study.cases]
     driver = study.declaration
-    shown = driver.shown_quantities
-    sentences = closing_sentences(parts, shown)
+    sentences = closing_sentences(parts)
     symptoms = symptom_texts(study, [each for case in study.cases for each in accepted_repetitions(campaign, case)])
     remarks = Remarks(parts, symptoms, stored_ceilings(campaign))
     # The page and the CSV have all quantities.
     text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
-    figures = {part.part: part_figures(part, shown, driver.stage_quantities, driver.over_time) for part in parts}
+    figures = {part.part: part_figures(part, driver.stage_quantities, driver.over_time) for part in parts}
     page = comparison_page(
         PageContext(
             study=study.name,
@@ -45,7 +44,6 @@ def run(campaign: Campaign) -> Manifest:
             description=study.description,
             sentences=sentences,
             parts=parts,
-            shown=shown,
             figures=figures,
             measured=_how_measured(study, campaign.read_record(keys.plan(), Plan)),
             facts=campaign.read_record(keys.fingerprint(study.cases[0]), Fingerprint).facts(),

@@ -14,7 +14,6 @@ from kafka_pareto.explorer.comparison_view import (
     ComparisonOverview,
     PartView,
     comparison_overview,
-    labelled_quantities,
     part_view,
     read_part,
 )
@@ -43,7 +42,7 @@ def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRou
     def view(study: StudyName, campaign: CampaignId, case: Case) -> PartView:
         """Returns the view of one part."""
         keys = CampaignKeys(study, campaign)
-        return part_view(read_part(store(), keys, case), keys, labelled_quantities())
+        return part_view(read_part(store(), keys, case), keys)
 
     @router.get("/{study}/{campaign}/{case}/levels.csv")
     def levels(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:

@@ -94,7 +94,7 @@ def test_a_grid_writes_every_ratio_marks_interactions_and_colours_less_latency_a
 
 
 def test_scaling_draws_the_measured_speed_ups_the_law_and_its_limit() -> None:
-    figure = draw_scaling(producers_part(), COMPARED)
+    figure = draw_scaling(producers_part())
     assert labels_of(figure) == {"in proportion", "Amdahl's law, fitted", "the limit that it tends to", "measured"}
     speedup = producers_part().scaling[0].speedup
     assert offsets_of(figure, "measured") == [(float(number), each.value) for number, each in speedup.items()]
@@ -110,7 +110,7 @@ def test_scaling_draws_the_measured_speed_ups_the_law_and_its_limit() -> None:
     ],
 )
 def test_each_kind_of_part_has_its_figures_as_png_with_captions(part: PartComparison, names: list[str]) -> None:
-    figures = part_figures(part, COMPARED)
+    figures = part_figures(part)
     assert list(figures) == names
     assert all(caption.endswith(".") and content.startswith(PNG) for caption, content in figures.values())
 
@@ -134,7 +134,7 @@ def test_levels_without_ratios_say_so_and_a_part_without_values_has_no_figure() 
 
     (text,) = draw_levels(without("ratio", "p_value_holm"), COMPARED).axes[0].texts
     assert text.get_text() == "no ratio:\ntoo few blocks with values"
-    assert part_figures(without("ratio", "mean"), COMPARED) == {}
+    assert part_figures(without("ratio", "mean")) == {}
 
 
 def test_an_interval_that_reaches_below_zero_is_drawn_as_far_as_a_logarithm_goes() -> None:

@@ -13,7 +13,6 @@ from kafka_pareto.comparison.page import PageContext, comparison_page
 from kafka_pareto.comparison.sentences import closing_sentences
 from kafka_pareto.comparison.tables import part_csv
 from tests.unit.comparison.made_parts import (
-    COMPARED,
     batch_size_part,
     codec_part,
     grid_part,
@@ -28,9 +27,8 @@ CONTEXT = PageContext(
     study="impact",
     campaign="c1",
     description="What each setting does.",
-    sentences=closing_sentences(PARTS[:3], COMPARED),
+    sentences=closing_sentences(PARTS[:3]),
     parts=PARTS,
-    shown=COMPARED,
     figures={"batch_size": {"batch_size_levels.png": ("Each level over the reference.", b"\x89PNG")}},
     measured={"blocks": "5", "seconds": "10"},
     facts={"kafka_version": "4.3.1", "brokers": ["b1", "b2"]},

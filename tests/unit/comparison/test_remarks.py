@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.bottleneck.records import Ceilings
-from kafka_pareto.comparison.ceiling_rows import ceiling_rows, share_rows
 from kafka_pareto.comparison.page import PageContext, comparison_page
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.remarks import CauseText, Remarks, SymptomText
+from kafka_pareto.comparison.remarks import CauseText, Remarks, SymptomText, ceiling_rows, share_rows
 from kafka_pareto.comparison.rows import limit_sentences
 from kafka_pareto.comparison.tables import WIDTH, part_csv, part_text, remarks_text
 from tests.unit.comparison.made_parts import codec_part, linger_part

@@ -8,7 +8,6 @@ from kafka_pareto.comparison.records import Interval, PartComparison
 from kafka_pareto.comparison.sentences import closing_sentences
 from tests.unit.comparison.made_parts import (
     BATCH_SIZE,
-    COMPARED,
     P99,
     THROUGHPUT,
     batch_size_part,
@@ -35,14 +34,14 @@ def with_ratio(part: PartComparison, level: int, quantity: str, ratio: float, p:
 
 def test_there_are_three_sentences_and_a_fourth_on_published_numbers() -> None:
     for parts in ([same_part()], [batch_size_part()], [codec_part(), grid_part(), linger_part()]):
-        sentences = closing_sentences(parts, COMPARED)
+        sentences = closing_sentences(parts)
         published = any(len(level.published) for part in parts for level in part.levels)
         assert len(sentences) == (4 if published else 3)
         assert all(text[0].isupper() and text.endswith(".") and ".." not in text for text in sentences)
 
 
 def test_the_largest_gain_of_each_quantity_is_named_with_its_interval() -> None:
-    (helped, *_) = closing_sentences([batch_size_part(), linger_part()], COMPARED)
+    (helped, *_) = closing_sentences([batch_size_part(), linger_part()])
     more = linger_part().levels[-1].estimates[THROUGHPUT.name].ratio
     less = linger_part().levels[0].estimates[P99.name].ratio
     assert more
@@ -55,7 +54,7 @@ def test_the_largest_gain_of_each_quantity_is_named_with_its_interval() -> None:
 
 
 def test_where_nothing_is_better_than_the_reference_the_largest_loss_is_named_as_a_loss() -> None:
-    (helped, *_) = closing_sentences([batch_size_part()], COMPARED)
+    (helped, *_) = closing_sentences([batch_size_part()])
     assert helped.startswith(
         "No level bettered the throughput, which fell most with batch.size 16384 instead of 1048576, to 0.16 times"
     )
@@ -63,13 +62,13 @@ def test_where_nothing_is_better_than_the_reference_the_largest_loss_is_named_as
 
 def test_a_gain_that_is_not_told_apart_is_no_gain() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=3.0, p=0.06)
-    (helped, *_) = closing_sentences([part], COMPARED)
+    (helped, *_) = closing_sentences([part])
     assert helped == "No difference from the reference could be told with 5 blocks, in any compared quantity."
 
 
 def test_one_quantity_may_differ_while_the_other_does_not() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=1.2, p=0.01)
-    helped, same, cost, *_ = closing_sentences([part], COMPARED)
+    helped, same, cost, *_ = closing_sentences([part])
     assert helped == (
         "Throughput rose most with acks all instead of 1, to 1.20 times; no difference in p99 latency could be told "
         "with 5 blocks."
@@ -81,17 +80,17 @@ def test_one_quantity_may_differ_while_the_other_does_not() -> None:
 
 
 def test_a_gain_names_what_a_grid_kept_and_what_a_part_fixed() -> None:
-    (of_grid, *_) = closing_sentences([grid_part()], COMPARED)
+    (of_grid, *_) = closing_sentences([grid_part()])
     assert "linger.ms 100 instead of 10 at batch.size 1048576, to" in of_grid
-    (of_codecs, *_) = closing_sentences([codec_part()], COMPARED)
+    (of_codecs, *_) = closing_sentences([codec_part()])
     assert "compression.type none instead of lz4 (payload text), to" in of_codecs
 
 
 def test_levels_that_differ_in_nothing_are_named_and_counted_where_they_are_many() -> None:
-    (_, few, *_) = closing_sentences([linger_part(), same_part(blocks=3)], COMPARED)
+    (_, few, *_) = closing_sentences([linger_part(), same_part(blocks=3)])
     assert few == "No difference could be told with 3 to 5 blocks for acks all."
     alike = {(at,): both(1000, 10) for at in range(8)}
-    (_, many, *_) = closing_sentences([made_part("alike", alike, ["linger.ms"], (0,), noise=0.05)], COMPARED)
+    (_, many, *_) = closing_sentences([made_part("alike", alike, ["linger.ms"], (0,), noise=0.05)])
     assert many == "No difference could be told with 5 blocks for 7 of 7 levels of linger.ms."
 
 
@@ -102,12 +101,12 @@ def test_levels_without_a_test_are_not_said_to_be_alike() -> None:
         for name, estimate in part.levels[1].estimates.items()
     }
     levels = [part.levels[0], part.levels[1].model_copy(update={"estimates": untested})]
-    (_, same, *_) = closing_sentences([part.model_copy(update={"levels": levels})], COMPARED)
+    (_, same, *_) = closing_sentences([part.model_copy(update={"levels": levels})])
     assert same == "No level could be tested against the reference."
 
 
 def test_the_price_of_the_largest_gain_is_told_with_both_means_and_what_limited_the_reference() -> None:
-    (_, _, cost, *_) = closing_sentences([linger_part(), codec_part()], COMPARED)
+    (_, _, cost, *_) = closing_sentences([linger_part(), codec_part()])
     ours, theirs = (linger_part().levels[at].estimates[THROUGHPUT.name].mean for at in (0, 2))
     assert ours
     assert theirs
@@ -118,7 +117,7 @@ def test_the_price_of_the_largest_gain_is_told_with_both_means_and_what_limited_
 
 def test_a_resource_without_words_is_named_by_its_code() -> None:
     part = made_part("batch_size", BATCH_SIZE, ["batch.size"], (1048576,), bottleneck="page_cache")
-    assert closing_sentences([part], COMPARED)[2].endswith("the reference was limited by page cache.")
+    assert closing_sentences([part])[2].endswith("the reference was limited by page cache.")
 
 
 def test_published_ratios_outside_the_intervals_are_counted_and_the_farthest_named() -> None:
@@ -130,8 +129,8 @@ def test_published_ratios_outside_the_intervals_are_counted_and_the_farthest_nam
     far = others[0].model_copy(update={"published": {THROUGHPUT.name: 900.0}})
     near = others[0].model_copy(update={"published": {THROUGHPUT.name: 100 * ratio.value}})
 
-    (*_, otherwise) = closing_sentences([part.model_copy(update={"levels": [reference, far, *others[1:]]})], COMPARED)
-    (*_, alike) = closing_sentences([part.model_copy(update={"levels": [reference, near, *others[1:]]})], COMPARED)
+    (*_, otherwise) = closing_sentences([part.model_copy(update={"levels": [reference, far, *others[1:]]})])
+    (*_, alike) = closing_sentences([part.model_copy(update={"levels": [reference, near, *others[1:]]})])
 
     assert otherwise.startswith(
         "Of 1 published ratio to the reference, 1 are outside the 95 % interval measured here: throughput with "

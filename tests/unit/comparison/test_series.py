@@ -151,7 +151,7 @@ def test_text_csv_page_figure_and_heat_map_hold_the_series() -> None:
     )
     assert max(map(len, text.splitlines())) <= WIDTH
     assert part_csv(found).count("\n") > len(LEVELS)
-    titles = [title for title, _ in part_tables(found, QUANTITIES)]
+    titles = [title for title, _ in part_tables(found)]
     assert titles[:4] == ["Over ranges", "Crossovers", "throughput [MiB/s]", "p99 latency [ms]"]
     assert list(part_figures(found)) == ["part_series.png"]
     heat = heat_of(found, next(each for each in QUANTITIES if each.name == LATENCY))

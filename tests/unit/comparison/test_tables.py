@@ -8,7 +8,7 @@ import io
 import pytest
 
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.rows import prediction_rows, prediction_sentence
+from kafka_pareto.comparison.rows import other_rows, prediction_rows, prediction_sentence
 from kafka_pareto.comparison.tables import WIDTH, comparison_text, part_csv, part_text, title
 from kafka_pareto.comparison.words import mean_text
 from tests.unit.comparison.made_parts import (
@@ -46,7 +46,7 @@ def csv_rows(part: PartComparison) -> list[dict[str, str]]:
 @pytest.mark.parametrize("made", MADE)
 def test_no_line_is_wider_than_a_terminal(made: object) -> None:
     assert callable(made)
-    text = comparison_text([made()], (*COMPARED, P50, FETCH))
+    text = comparison_text([made()])
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
@@ -56,7 +56,7 @@ def test_a_row_holds_mean_ratio_relative_letters_and_what_was_published_elsewher
     assert estimate.mean
     assert estimate.sd
     assert estimate.ratio
-    row = row_of(part_text(batch_size_part(), COMPARED), "16384")
+    row = row_of(part_text(batch_size_part()), "16384")
     assert row.split("  ")[0] == "16384"
     assert f"{estimate.mean.value:,.0f} ± {estimate.sd:,.0f}" in row
     assert f"{estimate.ratio.value:.2f}* ({estimate.ratio.low:.2f} to {estimate.ratio.high:.2f})" in row
@@ -65,12 +65,12 @@ def test_a_row_holds_mean_ratio_relative_letters_and_what_was_published_elsewher
 
 
 def test_the_reference_is_marked_and_has_no_ratio_to_itself() -> None:
-    assert row_of(part_text(batch_size_part(), COMPARED), "1048576").split()[1:2] == ["(reference)"]
-    assert " reference " in row_of(part_text(batch_size_part(), COMPARED), "1048576")
+    assert row_of(part_text(batch_size_part()), "1048576").split()[1:2] == ["(reference)"]
+    assert " reference " in row_of(part_text(batch_size_part()), "1048576")
 
 
 def test_a_level_that_is_not_told_apart_has_no_star() -> None:
-    assert "*" not in row_of(part_text(same_part(), COMPARED), "all")
+    assert "*" not in row_of(part_text(same_part()), "all")
 
 
 def test_what_is_shown_and_not_tested_has_means_alone() -> None:
@@ -79,11 +79,10 @@ def test_what_is_shown_and_not_tested_has_means_alone() -> None:
         level.model_copy(update={"estimates": level.estimates | {P50.name: level.estimates[P99.name]}})
         for level in part.levels
     ]
-    shown = part_text(part.model_copy(update={"levels": levels}), (*COMPARED, P50))
-    row = row_of(shown, "p50 latency")
-    for level in part.levels:
-        assert mean_text(level, P99) in row
-    assert "*" not in row
+    found = part.model_copy(update={"levels": levels})
+    _, row = other_rows(found)
+    assert row == (P50.heading, *(mean_text(level, P99) for level in part.levels))
+    assert "p50 latency" not in part_text(found)
 
 
 def test_a_mean_says_of_how_many_repetitions_it_is_where_not_all_have_the_quantity() -> None:
@@ -95,15 +94,15 @@ def test_a_mean_says_of_how_many_repetitions_it_is_where_not_all_have_the_quanti
     assert mean_text(found, P99) == f"{mean_text(level, P99)} (2 of 5)"
     assert mean_text(found, THROUGHPUT) == mean_text(level, THROUGHPUT)
     assert mean_text(found, FETCH) == "-"
-    text = comparison_text([part.model_copy(update={"levels": [found, *part.levels[1:]]})], COMPARED)
+    text = comparison_text([part.model_copy(update={"levels": [found, *part.levels[1:]]})])
     assert text.count("(2 of 5)") == 1
     assert "A mean with `n of m`" in text
-    assert "n of m" not in comparison_text([part], COMPARED)
+    assert "n of m" not in comparison_text([part])
 
     grid = grid_part()
     sparse = {name: each.model_copy(update={"repetitions": 3}) for name, each in grid.levels[0].estimates.items()}
     cut = [grid.levels[0].model_copy(update={"estimates": sparse}), *grid.levels[1:]]
-    assert part_text(grid.model_copy(update={"levels": cut}), COMPARED).count("(3 of 5)") == len(COMPARED)
+    assert part_text(grid.model_copy(update={"levels": cut})).count("(3 of 5)") == len(COMPARED)
 
 
 def test_a_part_that_is_named_by_its_factor_does_not_say_its_name_twice() -> None:
@@ -113,7 +112,7 @@ def test_a_part_that_is_named_by_its_factor_does_not_say_its_name_twice() -> Non
 
 
 def test_a_grid_is_a_matrix_of_means_and_ratios_with_the_interactions_that_hold() -> None:
-    text = part_text(grid_part(), COMPARED)
+    text = part_text(grid_part())
     assert text.count("batch.size \\ linger.ms") == 2
     assert "(ref)" in row_of(text, "1048576")
     assert row_of(text, "throughput  ").startswith("throughput  batch.size 16384 with linger.ms 0")
@@ -123,9 +122,9 @@ def test_a_grid_is_a_matrix_of_means_and_ratios_with_the_interactions_that_hold(
 
 def test_a_grid_without_interactions_says_that_none_could_be_told_with_its_blocks() -> None:
     tested = [each.model_copy(update={"p_value_holm": 0.4}) for each in grid_part().interactions]
-    none = part_text(grid_part().model_copy(update={"interactions": tested}), COMPARED)
+    none = part_text(grid_part().model_copy(update={"interactions": tested}))
     assert "No interaction of batch.size and linger.ms could be told with 5 blocks" in none
-    assert "was not tested" in part_text(grid_part().model_copy(update={"interactions": []}), COMPARED)
+    assert "was not tested" in part_text(grid_part().model_copy(update={"interactions": []}))
 
 
 def test_a_grid_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
@@ -136,31 +135,31 @@ def test_a_grid_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
         )
         for level in part.levels
     ]
-    text = part_text(part.model_copy(update={"levels": [*part.levels, *wide]}), COMPARED)
+    text = part_text(part.model_copy(update={"levels": [*part.levels, *wide]}))
     assert text.count("batch.size \\ linger.ms") > 2
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
 def test_scaling_says_its_limit_and_bands_their_jump_in_the_words_of_what_is_shown() -> None:
-    assert "Throughput tends to 4.55 (4.10 to 5.10) times that of one client" in part_text(producers_part(), COMPARED)
-    text = " ".join(part_text(record_size_part(), COMPARED).split())
+    assert "Throughput tends to 4.55 (4.10 to 5.10) times that of one client" in part_text(producers_part())
+    text = " ".join(part_text(record_size_part()).split())
     assert (
         "P99 latency jumps up between record_size_bytes 1024 and 2048: to 1.86 (1.79 to 1.94) times the trend" in text
     )
     straight = producers_part().scaling[0].model_copy(update={"limit": None, "serial_fraction": None})
     unlimited = producers_part().model_copy(update={"scaling": [straight]})
-    assert "Throughput: no limit shows up to 10 clients." in part_text(unlimited, COMPARED)
+    assert "Throughput: no limit shows up to 10 clients." in part_text(unlimited)
 
 
 def test_lost_repetitions_and_notes_of_levels_are_said() -> None:
-    assert "Note: gzip: 1 failed of 5 repetitions; the fixed rate was not held" in part_text(codec_part(), COMPARED)
+    assert "Note: gzip: 1 failed of 5 repetitions; the fixed rate was not held" in part_text(codec_part())
 
 
 def test_a_note_says_of_how_many_repetitions_it_is_and_numbers_alone_make_no_other() -> None:
     part = codec_part()
     said = ["3 of 7 records were late", "12 of 7,500 records were late", "another note", *["of all"] * 5]
     noted = part.levels[1].model_copy(update={"notes": said, "outcomes": {"valid": 5}})
-    text = " ".join(part_text(part.model_copy(update={"levels": [part.levels[0], noted]}), COMPARED).split())
+    text = " ".join(part_text(part.model_copy(update={"levels": [part.levels[0], noted]})).split())
 
     late = "3 of 7 records were late (2 of 5 repetitions; figures vary)"
     assert f"{late}; another note (1 of 5 repetitions); of all" in text
@@ -171,7 +170,7 @@ def test_a_note_says_of_how_many_repetitions_it_is_and_numbers_alone_make_no_oth
 def test_a_level_without_values_has_dashes() -> None:
     part = same_part()
     empty = part.levels[1].model_copy(update={"estimates": {}, "repetition_ids": [], "outcomes": {"failed": 5}})
-    text = part_text(part.model_copy(update={"levels": [part.levels[0], empty]}), COMPARED)
+    text = part_text(part.model_copy(update={"levels": [part.levels[0], empty]}))
     assert row_of(text, "all").split() == ["all", "-", "-", "-", "-"]
     assert "all: 5 failed of 5 repetitions" in text
 
@@ -243,13 +242,13 @@ def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     ]
     predicted = part.model_copy(update={"levels": levels})
 
-    header, throughput, stage = prediction_rows(predicted, COMPARED)
+    header, throughput, stage = prediction_rows(predicted)
     assert len(header) == len(part.levels) + 1
     assert throughput[1].endswith("(0.50)")
     assert throughput[2] == "more than it can do"
     assert (stage[0], stage[1], stage[2]) == ("in Filebeat [ms]", "12.0", "-")
     assert prediction_sentence(predicted).endswith(" Total: median error 50 % (1 level).")
-    assert prediction_rows(part, COMPARED) == []
+    assert prediction_rows(part) == []
     assert PartComparison.model_validate_json(predicted.model_dump_json()) == predicted
     row = next(each for each in csv_rows(predicted) if each["quantity"] == THROUGHPUT.name)
     assert float(row["predicted"]) == pytest.approx(0.5 * mean)

@@ -114,7 +114,7 @@ def test_only_what_was_looked_at_has_a_figure(
     timelines: list[Timeline], stages: Any, over_time: OverTime, names: list[str]
 ) -> None:
     part = part_with(timelines)
-    figures = part_figures(part, COMPARED, stages, over_time)
+    figures = part_figures(part, stages, over_time)
     assert list(figures) == [f"{part.part}_{name}.png" for name in ("levels", *names)]
 
 

@@ -19,7 +19,6 @@ from kafka_pareto_airflow.explorer.access import reads_of
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
 from kafka_pareto_airflow.explorer.own_threads import OwnThreads
 from tests.unit.comparison.made_parts import (
-    COMPARED,
     THROUGHPUT,
     batch_size_part,
     fetch_part,
@@ -86,7 +85,7 @@ def test_a_stored_part_is_read_back_and_every_tested_quantity_has_a_chart_and_a_
 
 
 def test_a_grid_says_how_much_better_each_combination_is_and_where_its_reference_stands() -> None:
-    throughput, latency = part_view(grid_part(), KEYS, COMPARED).charts
+    throughput, latency = part_view(grid_part(), KEYS).charts
     assert throughput.heat
     assert latency.heat
     assert throughput.heat.references == [(3, 2)]

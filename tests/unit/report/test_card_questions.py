@@ -14,8 +14,7 @@ from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.card_context import card_context
-from kafka_pareto.report.card_layout import card_text
-from kafka_pareto.report.card_parts import card_parts
+from kafka_pareto.report.card_layout import card_parts, card_text
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.configuration_space import reachable_durabilities
 from kafka_pareto.study.drivers import drivers

@@ -15,8 +15,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.card_context import CardContext, card_context
-from kafka_pareto.report.card_layout import WIDTH, cards_text
-from kafka_pareto.report.card_parts import card_parts
+from kafka_pareto.report.card_layout import WIDTH, card_parts, cards_text
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.constraints import ForbiddenRegion

@@ -1,9 +1,7 @@
 // What the two charts draw, as Plotly takes it. What a point is shows in its symbol and in its colour (Okabe and Ito's,
 // for all kinds of sight).
 
-import { measuredValue, roleOf, settingsOf } from "./configurations.js";
-import { shown } from "./format.js";
-import { isLogarithmic, unitOf } from "./objectives.js";
+import { measuredValue, roleOf, settingsOf, shown } from "./values.js";
 
 const KINDS = [
   {
@@ -77,7 +75,9 @@ export function marks(view, choice, intervals) {
 export const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 function hoverText(view, mark) {
-  const values = Object.entries(view.objectives).map(([name, label]) => `${label} ${shown(name, mark.value(name))}`);
+  const values = Object.entries(view.objectives).map(
+    ([name, objective]) => `${objective.label} ${shown(objective, mark.value(name))}`,
+  );
   const what = mark.kind === "estimated" ? "estimated" : roleOf(view, mark.point);
   return [`${mark.point.configuration_id}: ${what}`, settingsOf(mark.point), ...values].map(plain).join("<br>");
 }
@@ -154,13 +154,13 @@ export function scatter(view, drawn, { across, up, best_id: bestId }, theme) {
     y: best.map((mark) => mark.value(up)),
     marker: { symbol: "circle-open", size: 24, color: theme.ink, line: { width: 2 } },
   });
-  const axis = (objective) => ({
+  const axis = (name) => ({
     gridcolor: theme.line,
     zeroline: false,
-    ...(isLogarithmic(objective)
-      ? { type: "log", ...logTicks(known.map((mark) => mark.value(objective)).filter((value) => value > 0)) }
+    ...(view.objectives[name].logarithmic
+      ? { type: "log", ...logTicks(known.map((mark) => mark.value(name)).filter((value) => value > 0)) }
       : {}),
-    title: { text: [view.objectives[objective], unitOf(objective)].filter(Boolean).join(", ") },
+    title: { text: [view.objectives[name].label, view.objectives[name].unit].filter(Boolean).join(", ") },
   });
   return [traces, layoutOf(theme, { margin: { l: 60, r: 12, t: 44, b: 44 }, xaxis: axis(across), yaxis: axis(up) })];
 }
@@ -187,10 +187,11 @@ function broken(name) {
 
 /** The axes of the parallel chart: every objective and every factor of which something is known. */
 function axesOf(view, drawn) {
-  const objectives = Object.entries(view.objectives).map(([name, label]) => {
+  const objectives = Object.entries(view.objectives).map(([name, objective]) => {
     const values = drawn.map((mark) => mark.value(name));
-    const log = isLogarithmic(name) && values.every((value) => value === null || value > 0);
-    return axisOf(label, values, (mark) => mark.value(name), { log, write: (value) => shown(name, value) });
+    const log = objective.logarithmic && values.every((value) => value === null || value > 0);
+    const write = (value) => shown(objective, value);
+    return axisOf(objective.label, values, (mark) => mark.value(name), { log, write });
   });
   const factors = view.axes.map((factor) => {
     const values = drawn.map((mark) => mark.point.factors[factor.name]);

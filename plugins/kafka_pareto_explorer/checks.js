@@ -1,19 +1,126 @@
 // The checks of what is in force, as a time series: how it compares with the baseline, measured beside it each time.
 
 import { ask } from "./asking.js";
-import { layoutOf, logTicks } from "./chart_traces.js";
+import { layoutOf, logTicks, plain } from "./chart_traces.js";
 import { colours, plotly } from "./charts.js";
-import { checkRows, DRIFTED, events, SERIES, traceOf } from "./check_series.js";
 import { el, fill, table } from "./dom.js";
+import { moment } from "./values.js";
 
 const NOTHING =
   "Nothing was checked yet. The DAG retune_producer measures what is in force beside the baseline, and tells whether it still holds.";
 
+const STYLES = [
+  { color: "#d55e00", symbol: "circle" },
+  { color: "#0072b2", symbol: "square" },
+];
+const DRIFTED = { symbol: "x", size: 13 };
+
+/** The objectives that checks compare, by name, with a colour and a symbol: the view's means. */
+export const seriesOf = (view) =>
+  Object.entries(view.objectives)
+    .filter(([, { is_spread: isSpread }]) => !isSpread)
+    .map(([objective, { label }], at) => ({ objective, name: label, ...STYLES[at % STYLES.length] }));
+
+const changeOf = (check, objective) => check.changes.find((change) => change.objective === objective);
+
+export function traceOf(checks, series) {
+  const points = checks
+    .map((check) => [check, changeOf(check, series.objective)])
+    .filter(([, change]) => change?.found);
+  const side = (end) => points.map(([, { found }]) => (found[end] === null ? 0 : Math.abs(found[end] - found.ratio)));
+  return {
+    type: "scatter",
+    mode: "lines+markers",
+    name: series.name,
+    hoverinfo: "text",
+    x: points.map(([check]) => check.at),
+    y: points.map(([, change]) => change.found.ratio),
+    error_y: { type: "data", symmetric: false, array: side("high"), arrayminus: side("low"), thickness: 1, width: 3 },
+    text: points.map(([check, change]) =>
+      [moment(check.at), `${series.name} ${ratioText(change)}`, check.outcome_text, ...check.reasons]
+        .map(plain)
+        .join("<br>"),
+    ),
+    line: { color: series.color, width: 1.5 },
+    marker: {
+      color: series.color,
+      size: points.map(([, { drifted }]) => (drifted ? DRIFTED.size : 8)),
+      symbol: points.map(([, { drifted }]) => (drifted ? DRIFTED.symbol : series.symbol)),
+    },
+  };
+}
+
+/** Upright lines where another version was checked for the first time, and where a level was left. */
+export function events(checks, theme) {
+  const versions = checks
+    .filter((check, at) => at && check.version !== checks[at - 1].version)
+    .map((check) => [check.at, `version ${check.version ?? "-"}`, "dot"]);
+  const changes = checks.filter((check) => check.change_point).map((check) => [check.at, "change point", "dash"]);
+  const both = [...versions, ...changes];
+  return {
+    shapes: both.map(([x, , dash]) => ({
+      type: "line",
+      x0: x,
+      x1: x,
+      y0: 0,
+      y1: 1,
+      yref: "paper",
+      layer: "below",
+      line: { color: theme.ink, width: 1, dash },
+    })),
+    annotations: both.map(([x, text], at) => ({
+      x,
+      y: 1 - 0.08 * (at % 3),
+      yref: "paper",
+      text,
+      showarrow: false,
+      xanchor: "left",
+      xshift: 3,
+      font: { size: 11 },
+      bgcolor: theme.panel,
+    })),
+  };
+}
+
+function ratioText(change) {
+  if (!change?.found) return "-";
+  const { ratio, low, high } = change.found;
+  return low === null ? ratio.toFixed(3) : `${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+}
+
+function changeText(change) {
+  if (!change || change.change_fraction === null) return "-";
+  const percent = (fraction) => `${fraction > 0 ? "+" : ""}${(fraction * 100).toFixed(1)} %`;
+  const [low, high] = [change.change_low_fraction, change.change_high_fraction];
+  return `${percent(change.change_fraction)}${low === null ? "" : ` (${percent(low)} to ${percent(high)})`}`;
+}
+
+/** The table of all checks, the last one first. */
+export function checkRows(checks, allSeries) {
+  const compared = allSeries.flatMap(({ name }) => [`${name}, in force / baseline`, "change since"]);
+  const texts = (check) =>
+    allSeries
+      .map(({ objective }) => changeOf(check, objective))
+      .flatMap((change) => [ratioText(change), changeText(change)]);
+  return {
+    header: ["Checked", "version", "outcome", ...compared, "why"],
+    rows: checks
+      .toReversed()
+      .map((check) => [
+        moment(check.at),
+        check.version ?? "-",
+        check.outcome_text + (check.change_point ? ", change point" : ""),
+        ...texts(check),
+        check.reasons.join(" "),
+      ]),
+  };
+}
+
 let last = null;
 
-async function draw(checks) {
+async function draw(checks, allSeries) {
   const chart = document.getElementById("checks-chart");
-  const traces = Object.entries(SERIES).map(([objective, series]) => traceOf(checks, objective, series));
+  const traces = allSeries.map((series) => traceOf(checks, series));
   const values = traces.flatMap((trace) => trace.y);
   chart.hidden = values.length === 0;
   if (values.length === 0) return;
@@ -40,23 +147,24 @@ async function draw(checks) {
 }
 
 /** Shows the checks of a record size, unless another one is looked at (`current`) once they are there. */
-export async function showChecks(study, size, current) {
-  const checks = await ask(`api/checks/${encodeURIComponent(study)}/${size}`);
+export async function showChecks(view, current) {
+  const checks = await ask(`api/checks/${encodeURIComponent(view.study)}/${view.case}`);
   if (!current()) return;
-  last = checks;
+  const allSeries = seriesOf(view);
+  last = [checks, allSeries];
   if (checks.length === 0) {
     document.getElementById("checks-chart").hidden = true;
     return fill("checks", el("p", { class: "quiet" }, NOTHING));
   }
-  const { header, rows } = checkRows(checks);
+  const { header, rows } = checkRows(checks, allSeries);
   fill(
     "checks",
     table([header, ...rows], { text: [header.length - 1], wrap: true }),
     el("p", { class: "quiet" }, "In brackets, and as bars: 95 % intervals. A cross: this ratio drifted."),
   );
-  return draw(checks);
+  return draw(checks, allSeries);
 }
 
 export function redrawChecks() {
-  if (last?.length) draw(last);
+  if (last?.[0].length) draw(...last);
 }

@@ -1,58 +1,28 @@
 // The comparisons: which there are, and of one part what each level does beside the reference.
 
-import { campaignOf, change } from "./address.js";
-import { ask, Refused } from "./asking.js";
+import { ask } from "./asking.js";
 import { colours, plotly } from "./charts.js";
 import { heat, levels } from "./comparison_traces.js";
 import { EMBEDDED, el, fill, link, list, options, table } from "./dom.js";
-import { followTheme } from "./theme.js";
+import { $, followTheme, shell } from "./shell.js";
 
-let at = new URLSearchParams(location.hash.slice(1));
 let shown = null;
-let opened = 0;
 
-const $ = (id) => document.getElementById(id);
-const encoded = (name) => encodeURIComponent(at.get(name));
+const page = shell({
+  path: "api/comparisons",
+  hidden: ["waiting"],
+  openCampaign: (name, current = opening()) => openCampaign(name, current),
+});
+const { asked, encoded, remember, told } = page;
 const campaignPath = () => `api/comparisons/${encoded("study")}/${encoded("campaign")}`;
 
-function tell(error) {
-  if (!(error instanceof Refused)) throw error;
-  $("trouble").textContent = error.message;
-  $("trouble").hidden = false;
-}
-
-function remember(changes) {
-  change(at, changes);
-  history.replaceState(null, "", `#${at}`);
-}
-
-/** What is shown goes at once; the answer tells whether anything else was opened since, after which nothing asked counts. */
 function opening() {
-  for (const id of ["view", "trouble", "waiting"]) $(id).hidden = true;
   shown = null;
-  opened += 1;
-  const number = opened;
-  return () => number === opened;
+  return page.opening();
 }
 
-async function start() {
-  const current = opening();
-  const campaigns = await ask("api/comparisons");
-  if (!current()) return;
-  $("empty").hidden = campaigns.length > 0 || at.has("campaign");
-  if (!$("empty").hidden) return;
-  const name = (entry) => `${entry.study}/${entry.campaign}`;
-  const { name: chosen, listed } = campaignOf(at, campaigns);
-  options(
-    $("campaign"),
-    campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]),
-    chosen,
-  );
-  if (!listed) $("campaign").prepend(el("option", { value: chosen, selected: true }, chosen));
-  await openCampaign(chosen, current);
-}
-
-async function openCampaign(name, current = opening()) {
+async function openCampaign(name, current) {
+  shown = null;
   const [study, campaign] = name.split("/");
   remember({ study, campaign });
   const overview = await ask(campaignPath());
@@ -69,10 +39,10 @@ async function openCampaign(name, current = opening()) {
   options(
     $("part"),
     overview.parts.map((part) => [part, part]),
-    at.get("part"),
+    asked("part"),
   );
   if (overview.parts.length === 0) return;
-  const chosen = overview.parts.includes(at.get("part")) ? at.get("part") : overview.parts[0];
+  const chosen = overview.parts.includes(asked("part")) ? asked("part") : overview.parts[0];
   $("part").value = chosen;
   await openPart(chosen, current);
 }
@@ -124,32 +94,9 @@ async function draw() {
   document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
 }
 
-/** Tells what an action is refused, unless something else was opened meanwhile. */
-function told(action) {
-  return () => {
-    const done = action();
-    const number = opened;
-    return Promise.resolve(done).catch((error) => {
-      if (number === opened || !(error instanceof Refused)) tell(error);
-    });
-  };
-}
-
 followTheme(told(draw));
-addEventListener(
-  "hashchange",
-  told(() => {
-    at = new URLSearchParams(location.hash.slice(1));
-    return start();
-  }),
-);
-$("campaign").addEventListener(
-  "change",
-  told(() => openCampaign($("campaign").value)),
-);
 $("part").addEventListener(
   "change",
   told(() => openPart($("part").value)),
 );
-$("loading").remove(); // it stays where a part of this script never came
-told(start)();
+page.start();

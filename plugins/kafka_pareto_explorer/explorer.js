@@ -1,17 +1,15 @@
 // What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
 
-import { campaignOf, change } from "./address.js";
 import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
-import { label, measuredOf } from "./configurations.js";
 import { el, fill, options } from "./dom.js";
 import { offer, showInForce } from "./in_force.js";
-import { intervalNote } from "./panel_text.js";
 // biome-ignore lint/performance/noNamespaceImport: panels.best says what best does not, and nothing is bundled
 import * as panels from "./panels.js";
 import { readRequirements, requirementsForm } from "./requirements.js";
-import { followTheme } from "./theme.js";
+import { $, followTheme, shell, tell } from "./shell.js";
+import { label, measuredOf } from "./values.js";
 
 const PROGRESS_EVERY_MS = 10_000;
 const RESULTS_EVERY_MS = 30_000;
@@ -22,57 +20,27 @@ const state = {
   choice: null,
   intervals: { design: {}, confirmed: {} },
   asked: 0,
-  opened: 0,
-  current: null,
+  current: () => true,
   following: null,
   settingsDag: null,
 };
-let at = new URLSearchParams(location.hash.slice(1));
 
-const $ = (id) => document.getElementById(id);
+const page = shell({
+  path: "api/campaigns",
+  hidden: [],
+  openCampaign: (name, current = opening()) => openCampaign(name, current),
+});
+const { asked, encoded, remember, told } = page;
+const campaignPath = () => `api/campaigns/${encoded("study")}/${encoded("campaign")}`;
+const sizePath = () => `${campaignPath()}/${encoded("size")}`;
 
-function tell(error) {
-  if (!(error instanceof Refused)) throw error;
-  $("trouble").textContent = error.message;
-  $("trouble").hidden = false;
-}
-
-function remember(changes) {
-  change(at, changes);
-  history.replaceState(null, "", `#${at}`);
-}
-
-const part = (name) => encodeURIComponent(at.get(name));
-const campaignPath = () => `api/campaigns/${part("study")}/${part("campaign")}`;
-const sizePath = () => `${campaignPath()}/${part("size")}`;
-
-/** What is shown goes at once; the answer tells whether anything else was opened since, after which nothing asked counts. */
 function opening() {
-  for (const id of ["view", "trouble"]) $(id).hidden = true;
-  state.opened += 1;
-  const number = state.opened;
-  state.current = () => number === state.opened;
+  state.current = page.opening();
   return state.current;
 }
 
-async function start() {
-  const current = opening();
-  const campaigns = await ask("api/campaigns");
-  if (!current()) return;
-  $("empty").hidden = campaigns.length > 0;
-  if (campaigns.length === 0) return;
-  const name = (entry) => `${entry.study}/${entry.campaign}`;
-  const { name: chosen, listed } = campaignOf(at, campaigns);
-  options(
-    $("campaign"),
-    campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]),
-    chosen,
-  );
-  if (!listed) $("campaign").prepend(el("option", { value: chosen, selected: true }, chosen));
-  await openCampaign(chosen, current);
-}
-
-async function openCampaign(name, current = opening()) {
+async function openCampaign(name, current) {
+  state.current = current;
   clearInterval(state.following);
   state.following = null;
   panels.approval(null);
@@ -82,11 +50,11 @@ async function openCampaign(name, current = opening()) {
   if (!current()) return;
   const sizes = overview.cases.map((each) => each.case);
   $("case-word").textContent = overview.case_word;
-  remember({ size: sizes.includes(at.get("size")) ? at.get("size") : sizes[0] });
+  remember({ size: sizes.includes(asked("size")) ? asked("size") : sizes[0] });
   options(
     $("size"),
     overview.cases.map((each) => [each.case, each.label]),
-    at.get("size"),
+    asked("size"),
   );
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
@@ -107,7 +75,7 @@ async function openSize(current = opening()) {
   if ($("view").hidden || !$("requirements").contains(document.activeElement))
     requirementsForm(
       view,
-      at,
+      asked,
       told(() => choose(true)),
     );
   choiceOfAxes();
@@ -119,7 +87,7 @@ async function openSize(current = opening()) {
   const intervals = await ask(`${path}/intervals`);
   if (!current()) return;
   state.intervals = intervals;
-  $("interval-note").textContent = intervalNote(view);
+  $("interval-note").textContent = panels.intervalNote(view);
   draw();
 }
 
@@ -127,7 +95,7 @@ async function openSize(current = opening()) {
 function beside() {
   const { view, current } = state;
   told(() => showInForce(view, state.settingsDag, inForceMoved, current))();
-  told(() => showChecks(view.study, view.case, current))();
+  told(() => showChecks(view, current))();
 }
 
 function inForceMoved() {
@@ -166,11 +134,11 @@ function draw() {
 }
 
 function choiceOfAxes() {
-  const entries = Object.entries(state.view.objectives);
+  const entries = Object.entries(state.view.objectives).map(([name, { label: words }]) => [name, words]);
   const [[first], [second]] = entries;
-  const asked = (axis, other) => (Object.hasOwn(state.view.objectives, at.get(axis)) ? at.get(axis) : other);
-  options($("across"), entries, asked("across", first));
-  options($("up"), entries, asked("up", second));
+  const known = (axis, other) => (Object.hasOwn(state.view.objectives, asked(axis)) ? asked(axis) : other);
+  options($("across"), entries, known("across", first));
+  options($("up"), entries, known("up", second));
 }
 
 function choiceOfSides() {
@@ -179,8 +147,8 @@ function choiceOfSides() {
   const entries = measured.map((point) => [point.configuration_id, label(view, point)]);
   const ids = measured.map((point) => point.configuration_id);
   const known = (id, other) => (ids.includes(id) ? id : other);
-  options($("left"), entries, known(at.get("left"), choice.best_id ?? choice.nearest_id));
-  options($("right"), entries, known(at.get("right"), view.baseline_id));
+  options($("left"), entries, known(asked("left"), choice.best_id ?? choice.nearest_id));
+  options($("right"), entries, known(asked("right"), view.baseline_id));
   panels.compare(view, $("left").value, $("right").value);
   offerToMove("put-left-in-force", $("left").value);
 }
@@ -192,7 +160,7 @@ function side(which, id) {
 
 /** Says so while a decided campaign waits for somebody's approval; once that has ended, what is in force is asked anew. */
 function followApproval(dag) {
-  const [study, campaign] = [at.get("study"), at.get("campaign")];
+  const [study, campaign] = [asked("study"), asked("campaign")];
   let wentOn = false;
   const look = told(() => show().catch(keptWhere(null)));
   const timer = setInterval(() => {
@@ -217,7 +185,7 @@ function followApproval(dag) {
 /** Looks on while a campaign runs; new results are read at most every half minute: they come from the measured machine. */
 function follow(first, dag) {
   const path = campaignPath();
-  const [study, campaign] = [at.get("study"), at.get("campaign")];
+  const [study, campaign] = [asked("study"), asked("campaign")];
   let known = first.repetitions;
   let run = null;
   let readAt = Date.now();
@@ -251,29 +219,7 @@ function redraw() {
   redrawChecks();
 }
 
-/** Tells what an action is refused, unless something else was opened meanwhile. */
-function told(action) {
-  return () => {
-    const done = action();
-    const { current } = state;
-    return Promise.resolve(done).catch((error) => {
-      if (current() || !(error instanceof Refused)) tell(error);
-    });
-  };
-}
-
 followTheme(redraw);
-addEventListener(
-  "hashchange",
-  told(() => {
-    at = new URLSearchParams(location.hash.slice(1));
-    return start();
-  }),
-);
-$("campaign").addEventListener(
-  "change",
-  told(() => openCampaign($("campaign").value)),
-);
 $("size").addEventListener(
   "change",
   told(() => {
@@ -293,6 +239,5 @@ addEventListener("unhandledrejection", (event) => {
     tell(event.reason);
   }
 });
-$("loading").remove(); // it stays where a part of this script never came
 fill("card", el("p", { class: "quiet" }, "Reading …"));
-told(start)();
+page.start();

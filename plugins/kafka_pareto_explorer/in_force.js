@@ -2,7 +2,7 @@
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
 import { el, fileLinks, fill, link, table } from "./dom.js";
-import { counted, moment } from "./format.js";
+import { counted, moment } from "./values.js";
 
 const LONGEST_REASON = 500;
 const CHANGES = /--changes-seen=(?<name>[0-9a-f]{10})/u;

@@ -1,9 +1,8 @@
-// The form of what is needed: a slider and a number for each objective.
+// The form of what is needed: a slider and a number for each objective. The steps of a slider are the measured values, so
+// that every step of the keyboard leaves out, or lets in, at least one configuration; at one end it asks for nothing.
 
 import { el, options } from "./dom.js";
-import { shown } from "./format.js";
-import { isMaximised, unitOf } from "./objectives.js";
-import { boundAt, positionOf, stepsOf } from "./slider.js";
+import { measuredValue, shown } from "./values.js";
 
 const PREFERENCES = [
   ["study", "as the study does"],
@@ -12,18 +11,18 @@ const PREFERENCES = [
   ["balanced", "both, balanced"],
 ];
 
-/** Builds the form for one record size; what the address says is kept. */
-export function requirementsForm(view, at, changed) {
+/** Builds the form for one record size; what the address asked for is kept. */
+export function requirementsForm(view, asked, changed) {
   const form = document.getElementById("requirements");
-  const lower = Object.entries(view.objectives).map((each) => requirement(view, each, at, changed));
+  const lower = Object.entries(view.objectives).map((each) => requirement(view, each, asked, changed));
   const durability = el("select", { id: "durability", onchange: changed });
   options(
     durability,
     view.durabilities.map((name) => [name, name.replaceAll("_", " ")]),
-    at.get("durability") ?? view.weakest_durability,
+    asked("durability") ?? view.weakest_durability,
   );
   const prefer = el("select", { id: "prefer", onchange: changed });
-  options(prefer, PREFERENCES, at.get("prefer") ?? "study");
+  options(prefer, PREFERENCES, asked("prefer") ?? "study");
   form.replaceChildren(
     ...lower,
     view.durabilities.length > 0 ? el("label", { class: "row" }, "Durability from", durability) : "",
@@ -39,20 +38,20 @@ function rulesOf(view) {
   return el("p", { class: "quiet" }, rules.length > 0 ? `The study's rules: ${rules.join("; ")}.` : "");
 }
 
-function requirement(view, [objective, label], at, changed) {
-  const steps = stepsOf(view.points, objective);
-  const atLeast = isMaximised(objective);
-  const words = `${label} ${atLeast ? "at least" : "at most"}`;
-  const says = (value) => (value === "" ? "any" : shown(objective, Number(value)));
-  const said = el("output", {}, says(at.get(objective) ?? ""));
+function requirement(view, [objective, about], asked, changed) {
+  const atLeast = about.maximised;
+  const steps = stepsOf(view.points, objective, atLeast);
+  const words = `${about.label} ${atLeast ? "at least" : "at most"}`;
+  const says = (value) => (value === "" ? "any" : shown(about, Number(value)));
+  const said = el("output", {}, says(asked(objective) ?? ""));
   const number = el("input", {
     type: "number",
     min: 0,
     step: "any",
     id: objective,
     "aria-label": `${words}, typed`,
-    placeholder: unitOf(objective) || "any",
-    value: at.get(objective) ?? "",
+    placeholder: about.unit || "any",
+    value: asked(objective) ?? "",
   });
   const slider = el("input", {
     type: "range",
@@ -94,4 +93,30 @@ export function readRequirements() {
   const limits = document.querySelectorAll("#requirements input[type=number]");
   const bounds = Array.from(limits, (limit) => [limit.id, Number(limit.value) > 0 ? limit.value : ""]);
   return { ...Object.fromEntries(bounds), durability: value("durability"), prefer: value("prefer") };
+}
+
+/** Rounds to three digits, so that the value itself is let in. */
+function outward(value, atLeast) {
+  const unit = 10 ** (Math.floor(Math.log10(value)) - 2);
+  return Number(((atLeast ? Math.floor(value / unit) : Math.ceil(value / unit)) * unit).toPrecision(3));
+}
+
+/** The bounds to step through, ascending. */
+export function stepsOf(points, objective, atLeast) {
+  const values = points.map((point) => measuredValue(point, objective)).filter((value) => value !== null && value > 0);
+  return [...new Set(values.map((value) => outward(value, atLeast)))].sort((a, b) => a - b);
+}
+
+/** The bound at a position of the slider; empty where it asks for nothing. */
+export function boundAt(steps, atLeast, position) {
+  if (position === (atLeast ? 0 : steps.length)) return "";
+  return atLeast ? steps[position - 1] : steps[position];
+}
+
+/** The slider's position for a bound that was typed. */
+export function positionOf(steps, atLeast, bound) {
+  if (bound === "") return atLeast ? 0 : steps.length;
+  if (atLeast) return steps.findLastIndex((step) => step <= Number(bound)) + 1;
+  const found = steps.findIndex((step) => step >= Number(bound));
+  return found < 0 ? steps.length - 1 : found;
 }

@@ -54,13 +54,24 @@ export const ESTIMATED = point(
   },
 );
 
+const about = (label, unit, more) => ({
+  label,
+  unit,
+  maximised: false,
+  is_spread: unit === "",
+  logarithmic: unit !== "",
+  ...more,
+});
+
+export const OBJECTIVES = {
+  p95_latency_ms: about("p95 latency", "ms"),
+  throughput_mib_s: about("throughput", "MiB/s", { maximised: true }),
+  latency_cv: about("latency CV", ""),
+  throughput_cv: about("throughput CV", ""),
+};
+
 export const VIEW = {
-  objectives: {
-    p95_latency_ms: "p95 latency",
-    throughput_mib_s: "throughput",
-    latency_cv: "latency CV",
-    throughput_cv: "throughput CV",
-  },
+  objectives: OBJECTIVES,
   axes: [
     { name: "batch.size", levels: [], log_scale: true },
     { name: "compression.type", levels: ["none", "lz4"], log_scale: false },

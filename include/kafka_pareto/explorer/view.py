@@ -18,13 +18,14 @@ from kafka_pareto.analysis.trials import may_be_recommended
 from kafka_pareto.analysis.wording import role_text
 from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES, Durability
-from kafka_pareto.report.card_parts import CardParts, card_parts
+from kafka_pareto.report.card_layout import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.constraints import ForbiddenRegion, Rule
-from kafka_pareto.study.drivers import all_objectives, label_of
+from kafka_pareto.study.declaration import Objective
+from kafka_pareto.study.drivers import all_objectives, label_of, objective_named
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 
@@ -80,6 +81,16 @@ class FactorAxis(BaseModel):
     log_scale: bool
 
 
+class ObjectiveWords(BaseModel):
+    """Says how an objective is shown; latencies and rates are on a logarithmic axis."""
+
+    label: str
+    unit: str
+    maximised: bool
+    is_spread: bool
+    logarithmic: bool
+
+
 class CaseView(BaseModel):
     """Describes one record size of one campaign.
 
@@ -101,7 +112,7 @@ class CaseView(BaseModel):
     campaign: str
     case: str
     case_label: str
-    objectives: dict[ObjectiveName, str]
+    objectives: dict[ObjectiveName, ObjectiveWords]
     axes: list[FactorAxis]
     points: list[Point]
     estimated_front_points: int
@@ -132,7 +143,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         campaign=keys.campaign,
         case=snapshot.case,
         case_label=case_label(snapshot.case),
-        objectives={objective: label_of(objective) for objective in snapshot.study.objective_names},
+        objectives={name: _words(objective_named(name)) for name in study.objective_names},
         axes=_axes(snapshot),
         points=_points(snapshot),
         estimated_front_points=len(_joint_front(snapshot)),
@@ -153,6 +164,18 @@ def case_view(snapshot: Snapshot) -> CaseView:
         noise_table=_noise_table(snapshot),
         noise_sentences=noise_lines(snapshot.noise) if snapshot.noise else [],
         problems=list(snapshot.problems),
+    )
+
+
+def _words(objective: Objective) -> ObjectiveWords:
+    unit, is_spread = objective.unit, bool(objective.spread_of)
+    logarithmic = not is_spread and (unit == "ms" or unit.endswith("/s"))
+    return ObjectiveWords(
+        label=objective.label,
+        unit=unit,
+        maximised=objective.maximised,
+        is_spread=is_spread,
+        logarithmic=logarithmic,
     )
 
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { campaignOf, change } from "../../plugins/kafka_pareto_explorer/address.js";
-import { themeOf } from "../../plugins/kafka_pareto_explorer/theme.js";
+import { campaignOf, change, themeOf } from "../../plugins/kafka_pareto_explorer/shell.js";
 
 const CAMPAIGNS = [
   { study: "quick", campaign: "c2" },

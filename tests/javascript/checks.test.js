@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkRows, events, SERIES, traceOf } from "../../plugins/kafka_pareto_explorer/check_series.js";
+import { checkRows, events, seriesOf, traceOf } from "../../plugins/kafka_pareto_explorer/checks.js";
+import { VIEW } from "./view.js";
 
 const THEME = { ink: "#111", line: "#ccc", panel: "#fff" };
 const LATENCY = "p95_latency_ms";
+const SERIES = seriesOf(VIEW);
 const change = (objective, more) => ({
   objective,
   found: { ratio: 0.8, low: 0.75, high: 0.9 },
@@ -24,7 +26,7 @@ const check = (at, more) => ({
 });
 
 test("a ratio is drawn with the two sides of its interval", () => {
-  const trace = traceOf([check("2026-05-01T00:00:00Z")], LATENCY, SERIES[LATENCY]);
+  const trace = traceOf([check("2026-05-01T00:00:00Z")], SERIES[0]);
 
   assert.deepEqual([trace.x, trace.y], [["2026-05-01T00:00:00Z"], [0.8]]);
   assert.ok(Math.abs(trace.error_y.array[0] - 0.1) < 1e-9);
@@ -34,7 +36,7 @@ test("a ratio is drawn with the two sides of its interval", () => {
 test("a ratio without an interval has no bar, and a check that found none has no point", () => {
   const alone = check("a", { changes: [change(LATENCY, { found: { ratio: 1.2, low: null, high: null } })] });
   const none = check("b", { changes: [change(LATENCY, { found: null })] });
-  const trace = traceOf([alone, none, check("c", { changes: [] })], LATENCY, SERIES[LATENCY]);
+  const trace = traceOf([alone, none, check("c", { changes: [] })], SERIES[0]);
 
   assert.deepEqual(trace.x, ["a"]);
   assert.deepEqual([trace.error_y.array, trace.error_y.arrayminus], [[0], [0]]);
@@ -42,14 +44,14 @@ test("a ratio without an interval has no bar, and a check that found none has no
 
 test("a ratio that drifted is a cross, larger than the others", () => {
   const drifted = check("b", { changes: [change(LATENCY, { drifted: true })] });
-  const { marker } = traceOf([check("a"), drifted], LATENCY, SERIES[LATENCY]);
+  const { marker } = traceOf([check("a"), drifted], SERIES[0]);
 
   assert.deepEqual(marker.symbol, ["circle", "x"]);
   assert.deepEqual(marker.size, [8, 13]);
 });
 
 test("reasons become text and never markup", () => {
-  const [text] = traceOf([check("a", { reasons: ["<b>slow</b>"] })], LATENCY, SERIES[LATENCY]).text;
+  const [text] = traceOf([check("a", { reasons: ["<b>slow</b>"] })], SERIES[0]).text;
 
   assert.match(text, /still the best<br>&lt;b&gt;slow&lt;\/b&gt;$/u);
   assert.match(text, /p95 latency 0\.800 \(0\.750 to 0\.900\)/u);
@@ -93,15 +95,18 @@ test("the table begins with the last check and says what has changed since the v
     found: { ratio: 1.25, low: null, high: null },
     change_fraction: -0.02,
   });
-  const { header, rows } = checkRows([
-    check("2026-05-01T00:00:00Z"),
-    check("2026-05-02T00:00:00Z", {
-      version: null,
-      change_point: true,
-      reasons: ["It drifted.", "Tune again."],
-      changes: [changed, unsure],
-    }),
-  ]);
+  const { header, rows } = checkRows(
+    [
+      check("2026-05-01T00:00:00Z"),
+      check("2026-05-02T00:00:00Z", {
+        version: null,
+        change_point: true,
+        reasons: ["It drifted.", "Tune again."],
+        changes: [changed, unsure],
+      }),
+    ],
+    SERIES,
+  );
 
   assert.equal(header.length, 8);
   assert.deepEqual(header.slice(3, 5), ["p95 latency, in force / baseline", "change since"]);

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAt, positionOf, stepsOf } from "../../plugins/kafka_pareto_explorer/slider.js";
+import { boundAt, positionOf, stepsOf } from "../../plugins/kafka_pareto_explorer/requirements.js";
 
 const LATENCY = "p95_latency_ms";
 const THROUGHPUT = "throughput_mib_s";
 const pointsOf = (objective, values) => values.map((value) => ({ design: { values: { [objective]: value } } }));
 
 test("steps are the measured values, ascending, each once", () => {
-  assert.deepEqual(stepsOf(pointsOf(LATENCY, [30, 5, 30, null, 120]), LATENCY), [5, 30, 120]);
+  assert.deepEqual(stepsOf(pointsOf(LATENCY, [30, 5, 30, null, 120]), LATENCY, false), [5, 30, 120]);
 });
 
 test("a step is rounded to three digits towards what lets its value in", () => {
-  assert.deepEqual(stepsOf(pointsOf(LATENCY, [12.341, 1234.5, 0.012_341]), LATENCY), [0.0124, 12.4, 1240]);
-  assert.deepEqual(stepsOf(pointsOf(THROUGHPUT, [12.349, 1239.9]), THROUGHPUT), [12.3, 1230]);
+  assert.deepEqual(stepsOf(pointsOf(LATENCY, [12.341, 1234.5, 0.012_341]), LATENCY, false), [0.0124, 12.4, 1240]);
+  assert.deepEqual(stepsOf(pointsOf(THROUGHPUT, [12.349, 1239.9]), THROUGHPUT, true), [12.3, 1230]);
 });
 
 test("nothing measured, or nothing but zero, gives no step", () => {
-  assert.deepEqual(stepsOf(pointsOf(LATENCY, [null, 0]), LATENCY), []);
-  assert.deepEqual(stepsOf([{ estimated: { [LATENCY]: 3 } }], LATENCY), []);
+  assert.deepEqual(stepsOf(pointsOf(LATENCY, [null, 0]), LATENCY, false), []);
+  assert.deepEqual(stepsOf([{ estimated: { [LATENCY]: 3 } }], LATENCY, false), []);
 });
 
 test("the free end of a slider asks for nothing: the right one of an upper bound, the left one of a lower", () => {

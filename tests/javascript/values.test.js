@@ -1,14 +1,28 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, mock, test } from "node:test";
 import {
+  ago,
+  counted,
+  duration,
   label,
   measuredOf,
   measuredValue,
+  moment,
   pointOf,
   roleOf,
   settingsOf,
-} from "../../plugins/kafka_pareto_explorer/configurations.js";
-import { BASELINE, DESIGNED, ESTIMATED, RECOMMENDED, VIEW } from "./view.js";
+  shown,
+} from "../../plugins/kafka_pareto_explorer/values.js";
+import { BASELINE, DESIGNED, ESTIMATED, OBJECTIVES, RECOMMENDED, VIEW } from "./view.js";
+
+const { p95_latency_ms: LATENCY, throughput_mib_s: THROUGHPUT, latency_cv: LATENCY_CV } = OBJECTIVES;
+
+before(() => {
+  mock.timers.enable({ apis: ["Date"], now: Date.parse("2026-05-04T12:00:00Z") });
+});
+after(() => {
+  mock.timers.reset();
+});
 
 test("the confirmation's measurements count before the design's", () => {
   assert.equal(measuredValue(RECOMMENDED, "p95_latency_ms"), 8);
@@ -45,4 +59,44 @@ test("each configuration has one role", () => {
 test("a label holds id, role and settings", () => {
   assert.equal(settingsOf(DESIGNED), "batch.size=1024, compression.type=none");
   assert.equal(label(VIEW, DESIGNED), "c2 (round 0): batch.size=1024, compression.type=none");
+});
+
+test("a value has its unit and no more digits than it deserves", () => {
+  assert.equal(shown(LATENCY, 12.345), "12.3 ms");
+  assert.equal(shown(LATENCY, 12), "12.0 ms");
+  assert.equal(shown(THROUGHPUT, 1234.56), "1,235 MiB/s");
+  assert.equal(shown(LATENCY_CV, 0.123_45), "0.123");
+  assert.equal(shown(THROUGHPUT, 0), "0.0 MiB/s");
+});
+
+test("what is not known is a dash and never a zero", () => {
+  for (const value of [null, undefined]) {
+    assert.equal(shown(LATENCY, value), "-");
+    assert.equal(shown(LATENCY_CV, value), "-");
+  }
+});
+
+test("one is one and all others are several", () => {
+  assert.equal(counted(1, "trial"), "1 trial");
+  assert.equal(counted(0, "trial"), "0 trials");
+  assert.equal(counted(12_000, "repetition"), "12,000 repetitions");
+});
+
+test("a duration is in minutes up to an hour and a half, then in hours", () => {
+  assert.equal(duration(29), "under a minute");
+  assert.equal(duration(31), "1 min");
+  assert.equal(duration(89 * 60), "89 min");
+  assert.equal(duration(90 * 60), "1.5 h");
+});
+
+test("how long ago something was is told from now, and never from the future", () => {
+  assert.equal(ago("2026-05-04T11:59:15Z"), "45 s ago");
+  assert.equal(ago("2026-05-04T11:50:00Z"), "10 min ago");
+  assert.equal(ago("2026-05-03T12:00:00Z"), "24.0 h ago");
+  assert.equal(ago("2026-05-01T12:00:00Z"), "3 days ago");
+  assert.equal(ago("2026-05-04T12:00:30Z"), "0 s ago");
+});
+
+test("a moment has its day and its time", () => {
+  assert.match(moment("2026-05-04T12:34:00"), /2026.*12.34/u);
 });

@@ -7,7 +7,7 @@ import {
   priorText,
   progressText,
   stepText,
-} from "../../plugins/kafka_pareto_explorer/panel_text.js";
+} from "../../plugins/kafka_pareto_explorer/panels.js";
 import { BASELINE, DESIGNED, ESTIMATED, RECOMMENDED, VIEW } from "./view.js";
 
 const REPORT = {

@@ -1,4 +1,4 @@
-// What is known of one configuration, read from the server's view of a record size.
+// What is known of a configuration and of its values, and numbers, times and units in words, as the cards write them.
 
 export const pointOf = (view, id) => view.points.find((point) => point.configuration_id === id);
 
@@ -29,3 +29,29 @@ export const label = (view, point) => `${point.configuration_id} (${roleOf(view,
 export const measuredOf = (point) => point.confirmed ?? point.design;
 
 export const measuredValue = (point, objective) => measuredOf(point)?.values[objective] ?? null;
+
+/** A value with its unit; `objective` is the view's. */
+export function shown({ unit }, value) {
+  if (value === null || value === undefined) return "-";
+  if (!unit) return value.toFixed(3);
+  const digits = value >= 1000 ? 0 : 1;
+  return `${value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits })} ${unit}`;
+}
+
+/** So many of something whose plural ends in -s. */
+export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+export function duration(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1) return "under a minute";
+  return minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+export const moment = (iso) => new Date(iso).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+
+/** How long ago something was, in words. */
+export function ago(iso) {
+  const seconds = Math.max((Date.now() - new Date(iso)) / 1000, 0);
+  if (seconds < 90) return `${Math.round(seconds)} s ago`;
+  return seconds < 48 * 3600 ? `${duration(seconds)} ago` : `${Math.round(seconds / 86_400)} days ago`;
+}

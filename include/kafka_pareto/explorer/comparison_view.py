@@ -59,9 +59,6 @@ class PartView(BaseModel):
         ticks: The levels of a table as an axis shows them, in their order; empty where one has no room.
     """
 
-    study: str
-    campaign: str
-    part: str
     title: str
     factors: list[str]
     axis: AxisKind
@@ -102,12 +99,9 @@ def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
     return decode_record(store.get(key), key, PartComparison)
 
 
-def part_view(part: PartComparison, keys: CampaignKeys) -> PartView:
+def part_view(part: PartComparison) -> PartView:
     """Returns the view of one part."""
     return PartView(
-        study=keys.study,
-        campaign=keys.campaign,
-        part=part.part,
         title=title(part),
         factors=part.factors,
         axis=axis_kind(part),

@@ -36,7 +36,6 @@ class Snapshot:
     Attributes:
         written: When each object of the campaign was written, by key.
         trials: `TRIAL_COLUMNS` and factors, from the design and the rounds.
-        unvalidated: Configurations among them that no gate has passed yet.
         round_of: The round that first drew a configuration.
         front: `FRONT_COLUMNS` and factors of the last search.
         candidates: `CANDIDATE_COLUMNS` and factors of the configurations that are confirmed.
@@ -53,7 +52,6 @@ class Snapshot:
     case: str
     written: Mapping[str, datetime]
     trials: pd.DataFrame
-    unvalidated: frozenset[str]
     round_of: Mapping[str, int]
     front: pd.DataFrame
     candidates: pd.DataFrame
@@ -92,14 +90,12 @@ class _Reader:
 
     def read(self) -> Snapshot:
         keys, case, written = self._keys, self._case, self._written
-        trials, unvalidated = self._trials()
         decision, context = self._decision()
         return Snapshot(
             campaign=self._campaign,
             case=case,
             written=written,
-            trials=trials,
-            unvalidated=unvalidated,
+            trials=self._trials(),
             round_of=self._round_of(),
             front=self._table(self._last(lambda number: keys.front(case, number)), FRONT_COLUMNS),
             candidates=self._table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_COLUMNS),
@@ -128,7 +124,7 @@ class _Reader:
                 found.setdefault(name, number)
         return found
 
-    def _trials(self) -> tuple[pd.DataFrame, frozenset[str]]:
+    def _trials(self) -> pd.DataFrame:
         """Returns the last gate's trials and what was measured since. That gate's trials include earlier rounds."""
         passed = self._table(self._last(self._keys.trials), TRIAL_COLUMNS)
         since = [number for number in self._rounds if self._keys.trials(number) not in self._written]
@@ -137,7 +133,7 @@ class _Reader:
         known = set(passed.configuration_id)
         new = summarise_trials([r for r in measured if r.configuration_id not in known], self._campaign.tune)
         both = [frame for frame in (passed, new) if len(frame)]
-        return pd.concat(both, ignore_index=True) if both else passed, frozenset(new.configuration_id)
+        return pd.concat(both, ignore_index=True) if both else passed
 
     def _confirmed(self) -> pd.DataFrame:
         key = self._keys.confirmation(self._case, "trials.parquet")

@@ -17,7 +17,7 @@ from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.analysis.trials import may_be_recommended
 from kafka_pareto.analysis.wording import role_text
 from kafka_pareto.explorer.snapshot import Snapshot
-from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES, Durability
+from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES
 from kafka_pareto.report.card_layout import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import reason_of
@@ -39,8 +39,6 @@ class Measured(BaseModel):
 
     values: Values
     repetitions: int
-    repetitions_lost_records: int
-    repetitions_failed: int
 
 
 class Point(BaseModel):
@@ -59,12 +57,10 @@ class Point(BaseModel):
     configuration_id: str
     factors: dict[str, FactorValue]
     durability: str
-    durability_accepted: bool
     rules_broken: list[str]
     advised_by: list[str]
     is_baseline: bool
     round: int | None
-    validated: bool
     design: Measured | None
     confirmed: Measured | None
     estimated: Values | None
@@ -99,8 +95,6 @@ class CaseView(BaseModel):
             read.
         estimated_front_points: The number of points of the whole estimated front.
         rules: The study's constraints and forbidden regions.
-        measured_front_of: The trials that the measured front is drawn from: `confirmed`, or `design` before there are
-            any.
         durabilities: What may be asked for at least; empty where files and cards state none.
         decision: The card's headline and reasons; None before the confirmation has ended.
         provisional: True until the report has adjusted the decision over all record sizes.
@@ -116,7 +110,6 @@ class CaseView(BaseModel):
     axes: list[FactorAxis]
     points: list[Point]
     estimated_front_points: int
-    measured_front_of: str
     weakest_durability: str
     durabilities: list[str]
     rules: list[str]
@@ -147,7 +140,6 @@ def case_view(snapshot: Snapshot) -> CaseView:
         axes=_axes(snapshot),
         points=_points(snapshot),
         estimated_front_points=len(_joint_front(snapshot)),
-        measured_front_of="confirmed" if len(snapshot.confirmed) else "design",
         weakest_durability=study.weakest_durability().name,
         durabilities=[each.name for each in PRODUCER_DURABILITIES] if study.declaration.states_durability else [],
         rules=_texts(study.rules()),
@@ -200,7 +192,6 @@ def _points(snapshot: Snapshot) -> list[Point]:
     thinned = _thinned(joint_front, snapshot.study.declaration.plane[0])
     shown = {**trials, **confirmed, **_by_id(snapshot.candidates), **_by_id(thinned)}
     measured_front = measured_front_ids(snapshot)
-    weakest = snapshot.study.weakest_durability()
     rules, variables = snapshot.study.rules(), snapshot.study.variables(snapshot.case)
     points = []
     for name in shown:
@@ -211,12 +202,10 @@ def _points(snapshot: Snapshot) -> list[Point]:
                 configuration_id=name,
                 factors={factor: row[factor] for factor in snapshot.study.factors},
                 durability=row["durability"],
-                durability_accepted=Durability[row["durability"]] >= weakest,
                 rules_broken=_texts(rule for rule in rules if not rule.holds(row, variables)),
                 advised_by=list(snapshot.advised_by.get(name, [])),
                 is_baseline=row["is_baseline"],
                 round=snapshot.round_of.get(name),
-                validated=name not in snapshot.unvalidated,
                 design=_measured(trials.get(name)),
                 confirmed=_measured(confirmed.get(name)),
                 estimated=_values(candidate, "estimated_") if candidate else None,
@@ -273,8 +262,6 @@ def _measured(row: Mapping[str, Any] | None) -> Measured | None:
     return Measured(
         values=_values(row),
         repetitions=row["repetitions_valid"],
-        repetitions_lost_records=row["repetitions_lost_records"],
-        repetitions_failed=row["repetitions_failed"],
     )
 
 

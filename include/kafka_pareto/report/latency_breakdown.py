@@ -8,10 +8,10 @@ that one configuration is faster, these tell why.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.decision import Decision
@@ -78,14 +78,6 @@ class Breakdown(BaseModel):
     phase: Literal["choice", "gain"]
     reference: ClientFigures
     pick: ClientFigures | None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_the_baseline(cls, stored: Any) -> Any:
-        """Reads what was stored when every reference was the baseline, and named so."""
-        if not isinstance(stored, dict) or "baseline" not in stored:
-            return stored
-        return {"reference" if name == "baseline" else name: value for name, value in stored.items()}
 
 
 def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> Breakdown | None:

@@ -41,8 +41,7 @@ def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRou
     @router.get("/{study}/{campaign}/{case}")
     def view(study: StudyName, campaign: CampaignId, case: Case) -> PartView:
         """Returns the view of one part."""
-        keys = CampaignKeys(study, campaign)
-        return part_view(read_part(store(), keys, case), keys)
+        return part_view(read_part(store(), CampaignKeys(study, campaign), case))
 
     @router.get("/{study}/{campaign}/{case}/levels.csv")
     def levels(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:

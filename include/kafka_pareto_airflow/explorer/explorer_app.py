@@ -129,7 +129,6 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
     return {
         "cases": [{"case": case, "label": case_label(case)} for case in found.study.cases],
         "case_word": found.study.declaration.case_words[0].capitalize(),
-        "description": found.study.description,
         "progress": campaign_progress(found, artifacts),
         "report": report.removeprefix(prefix) if report in artifacts else None,
         "data_docs": [key.removeprefix(prefix) for key in docs],

@@ -76,7 +76,7 @@ def test_a_stored_part_is_read_back_and_every_tested_quantity_has_a_chart_and_a_
 ) -> None:
     read = read_part(store, KEYS, part.part)
     assert read == part
-    view = part_view(read, KEYS)
+    view = part_view(read)
     assert len(view.charts) == len(part.compared)
     assert len(view.tables) >= len(part.compared)
     assert all(bool(chart.points) is (part.kind == "table") for chart in view.charts)
@@ -85,7 +85,7 @@ def test_a_stored_part_is_read_back_and_every_tested_quantity_has_a_chart_and_a_
 
 
 def test_a_grid_says_how_much_better_each_combination_is_and_where_its_reference_stands() -> None:
-    throughput, latency = part_view(grid_part(), KEYS).charts
+    throughput, latency = part_view(grid_part()).charts
     assert throughput.heat
     assert latency.heat
     assert throughput.heat.references == [(3, 2)]

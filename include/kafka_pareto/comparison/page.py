@@ -34,8 +34,6 @@ class PageContext:
         measured: How it was measured, as names and texts: blocks, seconds, the cluster.
         facts: Of the cluster and the machine, as `Fingerprint.facts` returns them.
         published_on: The machine and the source of the published numbers; empty where there are none.
-        csv_addresses: By part: where its CSV lies; one that has none here is a data URI.
-        addresses: Other links, by their text.
         remarks: What is said of all parts together.
     """
 
@@ -48,8 +46,6 @@ class PageContext:
     measured: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str | int | list[str]] = field(default_factory=dict)
     published_on: str = ""
-    csv_addresses: Mapping[str, str] = field(default_factory=dict)
-    addresses: Mapping[str, str] = field(default_factory=dict)
     remarks: Remarks = field(default_factory=Remarks)
 
 
@@ -86,7 +82,7 @@ def _part(context: PageContext, part: PartComparison) -> dict[str, Any]:
         "sentences": part_sentences(part),
         "tables": [{"title": heading, "rows": rows} for heading, rows in part_tables(part)],
         "notes": notes(part),
-        "csv": context.csv_addresses.get(part.part) or f"data:text/csv;charset=utf-8,{quote(part_csv(part))}",
+        "csv": f"data:text/csv;charset=utf-8,{quote(part_csv(part))}",
         "limits": limit_rows(part),
         "published": published_rows(part),
         "levels": [{"name": setting_text(level.values), "ids": level.repetition_ids} for level in part.levels],

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.analysis.repetition_values import Variability
-from kafka_pareto.analysis.sentinel import SentinelReport, sentinel_report
+from kafka_pareto.analysis.sentinel import SentinelReport, SeriesStability, sentinel_report
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.common_verdict import common_code
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing, Stop
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
-from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.drivers import label_of
 from kafka_pareto.study.tune import Tune
@@ -197,3 +197,40 @@ def _pace(rate_records_s: float, capacity_records_s: float, steps: int) -> str:
         f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / capacity_records_s:.0%} of the "
         f"{capacity_records_s:,.0f} that the baseline holds, found by a ramp of {steps} steps."
     )
+
+
+def sentinel_sentences(report: SentinelReport) -> list[str]:
+    """Says what was found in every series, or that there were too few repetitions to look."""
+    repetitions = len(report.repetition_ids)
+    if not report.series:
+        return [f"{repetitions} repetitions of the baseline are too few to tell whether the cluster moved."]
+    return [sentence for one in report.series for sentence in _series_sentences(one, repetitions)]
+
+
+def move_sentences(report: SentinelReport) -> list[str]:
+    """Says what was found in the series that moved; empty where none did."""
+    repetitions = len(report.repetition_ids)
+    return [sentence for one in report.series if one.moved for sentence in _series_sentences(one, repetitions)]
+
+
+def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
+    label = label_of(series.objective)
+    subject = f"The {label} of the baseline"
+    found = []
+    if series.first_run_p_value_holm < SIGNIFICANCE:
+        found.append(
+            f"The first repetition was unlike the others: {label} {series.first_run_change_fraction:+.0%} "
+            f"(p {series.first_run_p_value_holm:.3f})."
+        )
+    if series.change_p_value_holm < SIGNIFICANCE:
+        found.append(
+            f"{subject} changed by {series.change_fraction:+.0%} after "
+            f"{series.change_after} of {repetitions} repetitions (p {series.change_p_value_holm:.3f})."
+        )
+    elif series.drift_p_value_holm < SIGNIFICANCE:
+        direction = "rose" if series.drift_tau > 0 else "fell"
+        found.append(
+            f"{subject} {direction} over the {repetitions} repetitions "
+            f"(Kendall's tau {series.drift_tau:+.2f}, p {series.drift_p_value_holm:.3f})."
+        )
+    return found or [f"{subject} shows no move in {repetitions} repetitions."]

@@ -9,6 +9,7 @@ Without a tracking URI nothing is tracked.
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RoundsSoFar
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.settings import load_settings
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.scores import JudgedSurrogate
 from kafka_pareto.tracking.connection import (
     MODEL_TAG,
@@ -36,10 +39,14 @@ from kafka_pareto.tracking.connection import (
     version_of,
 )
 from kafka_pareto.tracking.learning import describe_learning, stored_surrogates
-from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG
-from kafka_pareto.tracking.run_list import R2_KINDS, r2_metric, save_r2_view
+from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG, R2_VIEW
 
 _CONTENT_TAG = "kafka_pareto.content_sha256"
+_R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
+"""Names the scores that the campaign's run has of each objective in each round."""
+_VIEW_TAG = f"mlflow.sharedViewState.{R2_VIEW}"
+_MOST_COLUMNS = 60
+_COLUMN_WIDTH_PX = 240  # as wide as a metric's name
 
 
 def log_training(campaign: Campaign, round_number: int) -> None:
@@ -58,7 +65,7 @@ def log_training(campaign: Campaign, round_number: int) -> None:
         parent = campaign_run(client, campaign)
         for number in range(round_number + 1):
             _log_r2(client, campaign, parent, number)
-        save_r2_view(client, parent, campaign.tune)
+        _save_r2_view(client, parent, campaign.tune)
         for judged in stored_surrogates(campaign, round_number):
             _log_surrogate(client, campaign, parent, judged, round_number)
 
@@ -102,8 +109,29 @@ def _log_r2(client: MlflowClient, campaign: Campaign, parent: Run, round_number:
     found: dict[str, float] = {}
     for row in scores.to_dict("records"):
         case = None if pd.isna(row["case"]) else row["case"]
-        found |= {r2_metric(kind, row["objective"], case): row[kind] for kind in R2_KINDS}
+        found |= {_r2_metric(kind, row["objective"], case): row[kind] for kind in _R2_KINDS}
     log_values(client, parent, _finite(found), round_number, _began_at_s(parent))
+
+
+def _r2_metric(kind: str, objective: ObjectiveName, case: str | None) -> str:
+    """Returns the name of an R² on the campaign's run; without a case it is pooled over all."""
+    name = f"{kind}_{objective}"
+    return name if case is None else f"{name}/{case}"
+
+
+def _save_r2_view(client: MlflowClient, parent: Run, study: Tune) -> None:
+    """Saves the columns of the study's run list, R² pooled and within each case, in place of an earlier campaign's.
+
+    Which columns MLflow 3.17's list begins with is fixed in its page. What may be kept with an experiment is a named
+    view, as the page's own *Save view* stores it: it is in the menu *Views*, and a link opens it.
+    """
+    scopes = [None, *study.cases]
+    metrics = [_r2_metric(_R2_KINDS[0], objective, case) for case in scopes for objective in study.objectives]
+    columns = [f"metrics.`{name}`" for name in metrics[:_MOST_COLUMNS]]
+    widths = dict.fromkeys(columns, _COLUMN_WIDTH_PX)
+    state = {"selectedColumns": columns, "columnOrder": columns, "columnWidths": widths}
+    saved = {"name": "R² of the surrogates", "createdAt": parent.info.start_time, "state": json.dumps(state)}
+    client.set_experiment_tag(parent.info.experiment_id, _VIEW_TAG, json.dumps(saved))
 
 
 def _began_at_s(run: Run) -> float:

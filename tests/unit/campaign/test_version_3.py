@@ -17,10 +17,9 @@ from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drift.check_records import Check
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.report.card_context import stop_text
+from kafka_pareto.report.card_context import move_sentences, sentinel_sentences, stop_text
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
-from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.rollout.approvals import Answer
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import Record, decode_record

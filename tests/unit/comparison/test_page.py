@@ -33,8 +33,6 @@ CONTEXT = PageContext(
     measured={"blocks": "5", "seconds": "10"},
     facts={"kafka_version": "4.3.1", "brokers": ["b1", "b2"]},
     published_on="3 brokers with 32 cores each",
-    csv_addresses={"grid": "grid.csv"},
-    addresses={"run in MLflow": "https://mlflow.example/run"},
 )
 
 
@@ -70,8 +68,7 @@ def test_the_page_leads_with_the_three_sentences_and_holds_every_part() -> None:
 def test_the_page_loads_nothing_from_elsewhere_and_runs_nothing() -> None:
     read = Read(comparison_page(CONTEXT))
     assert {tag for tag in read.tags if tag in ("script", "link", "iframe", "object")} == set()
-    outside = [each for each in read.addresses if not each.startswith(("#", "data:", "grid.csv"))]
-    assert outside == ["https://mlflow.example/run"]
+    assert [each for each in read.addresses if not each.startswith(("#", "data:"))] == []
     assert not re.search(r"url\(|@import", comparison_page(CONTEXT))
 
 
@@ -82,11 +79,11 @@ def test_published_numbers_are_told_apart_from_this_machines() -> None:
     assert "Published numbers are from" not in comparison_page(replace(CONTEXT, published_on=""))
 
 
-def test_every_repetition_is_named_and_the_csv_is_a_link_or_in_the_page() -> None:
+def test_every_repetition_is_named_and_the_csv_is_in_the_page() -> None:
     read = Read(comparison_page(CONTEXT))
     assert all(name in read.text for part in PARTS for level in part.levels for name in level.repetition_ids)
     inline = [unquote(each.partition(",")[2]) for each in read.addresses if each.startswith("data:text/csv")]
-    assert inline == [part_csv(part) for part in PARTS if part.part != "grid"]
+    assert inline == [part_csv(part) for part in PARTS]
 
 
 def test_a_limit_says_by_which_numbers_it_was_found() -> None:
@@ -106,7 +103,6 @@ def test_what_a_study_or_a_cluster_says_becomes_text_and_never_markup() -> None:
         measured={bad: bad},
         facts={bad: [bad]},
         published_on=bad,
-        addresses={bad: "https://x.example/"},
     )
     page = comparison_page(context)
     assert "<img src=x" not in page

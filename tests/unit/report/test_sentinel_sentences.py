@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.analysis.sentinel import SentinelReport, SeriesStability
-from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
+from kafka_pareto.report.card_context import move_sentences, sentinel_sentences
 
 pytestmark = pytest.mark.fast
 

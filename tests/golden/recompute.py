@@ -27,8 +27,7 @@ from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeLoadTool, fake_testbed
-from tests.golden.kept_campaign import CAMPAIGN as CAMPAIGN_KEPT
-from tests.golden.kept_campaign import KeptCampaign
+from tests.golden.kept_campaign import write_kept_campaign
 from tests.golden.normal import as_json, as_text, without_moments
 
 FOLDER = Path(__file__).parent
@@ -152,19 +151,17 @@ def kept(study: str, folder: Path) -> Texts:
     from kafka_pareto.analysis.trials import summarise_trials
     from kafka_pareto.report.card_layout import cards_text
 
-    written = KeptCampaign(folder, study)
-    written.write()
+    campaign = write_kept_campaign(folder, study)
     again = Recomputing(folder)
-    campaign = Campaign.open(again.store, study, CAMPAIGN_KEPT)
     again.begin()
-    again.confirm_measured(campaign, written.cases)
-    measured = campaign.read_measurements(written.cases, range(written.rounds))
+    again.confirm_measured(campaign, campaign.study.cases)
+    measured = campaign.read_measurements(campaign.study.cases, campaign.study.round_numbers())
     trials = summarise_trials(measured, campaign.study)
     by_hand = {"trials.json": as_json(json.loads(trials.to_json(orient="records", double_precision=15)))}
-    return {**again.written(), **by_hand, "cards.txt": cards_text(_kept_cards(campaign, measured, written.rounds))}
+    return {**again.written(), **by_hand, "cards.txt": cards_text(_kept_cards(campaign, measured))}
 
 
-def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> Cards:
+def _kept_cards(campaign: Campaign, measured: list[Repetition]) -> Cards:
     """As the step `report` makes them, which would need a gate for every round and draw figures: half a minute."""
     from kafka_pareto.analysis.trials import summarise_trials
     from kafka_pareto.report.card_context import card_context
@@ -172,7 +169,8 @@ def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> 
 
     study, keys = campaign.study, campaign.keys
     decisions = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in study.cases]
-    trials = [summarise_trials([each for each in measured if each.round <= number], study) for number in range(rounds)]
+    numbers = sorted({each.round for each in measured})
+    trials = [summarise_trials([each for each in measured if each.round <= number], study) for number in numbers]
     contexts = [
         card_context(
             study,

@@ -11,7 +11,7 @@ import pandas as pd
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Sizing
-from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.campaign.tables import CANDIDATE_INTERVAL_COLUMNS, table_schema
 from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study_file import dump_study
@@ -31,11 +31,12 @@ def campaign_in(folder: Path, study: Tune, *candidates: Configuration) -> Campai
     campaign.write_record(campaign.keys.sizing(CASE), sizing)
     rows = []
     for candidate in candidates:
-        row = dict.fromkeys(table_schema(CANDIDATE_COLUMNS, study).names, float("nan")) | dict(candidate)
+        row = dict.fromkeys(table_schema(CANDIDATE_INTERVAL_COLUMNS, study).names, float("nan")) | dict(candidate)
         row |= {"case": CASE, "configuration_id": configuration_id(candidate), "is_baseline": False, "feasible": True}
         row |= {"durability": "acks_all_idempotent", "durability_accepted": True, "chosen_as": ["knee"]}
         rows.append(row | {"on_joint_front": True, "limits_met_estimated": True})
-    campaign.write_table(campaign.keys.confirmation(CASE, "candidates.parquet"), pd.DataFrame(rows), CANDIDATE_COLUMNS)
+    key = campaign.keys.confirmation(CASE, "candidates.parquet")
+    campaign.write_table(key, pd.DataFrame(rows), CANDIDATE_INTERVAL_COLUMNS)
     return campaign
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests, sequential
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
@@ -50,8 +50,7 @@ class Gain(BaseModel):
             it is not resolved. None beyond 100,000, and without a change.
     """
 
-    # Stored gains of earlier releases hold p-values.
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     objective: ObjectiveName
     reference_value: float | None
@@ -87,22 +86,6 @@ class Gain(BaseModel):
         """Tells whether its whole interval differs from no change by at most this."""
         low, high = self.change_low_fraction, self.change_high_fraction
         return low is not None and high is not None and -fraction <= low and high <= fraction
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_earlier_release(cls, stored: Any) -> Any:
-        """Reads what was stored when every reference was the baseline, and named so.
-
-        An interval that contradicted the resolution, which came from an adjusted p-value, is left out.
-        """
-        if not isinstance(stored, dict) or "p_value_holm" not in stored:
-            return stored
-        found = {name.replace("baseline_", "reference_"): value for name, value in stored.items()}
-        low, high = found.get("change_low_fraction"), found.get("change_high_fraction")
-        is_open = found.get("resolution") not in ("better", "worse")
-        if is_open and low is not None and high is not None and (low > 0 or high < 0):
-            found |= {"change_low_fraction": None, "change_high_fraction": None}
-        return found
 
 
 def level_of(objective: ObjectiveName, study: Tune) -> float:

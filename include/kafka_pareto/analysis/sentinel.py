@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
@@ -18,7 +18,6 @@ from kafka_pareto.study.study import Study
 
 MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999
-_ONLY_IN_VERSION_3 = ("moved", "sentences", "moves")
 
 
 class SeriesStability(BaseModel):
@@ -63,14 +62,6 @@ class SentinelReport(BaseModel):
 
     repetition_ids: list[str]
     series: list[SeriesStability]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_what_follows(cls, stored: Any) -> Any:
-        """Leaves out what schema version 3 stored besides: it follows from the series."""
-        if not isinstance(stored, dict):
-            return stored
-        return {name: value for name, value in stored.items() if name not in _ONLY_IN_VERSION_3}
 
     @property
     def moved(self) -> bool:

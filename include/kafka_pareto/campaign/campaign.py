@@ -6,18 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import pandas as pd
 import pyarrow as pa
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import decode_table, encode_table
 from kafka_pareto.errors import ArtifactError, BadInputError, MissingArtifactError
-from kafka_pareto.storage.record import SCHEMA_VERSION, AnyRecord, Record, decode_record, decode_versioned
+from kafka_pareto.storage.record import AnyRecord, Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.study import Study
@@ -106,18 +105,17 @@ class Campaign:
     def read_repetition(self, key: str) -> Repetition:
         """Reads a repetition and checks its quantities.
 
-        It holds None for a quantity that may be missing and was declared after it was stored. One of schema version 3
-        is judged, since it was stored unjudged.
+        It holds None for a quantity that may be missing and was declared after it was stored.
 
         Raises:
             ArtifactError: If it is damaged, or its quantities are not those of the study's driver.
         """
-        found, version = decode_versioned(self.store.get(key), key, Repetition)
+        found = self.read_record(key, Repetition)
         driver = self.study.declaration
         found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})
         if fault := driver.fault_of(found.quantities):
             raise ArtifactError(f"{key}: quantities: {fault}")
-        return found if version == SCHEMA_VERSION else self._plausibility.with_implausible_failed(found)
+        return found
 
     def read_repetitions(self, prefix: str) -> list[Repetition]:
         """Reads all repetitions below a prefix, in the order of their keys."""
@@ -129,10 +127,6 @@ class Campaign:
         """Reads the repetitions that these rounds measured in these cases, round by round."""
         prefixes = [self.keys.measurements(case, number) for number in rounds for case in cases]
         return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
-
-    @cached_property
-    def _plausibility(self) -> PlausibilityRules:
-        return PlausibilityRules(self.study)
 
     def last_round(self) -> int:
         """Returns the last round whose trials were searched in every case; 0 where there is none yet."""

@@ -109,9 +109,7 @@ class ExpectedRepetitions:
     def most_of(self, part: Part) -> int:
         """Returns the most repetitions that one part can come to."""
         if part.round_number is None and isinstance(self.study, Tune):
-            confirmation = self.study.confirmation
-            before_final_blocks = (confirmation.points + 1) * confirmation.choice_blocks + 2 * confirmation.gain_blocks
-            return self.plan.confirmation_repetitions.get(part.case, before_final_blocks)
+            return self.plan.confirmation_repetitions[part.case]
         if part.round_number:
             return self._most_in_a_round()
         return self.configurations[part.case] * self.study.protocol.repetitions

@@ -1,8 +1,7 @@
 """Judges a valid repetition by the critical rules of the suite `valid_repetitions`, once: before it is stored.
 
 Great Expectations asks the same rules of the design in the gate, but takes seconds to load. This evaluator reads them
-from the same files; a test holds the two equal. Records of schema version 3 were stored unjudged, so they are judged
-when they are read.
+from the same files; a test holds the two equal.
 """
 
 from __future__ import annotations

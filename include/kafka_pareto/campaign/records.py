@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from kafka_pareto.campaign.version_3 import stop_of_version_3
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
@@ -81,15 +80,6 @@ class Repetition(Record):
     quantities: dict[str, Value]
     timeline: Timeline | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _quantities_by_name(cls, stored: Any) -> Any:
-        """Folds a flat record, as schema version 3 wrote it: whatever is not of the head is a quantity."""
-        if not isinstance(stored, dict) or "quantities" in stored or "records_requested" not in stored:
-            return stored
-        head = {name: value for name, value in stored.items() if name in cls.model_fields}
-        return {**head, "quantities": {name: value for name, value in stored.items() if name not in head}}
-
     def number(self, name: str) -> float | None:
         """Returns a quantity that is a number; None where the repetition has none."""
         value = self.quantities[name]
@@ -135,11 +125,6 @@ class RoundsSoFar(BaseModel):
     case: str
     measured_hypervolume: list[float]
     stopped_because: Stop | None = None
-
-    @field_validator("stopped_because", mode="before")
-    @classmethod
-    def _of_version_3(cls, stored: Any) -> Any:
-        return stop_of_version_3(stored)
 
     @property
     def rounds_measured(self) -> int:
@@ -188,9 +173,9 @@ class Plan(Record):
     """Holds what a campaign will cost at most, computed before anything is sent.
 
     The fewest repetitions are stated where they may differ. The `noise_repetitions` are among the repetitions, and so
-    is the most that each case's confirmation takes; plans from before the final blocks do not state it.
+    is the most that each case's confirmation takes.
     `start_s` is what a case's first repetition waits for: brokers that start, loads that size the others, the noise
-    study. `repetition_s` is the time of each; plans from before both were stated have neither.
+    study. `repetition_s` is the time of each.
     `overrides` are the values that the campaign was asked for instead of its study file's.
     """
 
@@ -220,15 +205,6 @@ class Fingerprint(Record):
     client_cores: int
     client_kernel: str
     load_and_brokers_share_a_machine: bool
-
-    @model_validator(mode="before")
-    @classmethod
-    def _system_of_version_3(cls, found: Any) -> Any:
-        """Gathers what version 3 had beside the machine."""
-        if not isinstance(found, dict) or "system" in found or "kafka_version" not in found:
-            return found
-        of_the_machine = {name: value for name, value in found.items() if name in cls.model_fields}
-        return of_the_machine | {"system": {name: found[name] for name in found if name not in of_the_machine}}
 
     def facts(self) -> dict[str, str | int | list[str]]:
         """Returns all that it says, flat: the system's facts, then the machine's."""

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.storage.record import READ_VERSIONS, SCHEMA_VERSION, other_version
+from kafka_pareto.storage.record import SCHEMA_VERSION, other_version
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.study import Study
@@ -98,8 +98,6 @@ _INTERVAL_COLUMNS = dict.fromkeys(("estimated_{mean}_low", "estimated_{mean}_hig
 FRONT_INTERVAL_COLUMNS = FRONT_COLUMNS | _INTERVAL_COLUMNS
 """A front as it is stored: with the ends of the estimates' 90 % intervals."""
 CANDIDATE_INTERVAL_COLUMNS = CANDIDATE_COLUMNS | _INTERVAL_COLUMNS
-_ADDED_SINCE = ("coverage_cross_validated", *_INTERVAL_COLUMNS)
-"""Columns that were declared after the first tables of this schema version."""
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
@@ -164,36 +162,17 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
     except (pa.ArrowInvalid, OSError) as error:
         raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
     found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
-    if found not in map(str, READ_VERSIONS):
-        raise ArtifactError(other_version(key, found))
     if found != str(SCHEMA_VERSION):
-        table = _from_version_3(table)
+        raise ArtifactError(other_version(key, found))
     schema = table_schema(columns, study)
-    for name in _may_be_lacking(study):
+    # A quantity that may be missing may have been declared after the table was written.
+    for name in [each.name for each in study.declaration.quantities if each.may_be_missing] if study else []:
         if name in schema.names and name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
     frame: pd.DataFrame = table.select(schema.names).to_pandas()
     return frame
-
-
-def _may_be_lacking(study: Study | None) -> list[str]:
-    """Lists the columns that a table of the same schema version may lack: they are read as null.
-
-    A quantity that may be missing may have been declared after the table was written.
-    """
-    quantities = study.declaration.quantities if study else ()
-    added = [name for each in _ADDED_SINCE for name in _names(each, study)]
-    return [*added, *(each.name for each in quantities if each.may_be_missing)]
-
-
-def _from_version_3(table: pa.Table) -> pa.Table:
-    """Renames the column of record sizes to `case`."""
-    if "record_size_bytes" not in table.column_names:
-        return table
-    at = table.column_names.index("record_size_bytes")
-    return table.set_column(at, "case", table.column(at).cast(pa.string()))
 
 
 def repetition_row(repetition: Repetition) -> dict[str, Any]:

@@ -125,10 +125,8 @@ class _Pace:
         return took_s / planned_s, sum(analyses) / len(analyses)
 
     def _planned_repetition_s(self, case: str, round_number: int | None) -> float:
-        plan, study = self._expected.plan, self._expected.study
-        planned_s = plan.repetition_s.get(case, plan.duration_s / max(plan.repetitions, 1))
-        is_shorter = round_number != 0 and study.protocol.takes_less_if_faster
-        return planned_s * (_LATER_FRACTION if is_shorter else 1.0)
+        is_shorter = round_number != 0 and self._expected.study.protocol.takes_less_if_faster
+        return self._expected.plan.repetition_s[case] * (_LATER_FRACTION if is_shorter else 1.0)
 
     def _planned_start_s(self, case: str, round_number: int | None) -> float:
-        return TASK_START_S + (self._expected.plan.start_s.get(case, 0.0) if round_number == 0 else 0.0)
+        return TASK_START_S + (self._expected.plan.start_s[case] if round_number == 0 else 0.0)

@@ -30,8 +30,7 @@ class AgainstAdvice(BaseModel):
             the pick in its place. The gains are that one's.
     """
 
-    # As stored gains of earlier releases, it may hold what the intervals say by now.
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     configuration_id: str
     titles: list[str]

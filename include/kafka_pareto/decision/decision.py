@@ -5,15 +5,14 @@ The report's room makes sentences of them (`report/reasons.py`).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
-from kafka_pareto.decision.earlier_forms import decision_of_earlier_form
 from kafka_pareto.decision.in_force import InForce
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
@@ -54,7 +53,7 @@ class Decision(Record):
         in_force: The settings in force that were measured in the same blocks; None where the baseline is the reference.
         in_force_left_out: Why settings in force do not count.
         nearest_configuration_id: Where no candidate keeps every limit, the one that comes nearest.
-        nearest_configuration: Its factors' values; None in decisions of schema version 3.
+        nearest_configuration: Its factors' values.
         limits_missed: Limits that the pick misses on average over its last blocks; or those that the nearest
             configuration misses in the choice blocks.
         baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
@@ -114,11 +113,6 @@ class Decision(Record):
     advice: AgainstAdvice | None = None
     holds_for: str = ""
     other_study: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_earlier_form(cls, given: Any) -> Any:
-        return decision_of_earlier_form(given)
 
     @property
     def recommended(self) -> bool:

@@ -1,22 +1,17 @@
-"""Repetitions whose values contradict each other; those of earlier releases, which were stored unjudged."""
+"""Repetitions whose values contradict each other."""
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.suites import Expectation
 from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import load_study
 from tests.recorded import STUDIES, paper_study, recorded_repetitions
 
@@ -116,24 +111,3 @@ def test_missing_values_leave_what_follows_from_them_unknown() -> None:
     nothing = {name: None for name, value in recorded().quantities.items() if isinstance(value, float | int)}
     values = paper_study().derived_values(repetition_row(recorded().with_values(nothing)))
     assert {name for name, value in values.items() if not math.isnan(value)} == {"wall_ms"}
-
-
-@pytest.mark.parametrize(("version", "outcome"), [(3, "failed"), (4, "valid")])
-def test_repetitions_of_version_3_are_judged_when_they_are_read_and_no_others(
-    tmp_path: Path, version: int, outcome: str
-) -> None:
-    study = paper_study()
-    campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(tmp_path))
-    content = recorded().with_values({"latency_p95_ms": 1e6}).model_dump(mode="json")
-    content["schema_version"] = version
-    if version == 3:
-        del content["broken_rules"]
-        content["record_size_bytes"] = int(content.pop("case"))
-        content |= content.pop("quantities")
-    prefix = campaign.keys.confirmation(CASE, "repetitions/")
-    campaign.store.put(f"{prefix}one.json", json.dumps(content).encode())
-
-    (found,) = campaign.read_repetitions(prefix)
-
-    assert found.outcome == outcome
-    assert found.broken_rules == (["p95_within_p99"] if version == 3 else [])

@@ -16,8 +16,6 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import (
-    FRONT_COLUMNS,
-    FRONT_INTERVAL_COLUMNS,
     SCORE_COLUMNS,
     decode_table,
     encode_table,
@@ -130,8 +128,8 @@ def test_a_damaged_table_is_named_by_its_key() -> None:
         decode_table(b"PAR1 no more", KEY, REPETITION_COLUMNS)
 
 
-@pytest.mark.parametrize("version", [2, 5])
-def test_a_table_of_another_schema_version_is_refused_with_those_that_are_read(
+@pytest.mark.parametrize("version", [3, 5])
+def test_a_table_of_another_schema_version_is_refused_with_the_one_that_is_read(
     frame: pd.DataFrame, study: Study, version: int
 ) -> None:
     content = encode_table(frame, REPETITION_COLUMNS, study)
@@ -140,7 +138,7 @@ def test_a_table_of_another_schema_version_is_refused_with_those_that_are_read(
     )
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version {version}: this release reads versions 3 and 4;"):
+    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version {version}: this release reads version 4;"):
         decode_table(buffer.getvalue(), KEY, REPETITION_COLUMNS, study)
 
 
@@ -187,7 +185,7 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
         (
             b'"schema_version":4',
             b'"schema_version":5',
-            "schema_version 5: this release reads versions 3 and 4; start a new campaign",
+            "schema_version 5: this release reads version 4; start a new campaign",
         ),
         (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),
@@ -214,14 +212,11 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
         ({"window": ...}, "quantities: window: is missing"),
     ],
 )
-@pytest.mark.parametrize("is_flat", [False, True])
 def test_a_repetition_with_other_quantities_than_its_drivers_is_refused_with_its_key(
-    tmp_path: Path, change: dict[str, Any], told: str, is_flat: bool
+    tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump(mode="json")
     content["quantities"] = {name: value for name, value in (content["quantities"] | change).items() if value != ...}
-    if is_flat:
-        content |= content.pop("quantities")
     store = FolderStore(tmp_path)
     store.put("paper/c1/r.json", json.dumps(content).encode())
     with pytest.raises(ArtifactError, match=f"paper/c1/r.json: {told}"):
@@ -238,13 +233,6 @@ def test_a_repetition_stored_before_a_quantity_was_declared_holds_none_for_it(tm
     back = Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
     assert back == repetition
     assert back.number("unthrottled_latency_p95_ms") is None
-
-
-def test_a_repetition_stored_flat_is_the_same_repetition() -> None:
-    repetition = recorded_repetitions(configurations=0, blocks=1)[0]
-    content = repetition.model_dump(mode="json")
-    content |= content.pop("quantities")
-    assert decode_record(json.dumps(content).encode(), "key", Repetition) == repetition
 
 
 def test_values_are_changed_in_the_head_and_in_the_quantities_by_name_and_nowhere_else() -> None:
@@ -270,15 +258,3 @@ def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:
 def test_a_manifest_is_one_line() -> None:
     manifest = Manifest(step="train", study="paper", campaign="c1", cases=["1024"], artifacts=["a\nb"], counts={"n": 1})
     assert "\n" not in manifest.model_dump_json()
-
-
-def test_a_front_of_before_the_intervals_is_read_with_none(study: Study) -> None:
-    names = table_schema(FRONT_COLUMNS, study).names
-    row = dict.fromkeys(names, True) | {"case": "8192", "configuration_id": "c1", "durability": "acks_all"}
-    row |= dict.fromkeys([name for name in names if name.startswith("estimated_")], 1.5)
-    row |= {"batch.size": 16384, "linger.ms": 5, "acks": "all", "compression.type": "none"}
-    front = decode_table(encode_table(pd.DataFrame([row]), FRONT_COLUMNS, study), KEY, FRONT_INTERVAL_COLUMNS, study)
-    ends = [f"estimated_{mean}_{end}" for mean in study.means for end in ("low", "high")]
-    assert front[ends].isna().all(axis=None)
-    assert front.estimated_throughput_mib_s.tolist() == [1.5]
-    assert not {"estimated_latency_cv_low", "estimated_throughput_cv_low"} & set(front.columns)

@@ -23,6 +23,7 @@ IN_DESIGN, TO_CONFIRM = 17, STUDY.confirmation.likely_repetitions()
 PLANNED_S, START_S = 8.0, 40.0
 PLAN = Plan(
     repetitions=1_000,
+    confirmation_repetitions=dict.fromkeys(STUDY.cases, STUDY.confirmation.most_repetitions()),
     duration_s=8_000.0,
     start_s=dict.fromkeys(STUDY.cases, START_S),
     repetition_s=dict.fromkeys(STUDY.cases, PLANNED_S),

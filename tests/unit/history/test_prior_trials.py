@@ -14,7 +14,7 @@ import pytest
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Fingerprint, Prior
+from kafka_pareto.campaign.records import Prior
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.history.prior_trials import best_known, earlier_trials
@@ -37,7 +37,8 @@ def read(
     study = study or study_in_rounds()
     today = Campaign(study, CampaignKeys(study.name, "c9"), FolderStore(folder))
     known = fingerprint(study)
-    found = Fingerprint.model_validate(known.facts() | {"schema_version": known.schema_version} | testbed)
+    of_system = {name: testbed.pop(name) for name in list(testbed) if name in known.system}
+    found = known.model_copy(update={"system": known.system | of_system, **testbed})
     return earlier_trials(today, WarmStart(campaigns=campaigns), found, THIRTY_DAYS_LATER)
 
 

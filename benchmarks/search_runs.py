@@ -50,7 +50,7 @@ _LEARNED_FROM = (
 _CODE: dict[str, tuple[list[str], list[str]]] = {
     "rounds": (
         ["own"],
-        ["search/acquisition", "surrogates/gaussian_process", "history/sentinel_shift", *_LEARNED_FROM],
+        ["search/acquisition", "surrogates/gaussian_process", "surrogates/sentinel_shift", *_LEARNED_FROM],
     ),
     "one_shot": (
         ["own", "plain"],

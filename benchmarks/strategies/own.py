@@ -17,12 +17,12 @@ from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
-from kafka_pareto.history.prior_trials import best_known
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.pareto_search import search
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.tune import Tune
+from kafka_pareto.surrogates.prior_trials import best_known
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
 NO_FRONT = pd.DataFrame()

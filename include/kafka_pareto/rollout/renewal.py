@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.client_config import client_config_name
+from kafka_pareto.campaign.comparability import differences_of_systems
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, ClusterError
-from kafka_pareto.history.comparability import differences_of_systems
 from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.rollout.approvals import keep_changes
 from kafka_pareto.settings import load_settings

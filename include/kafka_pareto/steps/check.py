@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint, Sizing
@@ -19,7 +20,6 @@ from kafka_pareto.drift.check_records import (
     was_answered,
 )
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force_with_files

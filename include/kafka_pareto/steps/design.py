@@ -15,7 +15,6 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, require_distinct_columns
-from kafka_pareto.history.prior_trials import best_known, earlier_trials
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.rollout.versions import cases_in_force
@@ -26,6 +25,7 @@ from kafka_pareto.study.factors import Configuration, distinct
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import WarmStart
+from kafka_pareto.surrogates.prior_trials import best_known, earlier_trials
 
 log = logging.getLogger(__name__)
 

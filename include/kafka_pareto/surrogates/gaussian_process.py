@@ -20,10 +20,10 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern, Whi
 
 from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.analysis.rounding import Values
-from kafka_pareto.history.sentinel_shift import error_variances, rebased
 from kafka_pareto.study.factors import CategoricalFactor, Column, Factor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
+from kafka_pareto.surrogates.sentinel_shift import error_variances, rebased
 
 MOST_TRIALS = 450
 """The most that one process is fitted to: its time grows with their cube. Shipped studies have fewer."""

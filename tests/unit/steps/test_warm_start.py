@@ -14,10 +14,10 @@ from kafka_pareto.campaign.records import Prior
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
 from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.history.prior_trials import best_known
 from kafka_pareto.steps import design, propose
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.surrogates.prior_trials import best_known
 from tests.fakes import FakeCluster
 from tests.past import CASES, past_campaign, study_in_rounds
 from tests.recorded import recorded_repetitions

@@ -17,12 +17,12 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.history.prior_trials import best_known, earlier_trials
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.warm_start import Campaigns, WarmStart
+from kafka_pareto.surrogates.prior_trials import best_known, earlier_trials
 from tests.past import CASES, MEASURED_AT, fingerprint, past_campaign, study_in_rounds
 
 pytestmark = pytest.mark.fast

@@ -18,10 +18,10 @@ from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.campaign.campaign import Campaign, campaign_ids
 from kafka_pareto.campaign.candidates import configurations_of
+from kafka_pareto.campaign.comparability import differences_of_campaigns, differences_of_testbeds
 from kafka_pareto.campaign.records import Fingerprint, Prior, PriorCampaign, Repetition
 from kafka_pareto.campaign.tables import PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_testbeds
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.constraints import satisfies

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.analysis.trials import summarise_trials
-from kafka_pareto.history.sentinel_shift import error_variances, rebased
 from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior
+from kafka_pareto.surrogates.sentinel_shift import error_variances, rebased
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast

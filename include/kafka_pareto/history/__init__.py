@@ -1,1 +1,0 @@
-"""Reads what earlier campaigns have measured, and checks that it compares with today."""

@@ -50,7 +50,7 @@ from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, load_study
 from kafka_pareto.study.tune import Tune, tune_study

@@ -20,9 +20,8 @@ import typer
 
 from benchmarks.on_cluster import DATA, clear_errors
 from benchmarks.search import write_section
-from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.campaign.time_left import REPORT_S, TASK_START_S, TimeLeft, time_left
+from kafka_pareto.campaign.time_left import REPORT_S, TASK_START_S, ExpectedRepetitions, Part, TimeLeft, time_left
 from kafka_pareto.measurement.cost import plan_campaign, plan_comparison
 from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.study.compare import compare_study

@@ -44,7 +44,7 @@ from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import load_named_study
 from kafka_pareto.study.tune import Tune, tune_study
 

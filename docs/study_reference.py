@@ -15,7 +15,7 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_classes import study_classes
+from kafka_pareto.study.study_file import study_classes
 from kafka_pareto.study.tune import Tune
 
 PAGE = Path(__file__).parent / "study-reference.md"

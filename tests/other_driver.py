@@ -9,7 +9,7 @@ import pytest
 
 import kafka_pareto.drivers
 from kafka_pareto.study.drivers import drivers
-from kafka_pareto.study.study_classes import study_classes
+from kafka_pareto.study.study_file import study_classes
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from jinja2 import Template
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import compare_study
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto_embedded.runs.hand_over import one_factor_command
 from tests.dags.conftest import PROJECT

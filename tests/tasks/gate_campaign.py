@@ -15,7 +15,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS, rejected_columns, table
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.drivers.producer.protocol import Paced
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.sections import Validation
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study

@@ -17,7 +17,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, GateError
 from kafka_pareto.steps import validate
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from tests.tasks.gate_campaign import (
     CASE,
     CONFIGURATIONS,

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
-from kafka_pareto.analysis.pairing import paired
-from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
+from kafka_pareto.analysis.repetition_values import paired, per_repetition_value, smallest_value
 from kafka_pareto.analysis.rounding import ROUNDING, Values
 from kafka_pareto.analysis.student import student_above, student_critical
 from kafka_pareto.campaign.records import Repetition

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests, sequential
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
-from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_value, spread_of
+from kafka_pareto.analysis.repetition_values import is_mean, paired, per_repetition_value, smallest_value, spread_of
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
@@ -197,3 +197,11 @@ def _geometric_mean(values: Values) -> float:
 
 def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def gains_over(
+    study: Tune, other_id: str, pick_id: str, repetitions: Sequence[Repetition], objectives: Sequence[ObjectiveName]
+) -> list[Gain]:
+    """Compares the pick with another configuration in each of the objectives."""
+    sides = paired(other_id, pick_id, repetitions)
+    return [compare(objective, *sides, study) for objective in objectives]

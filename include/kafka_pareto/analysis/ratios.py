@@ -1,4 +1,4 @@
-"""Estimates ratios of what one block measured, with interval and p-value. Pure functions.
+"""Estimates ratios of what one block measured, and interactions in a grid, with interval and p-value. Pure functions.
 
 A ratio of 1 is no difference. Intervals are 95 %.
 """
@@ -15,9 +15,11 @@ import numpy as np
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, mean_change
 from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread
 from kafka_pareto.analysis.student import student
+from kafka_pareto.study.factors import FactorValue
 
 ByBlock: TypeAlias = Mapping[int, float]
 """One value for each block that measured it."""
+Combination: TypeAlias = tuple[FactorValue, FactorValue]
 _NAN = float("nan")
 
 
@@ -78,3 +80,42 @@ def geometric_ratio(log_ratios: Values) -> Ratio:
         return Ratio(math.exp(mean), p_value=0.5 ** (blocks - 1) if abs(mean) > ROUNDING else _NAN)
     found = student(log_ratios, CONFIDENCE)
     return Ratio(math.exp(mean), float(np.exp(found.low)), float(np.exp(found.high)), found.p_value)
+
+
+def interactions(grid: Mapping[Combination, ByBlock], reference: Combination) -> dict[Combination, Ratio]:
+    """Returns, for each combination of two changed levels, its ratio over the product of both levels' own ratios.
+
+    With `y(a, b)` the value at a combination and `r` the reference's levels, it is
+    `y(a, b) y(r, r) / (y(a, r) y(r, b))`: 1 where the factors do not interact, above 1 where together they bring more
+    than each alone promises. It is the interaction contrast of a 2 x 2 table on the log scale (Montgomery, Design and
+    Analysis of Experiments, 8th ed., section 5.1). Each block that measured all four gives one contrast; Student's
+    interval and test are on these.
+
+    Args:
+        grid: The values by block of each combination.
+        reference: The combination of both reference levels.
+
+    Returns:
+        The combinations in the grid's order, without those that no block measured with all four, and those with a value
+        of zero or below.
+    """
+    found = {}
+    for combination in grid:
+        if combination[0] == reference[0] or combination[1] == reference[1]:
+            continue
+        corners = (combination, reference, (combination[0], reference[1]), (reference[0], combination[1]))
+        contrasts = _contrasts([grid.get(corner, {}) for corner in corners])
+        if len(contrasts):
+            found[combination] = geometric_ratio(contrasts)
+    return found
+
+
+def _contrasts(corners: list[ByBlock]) -> Values:
+    blocks = sorted(set.intersection(*(set(corner) for corner in corners)))
+    values = np.array([[corner[block] for block in blocks] for corner in corners])
+    # A ratio to zero is none, and to leave out only the blocks with a zero would flatter.
+    if not blocks or np.min(values) <= 0:
+        return np.array([])
+    both, neither, first, second = np.log(values)
+    contrasts: Values = both + neither - first - second
+    return contrasts

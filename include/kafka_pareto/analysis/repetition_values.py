@@ -1,7 +1,8 @@
-"""Reads an objective's value from one repetition. A leaf, for all that compare repetitions."""
+"""Reads an objective's value from one repetition, and pairs repetitions by block: for all that compare repetitions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from kafka_pareto.campaign.records import Repetition
@@ -42,3 +43,22 @@ def is_mean(objective: ObjectiveName, variability: Variability) -> bool:
 def spread_of(objective: ObjectiveName) -> ObjectiveName:
     """Returns the objective whose values a CV across repetitions is computed from; for a mean, the mean itself."""
     return objective_named(objective).spread_of or objective
+
+
+def valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Repetition]]:
+    """Maps configuration id and block to the valid repetition."""
+    found: dict[str, dict[int, Repetition]] = {}
+    for repetition in repetitions:
+        if repetition.outcome == "valid":
+            found.setdefault(repetition.configuration_id, {})[repetition.block] = repetition
+    return found
+
+
+def paired(
+    baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition]
+) -> tuple[list[Repetition], list[Repetition]]:
+    """Returns valid repetitions of the baseline and of the chosen configuration, in the blocks that have both."""
+    valid = valid_by_block(repetitions)
+    baseline, chosen = valid.get(baseline_id, {}), valid.get(chosen_id, {})
+    blocks = sorted(baseline.keys() & chosen.keys())
+    return [baseline[block] for block in blocks], [chosen[block] for block in blocks]

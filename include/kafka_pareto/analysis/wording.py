@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.study.drivers import all_objectives, is_maximised, label_of, objective_named
-from kafka_pareto.study.objectives import Limit, ObjectiveName
-from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, ObjectiveName, Weighted
 
 _LARGEST_CHANGE_SHOWN = 99.0
 

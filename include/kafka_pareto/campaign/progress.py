@@ -13,10 +13,9 @@ from typing import Literal
 from pydantic import BaseModel
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan, Proposal
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.campaign.time_left import TimeLeft, time_left
+from kafka_pareto.campaign.time_left import ExpectedRepetitions, Part, TimeLeft, time_left
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.cases import case_label
 

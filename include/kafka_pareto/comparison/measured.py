@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kafka_pareto.analysis.pairing import valid_by_block
 from kafka_pareto.analysis.ratios import ByBlock
+from kafka_pareto.analysis.repetition_values import valid_by_block
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.factors import Configuration, FactorValue
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from kafka_pareto.analysis.bands import steps_beyond_trend
 from kafka_pareto.analysis.gains import SIGNIFICANCE
-from kafka_pareto.analysis.interaction import Combination, interactions
 from kafka_pareto.analysis.letters import letters_of
 from kafka_pareto.analysis.level_tests import Mean, Relative, mean_of, relative_to_best
 from kafka_pareto.analysis.paired_tests import holm, welch_p_value
-from kafka_pareto.analysis.ratios import ByBlock, Ratio, ratio_of_levels
+from kafka_pareto.analysis.ratios import ByBlock, Combination, Ratio, interactions, ratio_of_levels
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.scaling import fit_scaling
 from kafka_pareto.bottleneck.common_verdict import common_verdict

@@ -7,10 +7,9 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.analysis.gains import Gain, gains_over
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import choose
-from kafka_pareto.decision.comparing import gains_over
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune

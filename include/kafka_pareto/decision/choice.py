@@ -13,13 +13,11 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.analysis.pairing import valid_by_block
-from kafka_pareto.analysis.repetition_values import smallest_value
+from kafka_pareto.analysis.repetition_values import smallest_value, valid_by_block
 from kafka_pareto.analysis.trials import steadiness, summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.drivers import is_maximised
-from kafka_pareto.study.objectives import Limit, ObjectiveName
-from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted, objectives_named
+from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, ObjectiveName, Weighted, objectives_named
 from kafka_pareto.study.tune import Tune
 
 _LEAST_VALID_FRACTION = 0.8

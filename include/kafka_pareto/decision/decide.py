@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.analysis.pairing import paired
+from kafka_pareto.analysis.gains import gains_over
+from kafka_pareto.analysis.repetition_values import paired
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
-from kafka_pareto.decision.comparing import gains_over
 from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decision import Decision, concluded
 from kafka_pareto.decision.in_force import FoundInForce

@@ -19,8 +19,7 @@ from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.drivers import objective_named
 from kafka_pareto.study.factors import FactorValue
-from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.preferences import ChooseBy, objectives_named
+from kafka_pareto.study.objectives import ChooseBy, ObjectiveName, objectives_named
 
 Verdict = Literal[
     "recommended",

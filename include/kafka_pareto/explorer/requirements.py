@@ -20,8 +20,7 @@ from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.preferences import ChooseBy, Lexicographic
+from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit
 from kafka_pareto.study.tune import Tune
 
 Preference = Literal["study", "throughput", "latency", "balanced"]

@@ -18,7 +18,7 @@ from kafka_pareto.report.reasons import UPSET, given_up, missed_limits_text, rea
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.drivers import is_maximised, label_of, objective_named
-from kafka_pareto.study.preferences import objectives_named
+from kafka_pareto.study.objectives import objectives_named
 from kafka_pareto.study.study import Study
 
 PROMISES: dict[str, str] = {

@@ -25,7 +25,7 @@ from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force_with_files
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.study.tune import Tune
 

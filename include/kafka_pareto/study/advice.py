@@ -14,8 +14,7 @@ from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.identifiers import STUDY_NAME
 from kafka_pareto.study.section import Section
-from kafka_pareto.study.study_classes import study_classes
-from kafka_pareto.study.study_file import read_section
+from kafka_pareto.study.study_file import read_section, study_classes
 from kafka_pareto.study.tune import Tune
 
 

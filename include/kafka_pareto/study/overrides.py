@@ -1,13 +1,28 @@
-"""Says in which values a campaign's study differs from its file."""
+"""Applies what a single campaign is asked for in place of its study file's values, and says what that is."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.study.cluster_names import server_set
+from kafka_pareto.study.identifiers import SENSITIVE_NAMES
+from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import AnyStudy, checked, tunable_properties
+from kafka_pareto.study.warm_start import Campaigns
 
 # The cluster and the earlier campaigns are a campaign's own, and are told elsewhere.
 _NOT_COMPARED = ("cluster", "warm_start")
+_CEILINGS = ("ceiling_mib_s", "ceiling_gib")
+_MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 
 
 class Override(BaseModel):
@@ -50,3 +65,105 @@ def _shown(value: JsonValue) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def with_overrides(
+    study: AnyStudy,
+    cases: Sequence[str] | None = None,
+    seed: int | None = None,
+    repetitions: int | None = None,
+    cluster: ForeignCluster | None = None,
+    warm_start: Campaigns | None = None,
+    cool_down_s: float | None = None,
+    baseline: Mapping[str, PropertyValue] | None = None,
+    table: Mapping[str, Any] | None = None,
+) -> AnyStudy:
+    """Returns the study with the overrides of a single campaign, checked like a file.
+
+    Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
+    adaptive repetitions no choice, every trial gets as many. A baseline takes the place of the study's whole one, and a
+    comparison's table (`factor` and `levels`) that of all its parts. On another cluster no brokers of its own start.
+
+    Raises:
+        StudyError: Naming the override and the rule that it breaks.
+    """
+    content = study.model_dump(exclude_none=True)
+    content |= {} if cases is None else study.keys_of_cases(cases)
+    content |= {} if table is None else {"tables": [dict(table)], "variants": [], "series": [], "grid": None}
+    content |= {} if seed is None else {"seed": seed}
+    content |= {} if baseline is None else {"baseline": dict(baseline)}
+    if repetitions is not None:
+        minimum = max(2, min(study.protocol.minimum_valid_repetitions, repetitions))
+        content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
+        if study.protocol.adaptive and repetitions <= study.protocol.adaptive.minimum_repetitions:
+            del content["protocol"]["adaptive"]
+    if cluster is not None:
+        content["cluster"] = cluster.model_dump(exclude_none=True)
+        content |= {} if study.own_brokers is None else {"testbed": "cluster"}
+    if warm_start is not None:
+        content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
+    if cool_down_s is not None:
+        content["protocol"] |= {"cool_down_s": cool_down_s}
+    return checked(type(study), content, f"{study.name} with this campaign's overrides")
+
+
+def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
+    """Returns the tunable properties in the text of a user's `producer.properties`; `place` names it in messages.
+
+    Unlike a file that a study names, the text travels, and may be read where the campaign is shown. So one that may
+    hold a secret is refused. Addresses and classes are skipped.
+
+    Raises:
+        BadInputError: Naming the property and the rule; never a value that may be a secret.
+    """
+    try:
+        given = parse_properties(text)
+        if secret := next((name for name in given if _MAY_BE_SECRET.search(name)), None):
+            raise ValueError(
+                f"{secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it out: how "
+                "to log in is said by the client configuration"
+            )
+        found = tunable_properties(given)
+    except ValueError as error:
+        raise BadInputError(f"{place}: {error}") from error
+    if not found:
+        raise BadInputError(f"{place}: holds no tunable property of Kafka's producer, like linger.ms=20")
+    return found
+
+
+def cluster_with(
+    of_the_study: ForeignCluster | None, given: dict[str, Any], servers_of_others: str = ""
+) -> ForeignCluster | None:
+    """Returns the cluster that the options name, or the study's own with the options' changes; None if neither.
+
+    The study's ceilings are the most that a campaign may send. Its consent is for its own brokers alone.
+
+    Args:
+        of_the_study: The study's own.
+        given: The options by name.
+        servers_of_others: What is loaded where neither names a cluster, if others may depend on it.
+
+    Raises:
+        BadInputError: If a ceiling is missing, or above the study's own.
+    """
+    known = of_the_study.model_dump() if of_the_study else {}
+    for name in _CEILINGS:
+        if given.get(name, 0) > known.get(name, math.inf):
+            raise BadInputError(
+                f"--{name.replace('_', '-')}={given[name]:g}: the study's cluster.{name} is {known[name]:g}; "
+                "a campaign may lower a ceiling, only the study's file may raise it"
+            )
+    if server_set(given.get("bootstrap_servers", "")) - server_set(known.get("bootstrap_servers", "")):
+        known.pop("consent", None)
+    elsewhere = {"bootstrap_servers": servers_of_others} if servers_of_others else {}
+    merged = elsewhere | known | given
+    if not merged:
+        return None
+    if "bootstrap_servers" not in merged:
+        raise BadInputError(f"{', '.join(given)}: for an existing cluster only; name it by --bootstrap-servers")
+    if not all(merged.get(name, 0) > 0 for name in _CEILINGS):
+        raise BadInputError(
+            "a cluster that the stack has not started needs a ceiling above zero for the load: "
+            "give both --ceiling-mib-s and --ceiling-gib"
+        )
+    return ForeignCluster.model_validate(merged)

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
-from kafka_pareto.study.preferences import ChooseBy
+from kafka_pareto.study.objectives import ChooseBy
 from kafka_pareto.study.section import Count, Fraction, Section
 
 MOST_BROKERS = 16

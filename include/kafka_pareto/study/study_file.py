@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,10 +17,10 @@ from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.cluster_names import YAML_ERRORS
+from kafka_pareto.study.drivers import door, driver_names
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_classes import study_classes
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
 AnySection = TypeVar("AnySection", bound=Section)
@@ -114,6 +115,14 @@ def dump_study(study: Study) -> str:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
+@cache
+def study_classes() -> dict[tuple[str, str], type[Study]]:
+    """Returns the class that checks a study file, by its `kind` and its `driver`."""
+    return {
+        (kind, driver): study for driver in driver_names() for kind, study in door(driver, "studies").STUDIES.items()
+    }
+
+
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:
     """Returns the class that checks a study of this kind and driver."""
     kind, driver = (content.get(key, Study.model_fields[key].default) for key in ("kind", "driver"))
@@ -159,14 +168,19 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
     Addresses, credentials and classes are skipped.
     """
     text = _read_text(path, study_file, f"baseline: {path}: ")
-    found: dict[str, PropertyValue] = {}
     try:
-        for name, value in parse_properties(text).items():
-            if name in DEFAULTS:
-                found[name] = typed_value(name, value)
+        return tunable_properties(parse_properties(text))
     except ValueError as error:
         raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
-    return found
+
+
+def tunable_properties(given: Mapping[str, str]) -> dict[str, PropertyValue]:
+    """Returns the tunable properties of a file of the producer's, typed.
+
+    Raises:
+        ValueError: If one has a value of another type.
+    """
+    return {name: typed_value(name, value) for name, value in given.items() if name in DEFAULTS}
 
 
 def _read_text(path: Path, study_file: str, place: str) -> str:

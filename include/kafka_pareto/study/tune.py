@@ -22,8 +22,7 @@ from kafka_pareto.study.constraints import (
 )
 from kafka_pareto.study.declaration import Feature
 from kafka_pareto.study.factors import Configuration, Factor
-from kafka_pareto.study.objectives import Limits, ObjectiveName
-from kafka_pareto.study.preferences import objectives_named
+from kafka_pareto.study.objectives import Limits, ObjectiveName, objectives_named
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import Confirmation, Design, Rounds, Search, Surrogate
 from kafka_pareto.study.study import Study

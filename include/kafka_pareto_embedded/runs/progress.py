@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan, Proposal
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, decode_table
-from kafka_pareto.campaign.time_left import TimeLeft, time_left
+from kafka_pareto.campaign.time_left import ExpectedRepetitions, Part, TimeLeft, time_left
 from kafka_pareto.errors import ArtifactError, StoreError
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store

@@ -21,7 +21,7 @@ from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.options import Approval, CompareOptions, DesignOptions, TuneOptions
-from kafka_pareto.study.overriding import baseline_of
+from kafka_pareto.study.overrides import baseline_of
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune

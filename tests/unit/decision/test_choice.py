@@ -6,8 +6,7 @@ import pytest
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import MissedLimit, choose
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.objectives import Limit, ObjectiveName
-from kafka_pareto.study.preferences import Lexicographic, Weighted
+from kafka_pareto.study.objectives import Lexicographic, Limit, ObjectiveName, Weighted
 from kafka_pareto.study.study import Study
 from tests.unit.deciding import FAST, OTHER, WEAK, around, baseline, candidates, repetitions, study_of
 

@@ -16,8 +16,7 @@ from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.preferences import Lexicographic
+from kafka_pareto.study.objectives import Lexicographic, Limit
 from kafka_pareto.study.study import Study
 from tests.recorded import recorded_repetitions
 from tests.unit.deciding import CASE, FAST, around, baseline, candidates, repetitions, study_of

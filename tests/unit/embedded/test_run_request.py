@@ -12,7 +12,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.overriding import baseline_of, with_overrides
+from kafka_pareto.study.overrides import baseline_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import dump_study, load_study
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over, study_name

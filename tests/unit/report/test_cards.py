@@ -20,8 +20,7 @@ from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, Weighted
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 from tests.tasks.report_campaign import at_time, with_client_metrics

@@ -14,9 +14,9 @@ import pytest
 
 from kafka_pareto.bottleneck.records import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, rejected_columns, repetition_row
+from kafka_pareto.campaign.time_left import ExpectedRepetitions, Part
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_csv
 from kafka_pareto.drivers.common.load_tool import LoadRequest
@@ -24,8 +24,7 @@ from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.steps import compare
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.compare import compare_study
-from kafka_pareto.study.overrides import overrides_of
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import overrides_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import load_study
 from tests.compared import BLOCKS, CAMPAIGN, accept, comparison, design, designed, measured, measured_part

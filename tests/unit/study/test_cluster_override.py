@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.cluster_override import cluster_with
+from kafka_pareto.study.overrides import cluster_with
 from kafka_pareto.study.sections import ForeignCluster
 
 pytestmark = pytest.mark.fast

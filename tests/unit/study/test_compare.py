@@ -13,8 +13,7 @@ from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.steps.compare import compared_part
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import CategoricalFactor, NumericFactor
-from kafka_pareto.study.overrides import overrides_of
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import overrides_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.workload import CompressiblePayload

@@ -10,8 +10,7 @@ from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.study.compare import compare_study
-from kafka_pareto.study.overrides import overrides_of
-from kafka_pareto.study.overriding import baseline_of, with_overrides
+from kafka_pareto.study.overrides import baseline_of, overrides_of, with_overrides
 from kafka_pareto.study.study_file import dump_study, load_named_study, load_study, parse_study, read_corpus
 from kafka_pareto.study.warm_start import WarmStart, campaigns_from
 from tests.recorded import FIXTURES, STUDIES, paper_study

@@ -15,7 +15,7 @@ from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.study import producer_study
 from kafka_pareto.drivers.producer.tune import TuneProducer
 from kafka_pareto.errors import BadInputError, StudyError
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto.study.tune import tune_study

@@ -12,7 +12,7 @@ from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns, table_schema
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.measurement.blocks import plan_blocks
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.protocol import Adaptive
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.validation.gate import (

@@ -7,7 +7,7 @@ import pytest
 from kafka_pareto.drivers.common.cluster_access import require_started_here, servers_of_others
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.cluster_override import cluster_with
+from kafka_pareto.study.overrides import cluster_with
 from tests.compared import comparison
 from tests.unit.measuring import foreign, quick
 

@@ -15,7 +15,7 @@ from kafka_pareto.drivers.log_pipeline.tune import TuneLogPipeline
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import dump_study, parse_study
 from tests.unit.drivers.log_pipeline.light_run import DEFAULTS, LIGHT
 

@@ -15,7 +15,7 @@ from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cost import plan_comparison
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad
 from tests.compared import BLOCKS, comparison, designed
 

@@ -28,11 +28,6 @@ def letters_of(samples: Sequence[Values], *, maximised: bool, significance: floa
     The samples are compared by Games and Howell's test of their logs, with the significance for all pairs together. The
     first letter goes with the best sample. A sample that cannot be tested has no letter: one with fewer than two
     values, with a value of zero or below, or whose values are all the same.
-
-    Args:
-        samples: Of the levels, each of shape (repetitions,).
-        maximised: True where more is better.
-        significance: At which two samples are told apart.
     """
     logs = {at: np.log(sample) for at, sample in enumerate(samples) if len(sample) and np.min(sample) > 0}
     tested = {at: log for at, log in logs.items() if len(log) >= 2 and has_spread(log, scale=1.0)}

@@ -56,11 +56,7 @@ class FollowedAdvice(Record):
 
 
 def followed_advice(campaign: Campaign) -> FollowedAdvice:
-    """Returns what the campaign follows; nothing where its study asks for none.
-
-    Raises:
-        ArtifactError: If it is missing, damaged or of another schema version.
-    """
+    """Returns what the campaign follows; nothing where its study asks for none."""
     if not campaign.tune.advice:
         return FollowedAdvice(followed=[])
     return campaign.read_record(campaign.keys.advice(), FollowedAdvice)

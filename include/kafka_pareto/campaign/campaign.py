@@ -29,11 +29,7 @@ _parsed_study = lru_cache(maxsize=64)(parse_study)
 
 
 def check_campaign_id(campaign: str) -> str:
-    """Refuses an id that keys or topic names would not allow; a campaign id becomes part of both.
-
-    Raises:
-        BadInputError: If it is such an id.
-    """
+    """Refuses an id that keys or topic names would not allow; a campaign id becomes part of both."""
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
     return campaign
@@ -60,20 +56,12 @@ class Campaign:
 
     @classmethod
     def open(cls, store: Store, study_name: str, campaign_id: str) -> Campaign:
-        """Opens a campaign whose design step has frozen its study.
-
-        Raises:
-            BadInputError: If there is no such campaign.
-        """
+        """Opens a campaign whose design step has frozen its study."""
         return cls.at(store, CampaignKeys(study_name, campaign_id))
 
     @classmethod
     def at(cls, store: Store, keys: CampaignKeys) -> Campaign:
-        """Opens whatever has its artifacts under these keys: a campaign, or a check of the settings in force.
-
-        Raises:
-            BadInputError: If there is none.
-        """
+        """Opens whatever has its artifacts under these keys: a campaign, or a check of the settings in force."""
         try:
             text = store.get(keys.frozen_study()).decode()
         except MissingArtifactError as error:
@@ -106,9 +94,6 @@ class Campaign:
         """Reads a repetition and checks its quantities.
 
         It holds None for a quantity that may be missing and was declared after it was stored.
-
-        Raises:
-            ArtifactError: If it is damaged, or its quantities are not those of the study's driver.
         """
         found = self.read_record(key, Repetition)
         driver = self.study.declaration

@@ -48,9 +48,6 @@ def list_campaigns(store: Store) -> list[CampaignEntry]:
     """Lists all campaigns with a frozen study, the latest first.
 
     Objects under names that no study or campaign has are skipped.
-
-    Raises:
-        StoreError: If the store cannot be reached.
     """
     studies = [name for name in store.folders("") if re.fullmatch(STUDY_NAME, name)]
     found = [CampaignKeys(study, name) for study in studies for name in _campaigns(store, study)]
@@ -60,11 +57,7 @@ def list_campaigns(store: Store) -> list[CampaignEntry]:
 
 
 def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
-    """Lists the campaigns of one kind, the latest first; one whose study cannot be read counts as `tune`.
-
-    Raises:
-        StoreError: If the store cannot be reached.
-    """
+    """Lists the campaigns of one kind, the latest first; one whose study cannot be read counts as `tune`."""
     entries = list_campaigns(store)
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
         heads = pool.map(lambda entry: frozen_head(store, CampaignKeys(entry.study, entry.campaign)), entries)

@@ -79,11 +79,7 @@ def _is_broken(expectation_type: str, kwargs: dict[str, Any], values: dict[str, 
 
 
 def _require_known(expectation_type: str, kwargs: dict[str, Any], name: str) -> None:
-    """Refuses a critical rule that this evaluator would judge otherwise than Great Expectations.
-
-    Raises:
-        BadInputError: Naming the rule, and its type or argument.
-    """
+    """Refuses a critical rule that this evaluator would judge otherwise than Great Expectations."""
     rule = f"critical rule {name} of {SUITE}"
     if expectation_type not in _KNOWN_ARGUMENTS:
         raise BadInputError(f"{rule}: {expectation_type}: must be one of {', '.join(_KNOWN_ARGUMENTS)}")

@@ -60,9 +60,6 @@ def campaign_progress(
         campaign: The campaign.
         listed: When each of its objects was written, by key; listed here if it is not given.
         now: When the time left is asked for; the time of the call if it is not given.
-
-    Raises:
-        ArtifactError: If one of these is damaged or of another schema version.
     """
     written = campaign.store.written_at(f"{campaign.keys.prefix}/") if listed is None else listed
     cases_of_rounds = _cases_of_rounds(campaign, written)

@@ -58,11 +58,7 @@ class Expectation(BaseModel):
 
 @cache
 def suites_of(driver: Driver, of_every_driver: Path = OF_EVERY_DRIVER) -> Mapping[str, list[Expectation]]:
-    """Reads the suites that a driver's repetitions are put before: those of every driver, and what it adds.
-
-    Raises:
-        BadInputError: Naming the file, the key and the rule that is broken.
-    """
+    """Reads the suites that a driver's repetitions are put before: those of every driver, and what it adds."""
     common, own = load_suites(of_every_driver), load_suites(driver.expectations)
     suites = {name: [*common.get(name, []), *own.get(name, [])] for name in dict.fromkeys((*common, *own))}
     for suite, expectations in suites.items():
@@ -71,11 +67,7 @@ def suites_of(driver: Driver, of_every_driver: Path = OF_EVERY_DRIVER) -> Mappin
 
 
 def load_suites(path: Path) -> dict[str, list[Expectation]]:
-    """Reads a file of suites: the name of each, and its expectations.
-
-    Raises:
-        BadInputError: Naming the file, the key and the rule that is broken.
-    """
+    """Reads a file of suites: the name of each, and its expectations."""
     try:
         suites = TypeAdapter(dict[str, list[Expectation]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
     except (OSError, yaml.YAMLError) as error:

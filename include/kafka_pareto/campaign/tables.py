@@ -120,22 +120,14 @@ def _names(name: str, study: Study | None) -> list[str]:
 
 
 def require_distinct_columns(study: Study) -> None:
-    """Refuses a study of which a factor is called like another column of a repetition.
-
-    Raises:
-        BadInputError: Naming the factor.
-    """
+    """Refuses a study of which a factor is called like another column of a repetition."""
     names = repetition_columns(study.declaration)
     if taken := [name for name in study.varied_factors if name in names]:
         raise BadInputError(f"study {study.name}: factors: {taken[0]}: every repetition has a column of that name")
 
 
 def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:
-    """Encodes the frame as Parquet; its columns must be exactly the schema's, in any order.
-
-    Raises:
-        ArtifactError: If a column is missing, unknown or of another type.
-    """
+    """Encodes the frame as Parquet; its columns must be exactly the schema's, in any order."""
     schema = table_schema(columns, study)
     if set(frame.columns) != set(schema.names):
         difference = sorted(set(frame.columns) ^ set(schema.names))

@@ -170,15 +170,7 @@ def time_left(
     began: datetime,
     now: datetime,
 ) -> TimeLeft:
-    """Estimates the time until the report is written.
-
-    Args:
-        expected: What the campaign set out to measure.
-        parts: What was measured of it.
-        cases_of_rounds: The cases of each round that is decided.
-        began: When the campaign began, or went on.
-        now: The moment of the estimate.
-    """
+    """Estimates the time until the report is written."""
     pace = _Pace(expected, parts, began)
     to_come = expected.to_come(parts, cases_of_rounds)
     stages = {part.round_number for part in parts if part.repetitions}

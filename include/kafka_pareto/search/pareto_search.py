@@ -114,13 +114,6 @@ def with_class_fronts(
     Each class is searched by itself; the joint search's configurations of that class count too. Where the study accepts
     one class alone, the joint front is that class's own.
 
-    Args:
-        study: The study.
-        case: The case.
-        surrogates: As for `search`.
-        trials: As for `search`.
-        joint: What `search` found over all accepted durabilities.
-
     Returns:
         FRONT_COLUMNS and the factors, no configuration twice.
     """

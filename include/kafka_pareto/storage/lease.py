@@ -191,10 +191,6 @@ def installation_id(store: Store) -> str:
 
 
 def require_ours(is_ours: bool) -> None:
-    """Goes on only with a lease that is the holder's: `is_held`, or `renew`.
-
-    Raises:
-        LeaseHeldError: If it is not.
-    """
+    """Goes on only with a lease that is the holder's: `is_held`, or `renew`."""
     if not is_ours:
         raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")

@@ -35,9 +35,6 @@ def make_buckets_and_users(address: str, *, root: Login, pareto: Login, explorer
         pareto: The pipeline's user: all of its bucket.
         explorer: Reads the pipeline's bucket.
         mlflow: MLflow's user: all of its bucket.
-
-    Raises:
-        StoreError: If MinIO refuses.
     """
     http = urllib3.PoolManager(timeout=10.0, retries=3)
     client = Minio(

@@ -52,11 +52,7 @@ class Advice(Section):
 
 
 def load_advice(folder: Path) -> list[Advice]:
-    """Reads all files of the folder, in the order of their names.
-
-    Raises:
-        StudyError: One line per defect, each with file, key, value and rule.
-    """
+    """Reads all files of the folder, in the order of their names."""
     found = {path: read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))}
     for path, advice in found.items():
         if advice.name != path.stem:

@@ -89,11 +89,7 @@ class Compare(Study):
         return [part.part for part in self.parts]
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the keys of a study's file that hold these parts, and no others.
-
-        Raises:
-            BadInputError: If there is no part of a name.
-        """
+        """Returns the keys of a study's file that hold these parts, and no others."""
         if unknown := [case for case in cases if case not in self.cases]:
             known = ", ".join(self.cases)
             raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
@@ -119,11 +115,7 @@ class Compare(Study):
         return {"factor": table.factor, "levels": ",".join(map(str, table.levels))} if is_plain else {}
 
     def table_of(self, factor: str, levels: Sequence[PropertyValue]) -> dict[str, Any]:
-        """Returns a table as a file would hold it; the reference's level is added where it is missing.
-
-        Raises:
-            BadInputError: If the factor is no setting, or a level is none of its values.
-        """
+        """Returns a table as a file would hold it; the reference's level is added where it is missing."""
         try:
             typed = self._setting(factor, "factor").of(levels)
         except ValueError as error:
@@ -299,11 +291,7 @@ class Compare(Study):
 
 
 def compare_study(study: Study) -> Compare:
-    """Returns the study as one that compares.
-
-    Raises:
-        BadInputError: If it is of another kind.
-    """
+    """Returns the study as one that compares."""
     if not isinstance(study, Compare):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be compare here")
     return study

@@ -30,11 +30,7 @@ class Constraint(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Constraint:
-        """Reads one constraint.
-
-        Raises:
-            ValueError: If the text is not of the form `name <= name or number`.
-        """
+        """Reads one constraint."""
         match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|==|!=|<|>)\s*([\w.]+)\s*", text)
         if match is None:
             raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
@@ -48,11 +44,7 @@ class Constraint(BaseModel):
         return [side for side in (self.left, self.right) if side in factors]
 
     def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
-        """Refuses a constraint that means nothing for these factors and names of variables.
-
-        Raises:
-            ValueError: If a side is unknown, or a categorical factor is compared with anything but its levels.
-        """
+        """Refuses a constraint that means nothing for these factors and names of variables."""
         for side, other in ((self.left, self.right), (self.right, self.left)):
             factor = factors.get(other)
             if isinstance(factor, CategoricalFactor):
@@ -99,22 +91,14 @@ class ForbiddenRegion(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> ForbiddenRegion:
-        """Reads one region.
-
-        Raises:
-            ValueError: If a part is no constraint.
-        """
+        """Reads one region."""
         return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.constraints))
 
     def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
-        """Refuses a region that means nothing for these factors and names of variables.
-
-        Raises:
-            ValueError: If one of its constraints means nothing for them.
-        """
+        """Refuses a region that means nothing for these factors and names of variables."""
         for constraint in self.constraints:
             constraint.check(factors, variables)
 

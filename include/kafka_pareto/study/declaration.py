@@ -143,11 +143,7 @@ class Driver:
     states_durability: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses a declaration that pages could not show.
-
-        Raises:
-            ValueError: Naming the objective and the rule.
-        """
+        """Refuses a declaration that pages could not show."""
         for each in self.objectives:
             if each.quantity.maximised is None:
                 raise ValueError(f"{each.name}: its quantity {each.quantity.name} says neither label nor direction")

@@ -33,11 +33,7 @@ def drivers() -> dict[str, Driver]:
 
 
 def objective_named(name: str) -> Objective:
-    """Returns the objective of this name, of any driver.
-
-    Raises:
-        BadInputError: If no driver has it.
-    """
+    """Returns the objective of this name, of any driver."""
     for driver in drivers().values():
         for each in driver.objectives:
             if each.name == name:

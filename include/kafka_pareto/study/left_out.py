@@ -22,10 +22,6 @@ def without_impossible(
 
     A part of which fewer than two levels are left goes whole. Neither a grid nor a series is cut.
 
-    Args:
-        study: What is to be measured.
-        fault_of: Says what is missing here for a configuration; empty where nothing is.
-
     Raises:
         BadInputError: If a part's reference or a level of a grid or a series cannot be measured here, or no part would
             be left.

@@ -45,11 +45,7 @@ class Limit(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """Reads one limit.
-
-        Raises:
-            ValueError: If it is not of the form `objective <= number`, or bounds the objective on its good side.
-        """
+        """Reads one limit."""
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
             raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")

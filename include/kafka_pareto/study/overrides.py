@@ -83,9 +83,6 @@ def with_overrides(
     Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
     adaptive repetitions no choice, every trial gets as many. A baseline takes the place of the study's whole one, and a
     comparison's table (`factor` and `levels`) that of all its parts. On another cluster no brokers of its own start.
-
-    Raises:
-        StudyError: Naming the override and the rule that it breaks.
     """
     content = study.model_dump(exclude_none=True)
     content |= {} if cases is None else study.keys_of_cases(cases)
@@ -142,9 +139,6 @@ def cluster_with(
         of_the_study: The study's own.
         given: The options by name.
         servers_of_others: What is loaded where neither names a cluster, if others may depend on it.
-
-    Raises:
-        BadInputError: If a ceiling is missing, or above the study's own.
     """
     known = of_the_study.model_dump() if of_the_study else {}
     for name in _CEILINGS:

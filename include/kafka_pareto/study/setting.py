@@ -61,11 +61,7 @@ class Setting:
         return number
 
     def of(self, levels: Sequence[PropertyValue]) -> list[FactorValue]:
-        """Returns given levels as configurations hold them.
-
-        Raises:
-            ValueError: As `value` does.
-        """
+        """Returns given levels as configurations hold them."""
         return [self.value(level) for level in levels]
 
     def factor(self, levels: list[FactorValue]) -> Factor:

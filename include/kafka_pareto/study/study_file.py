@@ -39,11 +39,7 @@ _brief.maxstring = 80
 
 
 def load_study(path: Path) -> Study:
-    """Reads and checks a study file.
-
-    Raises:
-        StudyError: One line per defect, each with file, key, value and rule.
-    """
+    """Reads and checks a study file."""
     return parse_study(_read_text(path, str(path), ""), str(path), path.parent)
 
 
@@ -69,9 +65,6 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     Its `kind` and `driver` say which keys it may have. A `baseline` that is a string names a file of
     properties relative to `folder`, where the driver takes one; the study then holds its values. A payload's file, or
     a log that is replayed, must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
-
-    Raises:
-        StudyError: One line per defect, each with file, key, value and rule.
     """
     content = _mapping(text, file)
     model = _class_of(content, file)
@@ -84,11 +77,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
 
 
 def read_section(path: Path, model: type[AnySection]) -> AnySection:
-    """Reads a file that holds a single section, checked like a study.
-
-    Raises:
-        StudyError: One line per defect, each with file, key, value and rule.
-    """
+    """Reads a file that holds a single section, checked like a study."""
     content = _mapping(_read_text(path, str(path), ""), str(path))
     return checked(model, content, str(path))
 

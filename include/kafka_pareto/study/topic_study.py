@@ -70,11 +70,7 @@ def conditions_of(
 
 
 def topic_study(study: Study) -> TopicStudy:
-    """Returns the study as one that works on a topic.
-
-    Raises:
-        BadInputError: If its driver has none.
-    """
+    """Returns the study as one that works on a topic."""
     if not isinstance(study, TopicStudy):
         raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be one that works on a topic here")
     return study

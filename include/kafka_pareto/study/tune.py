@@ -92,11 +92,7 @@ class Tune(Study):
 
     @classmethod
     def require_own_objectives(cls, named: Iterable[str]) -> None:
-        """Refuses an objective that another driver has.
-
-        Raises:
-            ValueError: Naming it and those that there are.
-        """
+        """Refuses an objective that another driver has."""
         own = cls.declaration.objective_names
         if others := [name for name in named if name not in own]:
             raise ValueError(
@@ -200,11 +196,7 @@ class Tune(Study):
 
 
 def tune_study(study: Study) -> Tune:
-    """Returns the study as one that tunes.
-
-    Raises:
-        BadInputError: If it is of another kind.
-    """
+    """Returns the study as one that tunes."""
     if not isinstance(study, Tune):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be tune here")
     return study

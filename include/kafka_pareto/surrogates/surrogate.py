@@ -136,11 +136,7 @@ def estimates(models: Mapping[ObjectiveName, Estimator], frame: pd.DataFrame) ->
 
 
 def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: SurrogateIndex) -> Surrogate:
-    """Reads a model file that the index lists; `key` names it in messages.
-
-    Raises:
-        ArtifactError: If it is not the file that the index was written with, or XGBoost cannot read it.
-    """
+    """Reads a model file that the index lists; `key` names it in messages."""
     known = index.models[objective]
     # XGBoost aborts the whole process on some damaged files, so the content is checked before it sees any.
     if hashlib.sha256(content).hexdigest() != known.sha256:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
@@ -18,11 +17,12 @@ from kafka_pareto.analysis.repetition_values import paired, per_repetition_value
 from kafka_pareto.analysis.rounding import ROUNDING, Values
 from kafka_pareto.analysis.student import student_above, student_critical
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 
-class Ratio(BaseModel):
+class Ratio(Frozen):
     """Holds one objective of the settings in force over the baseline's, from blocks that have both.
 
     Attributes:
@@ -32,8 +32,6 @@ class Ratio(BaseModel):
         log_deviation: Their standard deviation.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     ratio: float
     low: float | None
     high: float | None
@@ -42,7 +40,7 @@ class Ratio(BaseModel):
     log_deviation: float
 
 
-class RatioChange(BaseModel):
+class RatioChange(Frozen):
     """Compares the ratio that a check found with its reference.
 
     Attributes:
@@ -52,8 +50,6 @@ class RatioChange(BaseModel):
         p_value: Of no change beyond the drift fraction, to either side.
         p_value_holm: Adjusted over all comparisons of the check.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     objective: ObjectiveName
     found: Ratio | None

@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests, sequential
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
@@ -19,6 +18,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, paired, per_repetit
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.drivers import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import Protocol
@@ -31,7 +31,7 @@ Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
 _SHARE_OF_A_CV = 0.1
 
 
-class Gain(BaseModel):
+class Gain(Frozen):
     """Holds one objective of the candidate against the reference, from fresh blocks.
 
     Attributes:
@@ -49,8 +49,6 @@ class Gain(BaseModel):
         blocks_to_tell: Blocks that would resolve the gain, if the true change is the one that was measured. Set where
             it is not resolved. None beyond 100,000, and without a change.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     objective: ObjectiveName
     reference_value: float | None

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.analysis.rounding import Values, dense_ranks, has_spread
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
@@ -20,7 +20,7 @@ MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999
 
 
-class SeriesStability(BaseModel):
+class SeriesStability(Frozen):
     """Holds the tests of one objective of the sentinel in the order of time.
 
     The p-values are Holm's, over all tests of the report.
@@ -32,8 +32,6 @@ class SeriesStability(BaseModel):
         change_repetition_id: The first repetition after it.
         change_fraction: Mean after it over mean before it, minus one.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     objective: ObjectiveName
     first_run_change_fraction: float
@@ -51,14 +49,12 @@ class SeriesStability(BaseModel):
         return min(self.drift_p_value_holm, self.change_p_value_holm) < SIGNIFICANCE
 
 
-class SentinelReport(BaseModel):
+class SentinelReport(Frozen):
     """Holds the sentinel's tests in one case; `series` is empty where there are too few repetitions to tell.
 
     Attributes:
         repetition_ids: The repetitions looked at, in the order of time.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     repetition_ids: list[str]
     series: list[SeriesStability]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 
-from pydantic import BaseModel, ConfigDict
-
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.advice import Advice, configuration_advised
 from kafka_pareto.study.factors import Configuration, configuration_id, distinct
 from kafka_pareto.study.tune import Tune
@@ -16,20 +14,16 @@ from kafka_pareto.study.tune import Tune
 NO_ROOM = "the design is too small for it"
 
 
-class InCase(BaseModel):
+class InCase(Frozen):
     """Holds what becomes of an advice in one case: what is measured, or why nothing is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     case: str
     configuration: Configuration | None
     left_out: str = ""
 
 
-class AdviceInCases(BaseModel):
+class AdviceInCases(Frozen):
     """Holds an advice, and what becomes of it in each case."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     advice: Advice
     cases: list[InCase]

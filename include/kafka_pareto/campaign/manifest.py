@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 
 NoticeKind = Literal["finished", "no_gain", "needs_approval", "in_force", "unchanged", "drift"]
 
 
-class Notice(BaseModel):
+class Notice(Frozen):
     """Tells people that a step has ended: plain text, with a subject of one line."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: NoticeKind
     subject: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.overrides import Override
@@ -23,7 +23,7 @@ Phase = Literal["design", "choice", "gain", "noise", "final"]
 Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
-class Timeline(BaseModel):
+class Timeline(Frozen):
     """Holds what was seen in each second of a repetition, or in each slice, from the first that was sent.
 
     Attributes:
@@ -35,8 +35,6 @@ class Timeline(BaseModel):
         series: What else a driver saw, by quantity with its unit.
         slice_s: How long a slice is.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: str = ""
     began_s: float = 0.0
@@ -94,7 +92,7 @@ class Repetition(Record):
         return self.model_copy(update={**of_head, "quantities": {**self.quantities, **of_quantities}})
 
 
-class Stop(BaseModel):
+class Stop(Frozen):
     """Holds why no further round follows in a case.
 
     Attributes:
@@ -104,14 +102,12 @@ class Stop(BaseModel):
         least_rise_fraction: What the study asks for; of `rise_too_small`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     code: Literal["rise_too_small", "last_round", "nothing_left"]
     rise_fraction: float | None = None
     least_rise_fraction: float | None = None
 
 
-class RoundsSoFar(BaseModel):
+class RoundsSoFar(Frozen):
     """Holds the result of the rounds in one case, and whether another round follows.
 
     Attributes:
@@ -119,8 +115,6 @@ class RoundsSoFar(BaseModel):
             baseline, so the value never falls.
         stopped_because: Why no further round follows; None while one does.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     case: str
     measured_hypervolume: list[float]
@@ -143,7 +137,7 @@ class Proposal(Record):
         return [each.case for each in self.cases if each.stopped_because is None]
 
 
-class PriorCampaign(BaseModel):
+class PriorCampaign(Frozen):
     """Describes what an earlier campaign gives to a warm start; `left_out` names what it does not give, and why.
 
     Attributes:
@@ -151,12 +145,10 @@ class PriorCampaign(BaseModel):
         trials: How many are used, over all these cases.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     campaign: str
-    age_days: dict[str, float] = {}
+    age_days: dict[str, float] = Field(default_factory=dict)
     trials: int = 0
-    left_out: list[str] = []
+    left_out: list[str] = Field(default_factory=list)
 
 
 class Prior(Record):
@@ -211,10 +203,8 @@ class Fingerprint(Record):
         return {**self.system, **self.model_dump(exclude={"schema_version", "system"})}
 
 
-class RampStep(BaseModel):
+class RampStep(Frozen):
     """Holds one step of the ramp: the rate that was asked of the baseline, and the rate that it held."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     asked_records_s: float
     held_records_s: float
@@ -222,10 +212,8 @@ class RampStep(BaseModel):
     sustained: bool
 
 
-class TimedLoad(BaseModel):
+class TimedLoad(Frozen):
     """Describes what the load generator does: an unthrottled part, then a paced one, each with a warm-up of its own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     warmup_s: float
     seconds: float
@@ -251,7 +239,7 @@ class Sizing(Record):
     pilot_bytes: int = 0
 
 
-class NoiseOfObjective(BaseModel):
+class NoiseOfObjective(Frozen):
     """Holds the noise of one objective of the baseline, and the effects that can be found above it.
 
     Attributes:
@@ -261,8 +249,6 @@ class NoiseOfObjective(BaseModel):
         minimum_detectable_effect_fraction: The change that `blocks` blocks show with 80 % power.
         blocks_for_wanted_effect: Blocks that it takes to show the wanted effect; None beyond 100,000.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     objective: ObjectiveName
     value: float | None
@@ -283,10 +269,8 @@ class NoiseReport(Record):
     repetition_ids: list[str]
 
 
-class ExpectationResult(BaseModel):
+class ExpectationResult(Frozen):
     """Holds the result of one expectation of the validation, over the whole campaign."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     suite: str
     name: str

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from kafka_pareto.analysis.gains import Gain, gains_over
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import choose
 from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
 
 
-class AgainstAdvice(BaseModel):
+class AgainstAdvice(Frozen):
     """Holds how the pick stands against the best advice.
 
     Attributes:
@@ -29,13 +30,11 @@ class AgainstAdvice(BaseModel):
             the pick in its place. The gains are that one's.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     configuration_id: str
     titles: list[str]
     configuration: dict[str, FactorValue]
     properties: dict[str, PropertyValue]
-    gains: list[Gain] = []
+    gains: list[Gain] = Field(default_factory=list)
     in_place_of: dict[str, FactorValue] | None = None
 
     def is_better(self, margin_fraction: float) -> bool:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from kafka_pareto.analysis.repetition_values import smallest_value, valid_by_block
 from kafka_pareto.analysis.trials import steadiness, summarise_trials
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.drivers import is_maximised
 from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, ObjectiveName, Weighted, objectives_named
 from kafka_pareto.study.tune import Tune
@@ -23,16 +24,14 @@ from kafka_pareto.study.tune import Tune
 _LEAST_VALID_FRACTION = 0.8
 
 
-class MissedLimit(BaseModel):
+class MissedLimit(Frozen):
     """A limit that is not kept, and the value that misses it; None is a value that is not known."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     limit: Limit
     value: float | None
 
 
-class Choice(BaseModel):
+class Choice(Frozen):
     """Names the pick of the choice blocks, and what it was chosen by.
 
     Attributes:
@@ -45,14 +44,12 @@ class Choice(BaseModel):
         in_force_limits_missed: The same of settings in force other than the baseline.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     configuration_id: str
     chosen_by: ChooseBy
     nearest_configuration_id: str | None = None
-    limits_missed: list[MissedLimit] = []
-    baseline_limits_missed: list[MissedLimit] = []
-    in_force_limits_missed: list[MissedLimit] = []
+    limits_missed: list[MissedLimit] = Field(default_factory=list)
+    baseline_limits_missed: list[MissedLimit] = Field(default_factory=list)
+    in_force_limits_missed: list[MissedLimit] = Field(default_factory=list)
 
 
 def choose(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from kafka_pareto.analysis.failures import failing_more_p_value, largest_failure_fraction
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.record import Frozen
 
 
-class Counts(BaseModel):
+class Counts(Frozen):
     """Holds the repetitions of one configuration, in all blocks of its confirmation.
 
     Attributes:
@@ -23,8 +22,6 @@ class Counts(BaseModel):
         repeated: Valid ones that needed another attempt, for a cause that the configuration cannot have.
         generator_bound: Valid ones of the fresh blocks in which the load tool, not Kafka, set the pace.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     repetitions: int | None
     lost_records: int

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from kafka_pareto.kafka.known_properties import DurabilityName, PropertyValue
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.factors import FactorValue
 
 
-class InForce(BaseModel):
+class InForce(Frozen):
     """Holds settings in force other than the baseline, and which of the study's rules of today they break.
 
     Attributes:
@@ -20,8 +20,6 @@ class InForce(BaseModel):
         in_forbidden: Forbidden regions that it lies in.
         durability_accepted: Whether the study accepts the durability that it promises.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     version: int
     campaign: str

@@ -12,10 +12,14 @@ SCHEMA_VERSION = 4
 _LONGEST_QUOTE = 200
 
 
-class Record(BaseModel):
-    """Is the base of every JSON artifact; unknown keys are refused."""
+class Frozen(BaseModel):
+    """Is the base of what records hold: unknown keys are refused, and values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Record(Frozen):
+    """Is the base of every JSON artifact."""
 
     schema_version: Literal[4] = 4
 

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES
 from kafka_pareto.study.sections import ForeignCluster
@@ -25,10 +26,8 @@ _CEILINGS = ("ceiling_mib_s", "ceiling_gib")
 _MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 
 
-class Override(BaseModel):
+class Override(Frozen):
     """Holds a key of the study with two values: the file's, and this campaign's."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     key: str
     of_file: JsonValue

@@ -15,14 +15,13 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from sklearn.model_selection import GroupKFold
 
 from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.analysis.rounding import Values
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.gaussian_process import MOST_TRIALS, Posterior, at_most, fit_posterior, inputs
@@ -33,10 +32,8 @@ FOLDS = 5
 _LEAST_ERRORS = 10  # fewer know nothing of the outer 5 %
 
 
-class Process(BaseModel):
+class Process(Frozen):
     """Holds a fitted Gaussian process of an objective's scaled logarithm, as numbers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     centre: float
     scale: float
@@ -73,7 +70,7 @@ class Process(BaseModel):
         return mean * self.scale + self.centre, np.sqrt(variance)
 
 
-class Calibration(BaseModel):
+class Calibration(Frozen):
     """Holds what turns estimates of an objective into estimates with intervals.
 
     Attributes:
@@ -81,8 +78,6 @@ class Calibration(BaseModel):
             logarithm, in units of the predicted standard deviation where there is a process.
         process: Estimates anew; None where the trees' estimates stay as they are.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     low: float
     high: float

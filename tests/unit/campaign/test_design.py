@@ -141,12 +141,15 @@ def test_the_same_seed_gives_the_same_design_whatever_other_record_sizes_there_a
     assert not other.equals(alone)
 
 
-def test_more_configurations_than_the_space_holds_are_refused_by_name():
+@pytest.mark.parametrize("known", [{}, {"8192": [{"linger.ms": 10}]}])
+def test_more_configurations_than_the_space_holds_beside_the_known_ones_are_refused_with_the_number_of_the_file(
+    known: dict[str, list[dict[str, int]]],
+):
     factors = {"linger.ms": {"type": "integer", "levels": [0, 5, 10]}}
-    study = altered("quick", factors=factors, constraints=[], design={"configurations": 3, "feasible": True})
+    changes = {"factors": factors, "constraints": [], "design": {"configurations": 3}, "record_sizes_bytes": [8192]}
 
     with pytest.raises(StudyError, match=r"design\.configurations: 3: there are not as many different"):
-        design_table(study)
+        design_table(altered("cold_burst", **changes), known)
 
 
 def test_one_at_a_time_changes_a_single_factor_of_the_baseline_to_each_of_its_values():
@@ -193,11 +196,3 @@ def test_a_space_that_the_known_ones_have_nearly_used_up_gives_the_others():
 
     assert table["linger.ms"].tolist()[:2] == [5, 10]
     assert set(table["linger.ms"]) == {0, 5, 10, 100}
-
-
-def test_too_few_configurations_beside_the_known_ones_are_refused_with_the_number_of_the_file():
-    small = {"linger.ms": {"type": "integer", "levels": [0, 5, 10]}}
-    changes = {"factors": small, "constraints": [], "design": {"configurations": 3}, "record_sizes_bytes": [8192]}
-
-    with pytest.raises(StudyError, match=r"design\.configurations: 3: there are not as many different"):
-        design_table(altered("cold_burst", **changes), {"8192": [{"linger.ms": 10}]})

@@ -146,16 +146,13 @@ def test_a_campaign_of_some_parts_has_these_alone_and_says_so() -> None:
     assert some.baseline_id("grid") != study.baseline_id("grid"), "factors that no part varies are no part of an id"
 
 
-def test_a_table_from_the_command_line_takes_the_place_of_all_parts() -> None:
+def test_a_table_from_the_command_line_takes_the_place_of_all_parts_with_the_references_level() -> None:
     study = comparison()
+    assert study.table_of("linger.ms", ["0", "20"]) == {"factor": "linger.ms", "levels": [5, 0, 20]}
+    assert study.table_of("acks", ["1", "all"]) == {"factor": "acks", "levels": ["1", "all"]}
     one = with_overrides(study, table=study.table_of("linger.ms", ["0", "5", "20"]))
     assert one.cases == ["linger_ms"]
     assert [each["linger.ms"] for each in one.levels_of("linger_ms")] == [0, 5, 20]
-
-
-def test_a_table_from_the_command_line_gets_the_references_level_where_it_is_missing() -> None:
-    assert comparison().table_of("linger.ms", ["0", "20"]) == {"factor": "linger.ms", "levels": [5, 0, 20]}
-    assert comparison().table_of("acks", ["1", "all"]) == {"factor": "acks", "levels": ["1", "all"]}
 
 
 @pytest.mark.parametrize(

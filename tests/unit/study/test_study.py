@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,6 @@ def test_good_study_loads_and_survives_being_frozen(path: Path):
     assert parse_study(dump_study(study), "frozen") == study
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_shipped_study_is_found_by_its_name(path: Path):
-    assert load_named_study(STUDIES, path.stem).name == path.stem
-
-
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
 def test_bad_study_is_refused_with_file_key_value_and_rule(path: Path):
     expected = path.read_text().splitlines()[0].removeprefix("# expect: ")
@@ -46,13 +42,13 @@ def test_bad_study_is_refused_with_file_key_value_and_rule(path: Path):
     assert str(refused.value).startswith(f"{path}: ")
 
 
-def test_paper_has_540_combinations_and_keeps_the_baseline_of_kafkas_defaults():
+def test_paper_is_the_published_study_and_what_that_does_not_state_is_as_the_documentation_says():
     study = paper_study()
-    combinations = 1
-    for factor in study.factors.values():
-        combinations *= len(factor.levels or [])
-
-    assert combinations == 540
+    protocol, workload = study.protocol, study.workload
+    assert math.prod(len(factor.levels or []) for factor in study.factors.values()) == 540
+    assert (protocol.order, protocol.cool_down_s, protocol.repetitions, protocol.records) == ("sequential", 5, 10, 1000)
+    assert (workload.topic_partitions, workload.replication_factor, workload.min_insync_replicas) == (3, 3, 2)
+    assert (workload.payload, study.seed) == ("random", 42)
     assert dict(study.baseline_configuration()) == {
         "batch.size": 16384,
         "linger.ms": 5,
@@ -93,22 +89,6 @@ def test_a_study_accepts_no_weaker_durability_than_its_baseline_unless_it_says_s
     assert paper_study().weakest_durability() == Durability.acks_0
 
 
-def test_paper_measures_one_configuration_after_the_other_with_the_papers_pause():
-    protocol = paper_study().protocol
-    assert (protocol.order, protocol.cool_down_s, protocol.repetitions, protocol.records) == (
-        "sequential",
-        5.0,
-        10,
-        1000,
-    )
-
-
-def test_what_the_paper_does_not_state_is_as_the_documentation_says():
-    study = paper_study()
-    assert (study.workload.topic_partitions, study.workload.replication_factor) == (3, 3)
-    assert (study.workload.min_insync_replicas, study.workload.payload, study.seed) == (2, "random", 42)
-
-
 def test_a_pause_and_a_baseline_are_overrides_that_are_named_beside_the_files_values():
     file = load_study(FIXTURES / "studies" / "good" / "baseline_from_properties.yaml")
     study = with_overrides(file, cool_down_s=0.5, baseline={"linger.ms": 20})
@@ -125,15 +105,18 @@ def test_a_pause_and_a_baseline_are_overrides_that_are_named_beside_the_files_va
         with_overrides(file, baseline={"batch.sise": 1})
 
 
-def test_every_override_is_named():
+def test_overrides_are_checked_like_a_file_and_every_one_is_named():
     paper = paper_study()
     study = with_overrides(paper, ["8192"], seed=7, repetitions=3)
+    assert (study.cases, study.seed, study.protocol.repetitions) == (["8192"], 7, 3)
     assert [str(each) for each in overrides_of(paper, study)] == [
         "seed 7 (file: 42)",
         "record_sizes_bytes 8192 (file: 1024, 8192, 10240, 16383, 65636)",
         "protocol.repetitions 3 (file: 10)",
         "protocol.minimum_valid_repetitions 3 (file: 10)",
     ]
+    with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):
+        with_overrides(paper, repetitions=0)
 
 
 def test_a_table_in_place_of_a_comparisons_parts_is_named_without_what_it_leaves_open():
@@ -170,15 +153,6 @@ def test_a_baselines_text_that_cannot_be_used_is_refused_without_showing_a_secre
     with pytest.raises(BadInputError, match=rule) as refused:
         baseline_of(text, "mine")
     assert "hidden" not in str(refused.value)
-
-
-def test_overrides_are_checked_like_a_file():
-    study = with_overrides(paper_study(), ["8192"], seed=7, repetitions=3)
-    assert (study.cases, study.seed, study.protocol.repetitions) == (["8192"], 7, 3)
-    assert study.protocol.minimum_valid_repetitions == 3
-
-    with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):
-        with_overrides(paper_study(), repetitions=0)
 
 
 def test_a_warm_start_is_an_override_that_keeps_the_half_life_and_that_one_shot_refuses():

@@ -9,25 +9,28 @@ from typing import Literal, Protocol
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 from sklearn.model_selection import GroupShuffleSplit
 from xgboost import XGBRegressor
 from xgboost.core import XGBoostError
 
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.storage.record import Frozen, Record
+from kafka_pareto.storage.record import Record
 from kafka_pareto.study.drivers import all_objectives, feature_named
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 
 
-class FeatureEncoding(Frozen):
+class FeatureEncoding(BaseModel):
     """Encodes factors as a model's columns: numbers unchanged, a categorical level as its place in `levels`.
 
     With `codes` the model takes that place as a quantity (the paper's way); with `native` as a category without order.
     A level that is not listed becomes a missing value. A feature that a driver declares is computed here, from the
     columns that it names.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     features: list[str]
     levels: dict[str, list[str]]
@@ -63,8 +66,10 @@ class FeatureEncoding(Frozen):
         return ["c" if name in self.levels else "q" for name in self.features]
 
 
-class SurrogateFile(Frozen):
+class SurrogateFile(BaseModel):
     """Describes one objective's model file; `log_target`: the model answers with the logarithm."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sha256: str
     log_target: bool

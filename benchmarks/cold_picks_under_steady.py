@@ -41,7 +41,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.driver_runtime import RepetitionRunner, runtime_of
@@ -89,7 +89,7 @@ def recommended(folder: Path, kind: str) -> ByCase:
     """
     try:
         study, cards = (
-            producer_study(load_study(folder / "study.yaml")),
+            ProducerStudy.of(load_study(folder / "study.yaml")),
             (folder / "cards.txt").read_text(encoding="utf-8"),
         )
         with (folder / "repetitions.csv").open(encoding="utf-8", newline="") as file:

@@ -23,7 +23,7 @@ from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of
 from kafka_pareto.drivers.log_pipeline.quantities import PipelineLabel
-from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy, log_pipeline_study
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.study.study_file import load_study
 
 KEPT = Path(__file__).parent / "data" / "campaigns"
@@ -195,7 +195,7 @@ def main() -> None:
 def kept_runs(name: str) -> Iterator[tuple[dict[str, Any], Timeline, LogPipelineStudy]]:
     """Yields each valid run of a kept campaign: its row, its seconds and the study."""
     folder = KEPT / name
-    study = log_pipeline_study(load_study(folder / "study.yaml"))
+    study = LogPipelineStudy.of(load_study(folder / "study.yaml"))
     rows = pd.read_csv(folder / "repetitions.csv", keep_default_na=False, na_values=[""])
     kept = (json.loads(line) for line in (folder / "timelines.jsonl").read_text().splitlines())
     for row, seconds in zip(rows.to_dict("records"), kept, strict=True):

@@ -31,7 +31,7 @@ from kafka_pareto.drivers.common.producer_performance import MAIN_CLASS, perf_te
 from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.attempt import request_for
 from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.own_topics import topic_configs, topic_name
@@ -89,7 +89,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
 
 def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[LoadRequest]:
     """Returns the requests that the measure task will make, for the shell loop's own topic."""
-    study = producer_study(campaign.study)
+    study = ProducerStudy.of(campaign.study)
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     planned = plan_blocks(
         candidates_of(table, study),
@@ -104,7 +104,7 @@ def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[Lo
     workload = study.workload
     configs = topic_configs(workload, bytes_on_disk(bytes_of_a_repetition(study, case)))
     cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, configs)
-    return [request_for(repetition, study, sizing, topic) for repetition in planned]
+    return [request_for(each.case, each.candidate.configuration, study, sizing, topic) for each in planned]
 
 
 def measure_task_s(folder: Path, campaign: Campaign, case: str, brokers: Brokers) -> float:

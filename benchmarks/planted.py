@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from benchmarks.plants import burning, limited_cores, paused, produce_quota
 from kafka_pareto.bottleneck.verdict import Code
-from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
+from kafka_pareto.brokers.preparation import BrokerValue
 from kafka_pareto.doctor.symptom_rules import CauseCode
 from kafka_pareto.kafka.known_properties import PropertyValue
 

@@ -36,7 +36,7 @@ from kafka_pareto.drivers.common.load_tool import LoadRequest, LoadResult
 from kafka_pareto.drivers.producer.attempt import judge, mib_s
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.sizing import sizing_of
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed, open_testbed
 from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.end_offsets import EndOffsets
@@ -78,7 +78,7 @@ class Bench:
 
     def measure(self, phase: str, block: int, order: int, configuration: Configuration, arm: str) -> Row:
         """Executes one load and returns its row, whatever came of it."""
-        study, timed = producer_study(self.study), self.arms[arm]
+        study, timed = ProducerStudy.of(self.study), self.arms[arm]
         request = LoadRequest(
             topic=self.testbed.topic,
             record_size_bytes=int(self.case),
@@ -219,7 +219,7 @@ def main(
         if not table:
             study = tune_study(with_overrides(load_named_study(settings.studies, "steady"), cases=[str(record_size)]))
             replicas = {"replication_factor": brokers, "min_insync_replicas": (brokers + 1) // 2}
-            workload = producer_study(study).workload.model_copy(update=replicas)
+            workload = ProducerStudy.of(study).workload.model_copy(update=replicas)
             study = study.model_copy(update={"workload": workload})
             rng = np.random.default_rng(study.seed)
             drawn = latin_hypercube(study, configurations, str(record_size), rng)

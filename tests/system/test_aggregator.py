@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import select
-import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -150,26 +149,6 @@ def test_every_event_arrives_once_with_stamps_that_never_go_back(bench: Bench) -
     }
 
 
-def test_fields_of_both_forms_and_malformed_messages_are_passed_on(bench: Bench) -> None:
-    aggregator = bench.start()
-    client = bench.client(aggregator)
-    single = event_of("single")
-    lines = json.dumps(json.loads(single["message"]) | {"request_id": "multi"}, indent=2)
-    client.send([single, event_of("", message=lines), event_of("", message="x" * 300), event_of("", message="{")])
-
-    assert client.acknowledged() == 4
-    assert aggregator.ended()["malformed"] == 2
-    records = bench.records(aggregator.topic)
-    requests = {record["request_id"]: record for record in records if "request_id" in record}
-    assert set(requests) == {"single", "multi"}
-    wanted = {"status": 200, "method": "GET", "uri": "/cart", "bytes": 512, "session": "s-1", "request_ms": 12.0}
-    assert all(wanted.items() <= record.items() for record in requests.values())
-    assert requests["single"]["t0"] == round(1000 * json.loads(single["message"])["t0"])
-    malformed = [record for record in records if "malformed" in record]
-    assert sorted(record["malformed"] for record in malformed) == ["x" * 200, "{"]
-    assert all(set(record) == {"malformed", "t1", "t2", "t3", "t4", "t5"} for record in malformed)
-
-
 def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -> None:
     aggregator = bench.start(workers=1, batch_size=10, batch_delay_ms=1_000)
     client = bench.client(aggregator)
@@ -187,25 +166,6 @@ def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -
     assert (counters["batches"], counters["mean_batch_size"]) == (4, 35 / 4)
     assert max(waited_ms[each] for each in ids("r", 20)) < 1_000
     assert min(waited_ms[each] for each in ids("r", 25)[20:]) >= 1_000
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("at", "stage", "other"), [("receive", "t3 t4", "t4 t5"), ("send", "t4 t5", "t3 t4")])
-def test_a_planted_delay_is_found_in_its_stage_and_no_other(bench: Bench, at: Any, stage: str, other: str) -> None:
-    aggregator = bench.start(batch_size=1, planted_delay=PlantedDelay(500, at))
-    client = bench.client(aggregator)
-    for each in ids("r", 10):
-        client.send([event_of(each)])
-        assert client.acknowledged() == 1
-
-    records = bench.records(aggregator.topic)
-
-    def mean_ms(stamps: str) -> float:
-        begin, end = stamps.split()
-        return statistics.mean(record[end] - record[begin] for record in records)
-
-    assert mean_ms(stage) >= 500
-    assert max(mean_ms(each) for each in (other, "t2 t3")) < 250
 
 
 @pytest.mark.parametrize(("acknowledge", "acknowledged"), [("kafka", None), ("received", 20)])
@@ -262,27 +222,6 @@ def test_nothing_is_acknowledged_while_the_broker_stands_still_and_all_afterward
     assert aggregator.ended()["acknowledged"] == 150
     expected = [*ids("before", 50), *ids("during-0", 50), *ids("during-1", 50)]
     assert sorted(record["request_id"] for record in bench.records(aggregator.topic)) == sorted(expected)
-
-
-def test_a_send_that_fails_is_not_acknowledged_and_what_is_sent_again_arrives(
-    bench: Bench, paused_broker: Callable[[], None]
-) -> None:
-    impatient = {"request.timeout.ms": 1_000, "delivery.timeout.ms": 2_000}
-    aggregator = bench.start(workers=1, producer=impatient)
-    client = bench.client(aggregator)
-    events = [event_of(each) for each in ids("r", 10)]
-
-    paused_broker()
-    client.send(events)
-    with pytest.raises(ConnectionEndedError):
-        client.acknowledged()
-    resume(bench)
-    again = bench.client(aggregator)
-    again.send(events)
-
-    assert again.acknowledged() == 10
-    assert {record["request_id"] for record in bench.records(aggregator.topic)} == set(ids("r", 10))
-    assert "of a batch of 10 events not all were sent" in aggregator.complaints.read_text()
 
 
 def test_the_end_sends_what_was_taken(bench: Bench) -> None:

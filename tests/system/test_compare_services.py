@@ -18,7 +18,7 @@ from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.orders import hand_on
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import ORDER_PLACED
-from kafka_pareto.drivers.services.runtime import services_study
+from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed, TopologyCluster
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.settings import load_settings
@@ -91,7 +91,7 @@ def end_offset(opened: OpenTopology, partition: int = 0) -> int:
 
 
 def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
-    study = services_study(parse_study(yaml.safe_dump(STUDY), "tiny.yaml"))
+    study = CompareServices.of(parse_study(yaml.safe_dump(STUDY), "tiny.yaml"))
     campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
     testbed = ServicesTestbed(campaign, study, load_settings(), lease)
     one = {"topology": "one"}
@@ -114,7 +114,7 @@ def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
 
 
 def test_a_broker_is_lost_and_no_order_with_it() -> None:
-    study = services_study(
+    study = CompareServices.of(
         parse_study(
             yaml.safe_dump(
                 {
@@ -159,7 +159,7 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
 def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
     topologies = {"one": {"brokers": 1, "replication_factor": 1, "partitions": 2, "partitioning": "key"}}
     content = yaml.safe_dump({**STUDY, "topologies": topologies, "series": [], "tables": FAULTS})
-    study = services_study(parse_study(content, "added.yaml"))
+    study = CompareServices.of(parse_study(content, "added.yaml"))
     with (
         TopologyCluster("one", study.topologies["one"], study.heap_mib, load_settings()) as on,
         OpenTopology(study, {}, on) as opened,

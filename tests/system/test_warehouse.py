@@ -74,12 +74,12 @@ class Running:
 
 
 @contextmanager
-def running(warehouse: Warehouse, argv: list[str] | None = None) -> Iterator[Running]:
+def running(warehouse: Warehouse) -> Iterator[Running]:
     warehouse.folder.mkdir(exist_ok=True)
     complaints = warehouse.folder / "stderr.log"
     with complaints.open("ab") as stderr:
         process = subprocess.Popen(
-            tied(argv or warehouse.argv), stdout=subprocess.PIPE, stderr=stderr, env=warehouse.environment
+            tied(warehouse.argv), stdout=subprocess.PIPE, stderr=stderr, env=warehouse.environment
         )
     spark = Running(process, complaints)
     threading.Thread(target=_listen, args=(spark,), daemon=True).start()
@@ -196,22 +196,6 @@ def test_a_batch_that_was_cut_short_by_a_kill_is_there_once(warehouse: Warehouse
     rows = table(warehouse)
     require_each_once(rows, 300)
     assert {row["t6"] > killed_at_ms for row in rows} == {True}
-
-
-def test_what_was_committed_before_a_kill_is_exported_afterwards(warehouse: Warehouse) -> None:
-    delayed = replace(warehouse, trigger_ms=200, planted_delay_ms=700, planted_at="commit")
-    with running(delayed) as spark:
-        spark.next("ready")
-        send_events(warehouse, 0, 50)
-        spark.rows(50)
-        spark.process.kill()
-        spark.process.wait()
-    with running(warehouse, warehouse.export_argv) as spark:
-        assert spark.next("exported") == {"exported": 50}
-        assert spark.process.wait(60) == 0
-    rows = table(warehouse)
-    require_each_once(rows, 50)
-    assert min(row["t7"] - row["t6"] for row in rows) >= 700
 
 
 def test_a_delay_before_a_batch_is_none_of_the_batchs(warehouse: Warehouse) -> None:

@@ -36,13 +36,18 @@ from kafka_pareto.bottleneck.cpu_limit import (
 )
 from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk, read_io_stall_s
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
-from kafka_pareto.bottleneck.network_interface import (
+from kafka_pareto.bottleneck.network import (
+    Address,
+    Connection,
+    Link,
     interface_busy_fraction,
     interface_bytes,
     interface_speed_mbit_s,
     interface_to,
+    link_use,
+    read_links,
+    resolved,
 )
-from kafka_pareto.bottleneck.tcp_links import Address, Connection, Link, link_use, read_links, resolved
 from kafka_pareto.brokers.jmx import JmxAgent
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.errors import ClusterError

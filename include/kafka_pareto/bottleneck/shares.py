@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
 from kafka_pareto.study.quantity import Values
 

@@ -35,7 +35,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.quantity import Values
 

@@ -8,17 +8,14 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.jmx import JMX_CONFIGURATION, JmxAgent, prepare_jmx
 from kafka_pareto.brokers.jvm import HEAP_MIB, broker_argv, gc_log_option, java_environment
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.brokers.preparation import cluster_id_in, prepare_nodes, write_properties
-from kafka_pareto.brokers.processes import Launcher, last_lines
+from kafka_pareto.brokers.preparation import BrokerValue, cluster_id_in, prepare_nodes, write_properties
+from kafka_pareto.brokers.processes import Launcher, Opened, last_lines
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.settings import Settings
@@ -27,7 +24,7 @@ _STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.1
 
 
-class Brokers:
+class Brokers(Opened):
     """Opens a context in which a cluster runs on loopback. It is ready on entering. Threads may share it.
 
     Each broker is known by its name: `kafka-1`, `kafka-2`, …. One that is stopped or killed keeps its data and ports.
@@ -79,23 +76,15 @@ class Brokers:
         self._start_timeout_s = start_timeout_s
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            folder = self._folder or opened.enter_context(own_folder())
-            self._prepare(folder)
-            opened.callback(self._processes.clear)
-            # Leaving it kills all brokers. Kafka's data survives that; an orderly end without a quorum takes minutes.
-            self._launcher = opened.enter_context(Launcher())
-            for name in self.nodes:
-                self.start(name)
-            self.wait_until_ready()
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened.close()
+    def _open(self, opened: ExitStack) -> None:
+        folder = self._folder or opened.enter_context(own_folder())
+        self._prepare(folder)
+        opened.callback(self._processes.clear)
+        # Leaving it kills all brokers. Kafka's data survives that; an orderly end without a quorum takes minutes.
+        self._launcher = opened.enter_context(Launcher())
+        for name in self.nodes:
+            self.start(name)
+        self.wait_until_ready()
 
     @property
     def bootstrap_servers(self) -> str:

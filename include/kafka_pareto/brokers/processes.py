@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,6 +31,23 @@ def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
     if setpriv is None:
         raise ClusterError("setpriv is not on the PATH; install util-linux, so that no process outlives its step")
     return [setpriv, "--pdeathsig", signal_name, "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()), *argv]
+
+
+class Opened(ABC):
+    """Is a context of several parts: one that does not open closes those before it, and leaving closes all."""
+
+    @abstractmethod
+    def _open(self, opened: ExitStack) -> None:
+        """Opens the parts in their order."""
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            self._open(opened)
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
 
 
 class Launcher:

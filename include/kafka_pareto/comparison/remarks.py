@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.rows import Row, named_level
 from kafka_pareto.comparison.words import NONE, number_text

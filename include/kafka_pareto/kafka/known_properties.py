@@ -1,4 +1,4 @@
-"""Holds the settings of Kafka's producer, their defaults, and the durability that follows from them.
+"""Holds the settings of Kafka's producer, types their values, and tells the durability that follows from them.
 
 Names, types and defaults are those of `ProducerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
 credential, a class or a serializer are left out, since no study varies them.
@@ -6,6 +6,7 @@ credential, a class or a serializer are left out, since no study varies them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, TypeAlias
@@ -13,10 +14,15 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.kafka import property_values
-from kafka_pareto.kafka.property_values import INT_MAX
 
-PropertyValue: TypeAlias = property_values.PropertyValue
+PropertyValue: TypeAlias = str | int | float | bool
+
+Bounds: TypeAlias = tuple[int, int | None]
+"""The smallest value and the largest; None where there is none."""
+INT_MAX = 2147483647
+"""The largest value of Kafka's type INT, which bounds many a setting that has no other bound."""
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
 
 DEFAULTS: dict[str, PropertyValue] = {
     "acks": "all",
@@ -56,7 +62,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "partitioner.ignore.keys": ("true", "false"),
 }
 
-BOUNDS: dict[str, property_values.Bounds] = {
+BOUNDS: dict[str, Bounds] = {
     "batch.size": (0, INT_MAX),
     "buffer.memory": (0, None),
     "compression.gzip.level": (-1, 9),
@@ -137,4 +143,32 @@ def typed_value(name: str, text: str) -> PropertyValue:
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number within its bounds.
     """
-    return property_values.value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)
+    return value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)
+
+
+def value_of(
+    name: str,
+    text: str,
+    defaults: Mapping[str, PropertyValue],
+    choices: Mapping[str, tuple[str, ...]],
+    bounds: Mapping[str, Bounds],
+) -> PropertyValue:
+    """Converts the text of a property to a value of its default's type.
+
+    Raises:
+        ValueError: If the text is none of the property's choices, or no whole number within its bounds.
+    """
+    if name in choices and text not in choices[name]:
+        raise ValueError(f"{name}: {text!r} must be one of {', '.join(choices[name])}")
+    if isinstance(defaults[name], bool):
+        return text == "true"
+    if isinstance(defaults[name], str):
+        return text
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise ValueError(f"{name}: {text!r} must be a whole number")
+    number, (least, most) = int(text), bounds.get(name, (None, None))
+    if least is not None and number < least:
+        raise ValueError(f"{name}: {number} must be at least {least}")
+    if most is not None and number > most:
+        raise ValueError(f"{name}: {number} must be at most {most}")
+    return number

@@ -1,10 +1,9 @@
-"""Lists the repetitions of a phase in their order, which follows from the seed alone. Pure."""
+"""Which repetitions a phase consists of, and in which order. Pure; the order follows from the seed alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Phase
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.study.factors import Configuration
 
 
 @dataclass(frozen=True)
@@ -60,22 +58,3 @@ def plan_blocks(
     if order == "sequential":
         planned.sort(key=lambda repetition: (repetition.order_in_block, repetition.block))
     return planned
-
-
-def grouped(planned: Sequence[PlannedRepetition], group_of: Callable[[Configuration], str]) -> list[PlannedRepetition]:
-    """Returns the plan with the members of a group after each other within each block.
-
-    Where the order of a block is random, so are that of its groups and that within each: a group takes the place of its
-    first member.
-
-    Args:
-        planned: In the order of measuring.
-        group_of: Names a configuration's group; one name for all changes nothing.
-    """
-    arranged: list[PlannedRepetition] = []
-    for _, members in groupby(planned, lambda each: each.block):
-        block = list(members)
-        groups = list(dict.fromkeys(group_of(each.candidate.configuration) for each in block))
-        together = sorted(block, key=lambda each: groups.index(group_of(each.candidate.configuration)))
-        arranged += [replace(each, order_in_block=place) for place, each in enumerate(together)]
-    return arranged

@@ -17,6 +17,7 @@ from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.settings import Settings
+from kafka_pareto.storage.lease import Lease
 from kafka_pareto.study.drivers import door
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Values
@@ -101,6 +102,7 @@ class Attempt:
         reason: Why it is not valid, or what a reader of a valid one must know.
         is_excused: It failed for a cause that its configuration need not have. It may be repeated.
         trouble: The trouble of the system that is measured; it spoils the whole block.
+        client_is_known: False where the load's own CPU time is not known, and so is among other processes'.
         upsets: It left the system otherwise than it was: a leader had moved, or there was trouble. That may be the
             configuration's doing, so it is counted even where it is repeated.
         started_at: In UTC, as ISO 8601.
@@ -122,6 +124,7 @@ class Attempt:
     client_cpu_s: float = 0.0
     cpu_steal_fraction: float = 0.0
     other_cpu_fraction: float = 0.0
+    client_is_known: bool = True
     upsets: bool = False
     timeline: Timeline | None = None
 
@@ -130,6 +133,8 @@ class RepetitionRunner(ABC):
     """Runs repetitions of one case on one testbed, one at a time. A driver needs `attempt`; all else may do nothing."""
 
     limits: MeasuringLimits = LIMITS
+    lease: Lease | None = None
+    """Keeps other loads away; it must be held before an attempt and after it. None where nobody else can load."""
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: B027
         """Waits, for a limited time, for a system that can take these repetitions.
@@ -150,7 +155,6 @@ class RepetitionRunner(ABC):
             That repetition amended, if something has come to light about it since; else None.
 
         Raises:
-            LeaseHeldError: If the lease was lost.
             ClusterError: If the system is in trouble.
             SafetyStop: If this user may not look.
         """
@@ -162,7 +166,6 @@ class RepetitionRunner(ABC):
 
         Raises:
             PlanError: If the ceiling of a cluster that is not ours is reached.
-            LeaseHeldError: If the lease was lost meanwhile: another load may have run at the same time.
         """
 
     def require_unharmed(self) -> None:  # noqa: B027

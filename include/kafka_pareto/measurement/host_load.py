@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import psutil
 from tenacity import retry, retry_if_result, stop_after_delay
 
+from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.study.protocol import OutlierRule
 
 
 def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
-    """Which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
+    """Says which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
     shares = {
         "cpu_steal_fraction": ("the hypervisor took", cpu_steal_fraction, rule.cpu_steal_fraction),
         "other_cpu_fraction": ("other processes took", other_cpu_fraction, rule.other_cpu_fraction),
@@ -22,6 +24,21 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
         if bound is not None and found > bound:
             return f"{words} {found:.1%} of the machine's CPU, above protocol.outliers.{name} of {bound:.1%}"
     return ""
+
+
+def judged_by_machine(attempt: Attempt, rule: OutlierRule) -> Attempt:
+    """Returns the attempt, failed and excused where others took more of the machine than the study's rule allows.
+
+    A record that is lost is lost, whatever else happened.
+    """
+    if attempt.outcome not in ("valid", "failed"):
+        return attempt
+    other = attempt.other_cpu_fraction if attempt.client_is_known else 0.0
+    outlier = outlier_reason(rule, attempt.cpu_steal_fraction, other)
+    if not outlier:
+        return attempt
+    reason = f"{outlier}; {attempt.reason}" if attempt.reason else outlier
+    return replace(attempt, outcome="failed", reason=reason, is_excused=True)
 
 
 def wait_until_undisturbed(

@@ -14,9 +14,10 @@ from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ClusterError, DisturbedError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.driver_runtime import RepetitionRunner, repetition_of
-from kafka_pareto.measurement.host_load import wait_until_undisturbed
+from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner, repetition_of
+from kafka_pareto.measurement.host_load import judged_by_machine, wait_until_undisturbed
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
+from kafka_pareto.storage.lease import require_ours
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.study import Study
 
@@ -103,8 +104,7 @@ class _PhaseMeasurement:
         upsets = 0
         for attempts in range(1, self._protocol.max_attempts + 1):
             time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
-            self._amend(self._runner.begin(self._unconfirmed, planned))
-            attempt = self._runner.attempt(planned)
+            attempt = self._attempt(planned)
             upsets += attempt.upsets
             measured = repetition_of(planned, attempt, attempts, upsets)
             if attempt.trouble:
@@ -124,6 +124,21 @@ class _PhaseMeasurement:
             log.warning("%s: %s", planned.repetition_id, measured.reason)
         self._phase.keep(measured)
         self._unconfirmed = measured if measured.outcome == "valid" else None
+
+    def _attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Attempts a repetition while the lease is held: otherwise another load may have run at the same time.
+
+        Raises:
+            LeaseHeldError: If it was lost.
+        """
+        lease = self._runner.lease
+        if lease:
+            require_ours(lease.is_held())
+        self._amend(self._runner.begin(self._unconfirmed, planned))
+        attempt = self._runner.attempt(planned)
+        if lease:
+            require_ours(lease.renew())
+        return judged_by_machine(attempt, self._protocol.outliers)
 
     def _set_block_aside(self, block: Block) -> None:
         if self._unconfirmed and self._unconfirmed.repetition_id in {planned.repetition_id for planned in block}:

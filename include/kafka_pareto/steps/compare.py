@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.bottleneck.shares import Limit, limit_of
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from kafka_pareto.kafka.property_values import Bounds, PropertyValue
+from kafka_pareto.kafka.known_properties import Bounds, PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, Factor, FactorValue, NumericFactor
 
 Scope: TypeAlias = Literal["client", "load", "broker"]

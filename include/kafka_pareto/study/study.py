@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, Factor, configuration_id
@@ -38,6 +39,17 @@ class Study(Section):
     protocol: Protocol
     validation: Validation = Validation()
     cluster: ForeignCluster | None = None
+
+    @classmethod
+    def of(cls, study: Study) -> Self:
+        """Returns a study as one of this class.
+
+        Raises:
+            BadInputError: If it has another driver.
+        """
+        if not isinstance(study, cls):
+            raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be {cls.declaration.name} here")
+        return study
 
     @property
     def objective_names(self) -> tuple[str, ...]:

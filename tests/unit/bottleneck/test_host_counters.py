@@ -11,7 +11,7 @@ import pytest
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
-from kafka_pareto.bottleneck.network_interface import (
+from kafka_pareto.bottleneck.network import (
     interface_busy_fraction,
     interface_bytes,
     interface_speed_mbit_s,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.bottleneck.shares import limit_of, shares_of
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 

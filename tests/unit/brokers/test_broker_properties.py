@@ -7,8 +7,8 @@ from pathlib import Path
 import javaproperties
 import pytest
 
-from kafka_pareto.brokers.broker_properties import BrokerValue, broker_properties
 from kafka_pareto.brokers.nodes import nodes_in
+from kafka_pareto.brokers.preparation import BrokerValue, broker_properties
 from kafka_pareto.errors import BadInputError
 
 pytestmark = pytest.mark.fast

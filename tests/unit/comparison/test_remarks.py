@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.comparison.page import PageContext, comparison_page
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.remarks import CauseText, Remarks, SymptomText, ceiling_rows, share_rows

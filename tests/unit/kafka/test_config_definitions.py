@@ -8,7 +8,7 @@ import pytest
 
 from kafka_pareto.drivers.consumer import config as consumer_config
 from kafka_pareto.kafka import known_properties
-from kafka_pareto.kafka.property_values import INT_MAX
+from kafka_pareto.kafka.known_properties import INT_MAX
 from kafka_pareto.settings import Settings
 
 pytestmark = pytest.mark.fast

@@ -7,7 +7,8 @@ from itertools import groupby
 import pytest
 
 from kafka_pareto.campaign.candidates import Candidate
-from kafka_pareto.measurement.blocks import grouped, plan_blocks
+from kafka_pareto.measurement.block_groups import grouped
+from kafka_pareto.measurement.blocks import plan_blocks
 
 pytestmark = pytest.mark.fast
 

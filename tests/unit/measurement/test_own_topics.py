@@ -14,7 +14,7 @@ import pytest
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.common.cluster_access import OpenCluster, deleted_at_the_end
 from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.errors import ClusterError, GateError, PlanError, SafetyStop
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.own_topics import left_topics, topic_configs
@@ -38,7 +38,7 @@ def test_records_that_nobody_deletes_go_within_a_day_and_never_while_a_step_may_
 
 @pytest.mark.parametrize("name", ["quick", "cold_burst", "steady", "paper"])
 def test_a_partition_keeps_more_than_repetitions_send_before_their_records_are_deleted(name: str) -> None:
-    study = producer_study(load_study(STUDIES / f"{name}.yaml"))
+    study = ProducerStudy.of(load_study(STUDIES / f"{name}.yaml"))
     for case in study.cases:
         sent = bytes_of_a_repetition(study, case)
         kept = int(topic_configs(study.workload, bytes_on_disk(sent))["retention.bytes"])
@@ -112,4 +112,4 @@ def loading(topics: Sequence[str], lease: FakeLease | None = None) -> OpenCluste
 
 
 def load_topic(name: str):
-    return producer_study(load_study(STUDIES / f"{name}.yaml")).workload
+    return ProducerStudy.of(load_study(STUDIES / f"{name}.yaml")).workload

@@ -13,9 +13,8 @@ from confluent_kafka import Producer
 from kafka_pareto.drivers.log_pipeline.study import PIPELINE_SETTINGS
 from kafka_pareto.drivers.producer import client_files as producer_files
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.known_properties import INT_MAX, PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.kafka.property_values import INT_MAX
 from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.settings import load_settings
 from tests.exported_settings import exported_settings, read_by_java

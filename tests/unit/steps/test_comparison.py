@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, rejected_columns, repetition_row

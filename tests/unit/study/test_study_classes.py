@@ -12,7 +12,7 @@ import yaml
 from kafka_pareto.drivers.calls.studies import TuneCalls
 
 from kafka_pareto.drivers.producer.compare import CompareProducer
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.tune import TuneProducer
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.study.overrides import with_overrides
@@ -146,7 +146,7 @@ def test_a_campaigns_overrides_name_cases_in_the_drivers_own_words():
 
 def test_what_only_another_kind_or_driver_has_is_refused_by_name():
     with pytest.raises(BadInputError, match="study example: driver: 'calls': must be producer here"):
-        producer_study(parsed(CALLING))
+        ProducerStudy.of(parsed(CALLING))
     with pytest.raises(BadInputError, match="study example: kind: 'compare': must be tune here"):
         tune_study(parsed(COMPARING))
 

@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from subprocess import DEVNULL
+from typing import Any, BinaryIO
 
 import psutil
 
@@ -198,6 +199,29 @@ def start_ready(
     except BaseException:
         child.close()
         raise
+
+
+def run_to_end(
+    name: str, argv: Sequence[str], environment: Mapping[str, str], within_s: float, stdin: int | BinaryIO = DEVNULL
+) -> bytes:
+    """Runs a program to its end, as a child that ends with this process; returns its standard output.
+
+    Raises:
+        LoadStartError: If it cannot be started.
+        LoadToolError: If it ends with an error, or does not end in time.
+    """
+    try:
+        ended = subprocess.run(
+            tied(argv), env=dict(environment), stdin=stdin, capture_output=True, timeout=within_s, check=False
+        )
+    except OSError as error:
+        raise LoadStartError(f"{name}: cannot be started: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise LoadToolError(f"{name} did not end within {within_s:g} s") from error
+    if ended.returncode:
+        said = " ".join(ended.stderr.decode(errors="replace").split())[-_LAST_BYTES:]
+        raise LoadToolError(f"{name} ended with exit code {ended.returncode}: {said}")
+    return ended.stdout
 
 
 def end_all(children: Iterable[ChildProcess], within_s: float) -> None:

@@ -59,6 +59,7 @@ class ClusterGuard:
         self._sent_bytes = sent_bytes
         self._recovery_deadline_s = limits.recovery_deadline_s
         self._seen_healthy: tuple[float, TopicHealth] | None = None
+        self._begun: TopicHealth | None = None
         self._others = None if study.cluster is None else AllTopicsWatch(testbed.cluster)
 
     def allow(self, load_bytes: int) -> None:
@@ -129,6 +130,22 @@ class ClusterGuard:
                 raise ClusterError(f"the cluster is in trouble: {health.reason}")
             self._require_others_healthy("the cluster is in trouble")
         self._seen_healthy = time.monotonic(), health
+        return health
+
+    def begin(self) -> None:
+        """Looks at the topic just before a load.
+
+        Raises:
+            ClusterError: If the topic is in trouble, or the cluster does not answer.
+            SafetyStop: If this user may not look.
+        """
+        self._begun = self.require_healthy()
+
+    def begun(self) -> TopicHealth:
+        """Returns what `begin` saw; a load that it did not precede is a fault of the caller's."""
+        health, self._begun = self._begun, None
+        if health is None:
+            raise RuntimeError("begin() comes before attempt()")
         return health
 
     def _require_others_healthy(self, words: str) -> None:

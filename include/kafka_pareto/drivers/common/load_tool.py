@@ -221,6 +221,38 @@ class LatencyUs(ToolOutput):
         return self
 
 
+class Outcomes(ToolOutput):
+    """Holds what came of the records that a producer of ours sent after its warm-up, as `Outcomes.java` counts them.
+
+    `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer. Latencies count from the moment
+    a record was due, and from `send()`. `planned` records are due: fewer are attempted where one failed, or where the
+    backlog grew too long.
+    """
+
+    planned: Count
+    attempted: Count
+    acknowledged: Count
+    sending_s: Amount
+    elapsed_s: Amount
+    latency_us: LatencyUs | None
+    latency_from_send_us: LatencyUs | None
+    window_ms: Annotated[int, Field(gt=0)]
+    window_records: list[Count]
+    failures: dict[str, Annotated[int, Field(gt=0)]]
+
+    warmup_attempted: Count = 0
+    warmup_acknowledged: Count = 0
+
+    @model_validator(mode="after")
+    def _attempts_add_up(self) -> Self:
+        if self.attempted > self.planned:
+            raise ValueError("no more records may be attempted than were planned")
+        attempted = self.warmup_attempted + self.attempted
+        if self.warmup_acknowledged + self.acknowledged + sum(self.failures.values()) != attempted:
+            raise ValueError("acknowledged and failed records must be as many as were attempted")
+        return self
+
+
 def read_last_line(text: str, output: type[_Output], tool: str) -> _Output:
     """Returns the last line of a tool's standard output.
 

@@ -19,7 +19,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.drivers.common.cluster_access import require_started_here, target_of
 from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, why_no_mark
-from kafka_pareto.errors import PlanError
+from kafka_pareto.errors import ClusterError, PlanError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription, LogDir
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.measurement.fingerprint import CONTAINER, Container, client_machine
@@ -176,6 +176,22 @@ def fingerprint_of(
         load_and_brokers_share_a_machine=any(
             _is_on_this_machine(broker.host, container.docker_mark) for broker in description.brokers
         ),
+    )
+
+
+def fingerprint_of_own(cluster: Cluster, heap_mib: int) -> Fingerprint:
+    """Describes brokers that a driver starts for itself, and this machine.
+
+    Raises:
+        ClusterError: If they do not say their version.
+    """
+    version = cluster.describe().kafka_version
+    if version is None:
+        raise ClusterError("the brokers do not say their version")
+    return Fingerprint(
+        system={"kafka_version": version, "cluster_id": "own brokers", "broker_heap_mib": heap_mib},
+        **client_machine(),
+        load_and_brokers_share_a_machine=True,
     )
 
 

@@ -16,7 +16,7 @@ from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt
-from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.host_load import cpu_fractions
 
 _HELD_FRACTION = 0.97
 
@@ -35,22 +35,17 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
     client_cpu_s = sum(result.client_cpu_s for result in results)
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)
     outcome, judged = judge(results) if results and not reason else ("failed", reason)
-    # Without a result the tool's own CPU time is not known, and would count as other processes'.
-    other_known = 0.0 if reason else other
-    outlier = outlier_reason(study.protocol.outliers, steal, other_known) if outcome in ("valid", "failed") else ""
-    if outlier:
-        outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
     return Attempt(
         outcome=outcome,
         reason=judged,
         is_excused=is_excused,
-        trouble=None,
         started_at=started_at,
         quantities=quantities_of(results, study.consumers(planned.candidate.configuration)).values(),
         wall_s=sum(result.wall_s for result in results),
         client_cpu_s=client_cpu_s,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        client_is_known=not reason,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.kafka.property_values import INT_MAX, Bounds, PropertyValue, value_of
+from kafka_pareto.kafka.known_properties import INT_MAX, Bounds, PropertyValue, value_of
 
 DEFAULTS: dict[str, PropertyValue] = {
     "auto.commit.interval.ms": 5000,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.drivers.common.load_tool import Amount, Count, LatencyUs, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.load_tool import Amount, Count, LatencyUs, Outcomes, ToolOutput, read_last_line
 from kafka_pareto.drivers.common.trend import LEAST_POINTS, Trend, trend_of
 
 
@@ -49,27 +49,8 @@ class LagSample(ToolOutput):
     lag_s: Amount
 
 
-class Sent(ToolOutput):
+class Sent(Outcomes):
     """Holds what the producer beside the group sent, warm-up included; its latencies count to the acknowledgement."""
-
-    planned: Count
-    attempted: Count
-    acknowledged: Count
-    sending_s: Amount
-    elapsed_s: Amount
-    latency_us: LatencyUs | None
-    latency_from_send_us: LatencyUs | None
-    window_ms: Annotated[int, Field(gt=0)]
-    window_records: list[Count]
-    failures: dict[str, Annotated[int, Field(gt=0)]]
-
-    @model_validator(mode="after")
-    def _adds_up(self) -> Self:
-        if self.attempted > self.planned:
-            raise ValueError("no more records may be attempted than were planned")
-        if self.acknowledged + sum(self.failures.values()) != self.attempted:
-            raise ValueError("acknowledged and failed records must be as many as were attempted")
-        return self
 
 
 class ConsumerOutput(ToolOutput):

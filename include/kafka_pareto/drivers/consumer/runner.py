@@ -9,11 +9,9 @@ from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.consumer.attempt import attempt_reading
 from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
-from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.storage.lease import require_ours
 
 
 class ConsumerRunner(RepetitionRunner):
@@ -24,34 +22,25 @@ class ConsumerRunner(RepetitionRunner):
     ) -> None:
         self._study = study
         self._testbed = testbed
-        self.limits = limits
+        self.limits, self.lease = limits, testbed.lease
         self._guard = ClusterGuard(study, testbed, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
-        self._healthy: TopicHealth | None = None
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Waits for a cluster that is healthy and has room for what is sent meanwhile."""
-        live = self._study.protocol.live
-        seconds = self._study.protocol.warmup_seconds + live.seconds if live else 0.0
-        sent = (live.rate_records_s if live else 0.0) * seconds * self._study.workload.record_size_bytes
-        self._guard.wait_until_healthy(round(sent * len(planned)))
+        self._guard.wait_until_healthy(round(self._study.live_bytes * len(planned)))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Prepares for the next reading; starts the study's own brokers anew where the levels need different ones."""
-        require_ours(self._testbed.lease.is_held())
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
-        self._healthy = self._guard.require_healthy()
+        self._guard.begin()
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Lets the group read that `begin` prepared for, and judges what came of it."""
-        if self._healthy is None:
-            raise RuntimeError("begin() comes before attempt()")
-        healthy, self._healthy = self._healthy, None
-        attempt = attempt_reading(planned, self._study, self._testbed)
-        require_ours(self._testbed.lease.renew())
-        return self._guard.judged(attempt, healthy)
+        healthy = self._guard.begun()
+        return self._guard.judged(attempt_reading(planned, self._study, self._testbed), healthy)
 
     def require_unharmed(self) -> None:
         """Refuses a cluster of which a log directory is offline."""

@@ -12,7 +12,6 @@ from kafka_pareto.drivers.consumer.load import ConsumerRequest, LiveLoad
 from kafka_pareto.drivers.consumer.runner import ConsumerRunner
 from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import open_consumer_testbed
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.study import Study
@@ -32,12 +31,10 @@ class ConsumerRuntime(DriverRuntime):
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, filling the topics included."""
-        found = consumer_study(study)
+        found = CompareConsumer.of(study)
         protocol, workload, count = found.protocol, found.workload, sum(repetitions.values())
-        live_s = protocol.warmup_seconds + protocol.live.seconds if protocol.live else 0.0
-        live_bytes = (protocol.live.rate_records_s if protocol.live else 0.0) * live_s * workload.record_size_bytes
         reading_s = protocol.warmup_seconds + workload.bytes / _MIB / _READ_MIB_S + _AROUND_A_PART_S
-        following_s = live_s + _AROUND_A_PART_S if protocol.live else 0.0
+        following_s = protocol.live_s + _AROUND_A_PART_S if protocol.live else 0.0
         restarts = sum(times for case, times in repetitions.items() if found.varies_brokers(case))
         brokers = found.own_brokers.brokers if found.own_brokers else 0
         starts_s = _BROKERS_START_S * len(repetitions) * bool(brokers) + _BROKER_RESTART_S * brokers * restarts
@@ -47,18 +44,18 @@ class ConsumerRuntime(DriverRuntime):
             duration_s=count * (protocol.cool_down_s + reading_s + following_s)
             + len(repetitions) * workload.bytes / _MIB / _FILL_MIB_S
             + starts_s,
-            sent_gib=(len(repetitions) * workload.bytes + count * live_bytes) / _GIB,
-            peak_disk_gib=(workload.bytes + 2 * most_levels * live_bytes) * workload.replication_factor / _GIB,
+            sent_gib=(len(repetitions) * workload.bytes + count * found.live_bytes) / _GIB,
+            peak_disk_gib=(workload.bytes + 2 * most_levels * found.live_bytes) * workload.replication_factor / _GIB,
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
-        return open_system(study, settings, lambda: _largest_heap_mib(consumer_study(study)))
+        return open_system(study, settings, lambda: _largest_heap_mib(CompareConsumer.of(study)))
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:
         """Opens what runs the repetitions of one part: cluster, lease, a full topic and the load tool."""
-        study = consumer_study(campaign.study)
+        study = CompareConsumer.of(campaign.study)
         with open_consumer_testbed(campaign, study, case, settings) as testbed:
             yield ConsumerRunner(study, case, testbed)
 
@@ -75,17 +72,6 @@ def _largest_heap_mib(study: CompareConsumer) -> int:
         for case in study.cases
         for level in study.levels_of(case)
     )
-
-
-def consumer_study(study: Study) -> CompareConsumer:
-    """Returns the study as one of consumers.
-
-    Raises:
-        BadInputError: If it has another driver.
-    """
-    if not isinstance(study, CompareConsumer):
-        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be consumer here")
-    return study
 
 
 RUNTIME = ConsumerRuntime()

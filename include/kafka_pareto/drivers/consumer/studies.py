@@ -55,12 +55,16 @@ class ConsumerProtocol(Protocol):
 
     _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
 
+    @property
+    def live_s(self) -> float:
+        """Returns for how long a producer sends in each repetition, warm-up included; 0 where none is followed."""
+        return self.warmup_seconds + self.live.seconds if self.live else 0.0
+
     @model_validator(mode="after")
     def _ends_before_its_timeout(self) -> Self:
-        if self.live is not None and self.timeout_s <= self.warmup_seconds + self.live.seconds:
+        if self.live is not None and self.timeout_s <= self.live_s:
             raise ValueError(
-                f"timeout_s {self.timeout_s:g} must be above warmup_seconds and live.seconds, "
-                f"{self.warmup_seconds + self.live.seconds:g}"
+                f"timeout_s {self.timeout_s:g} must be above warmup_seconds and live.seconds, {self.live_s:g}"
             )
         return self
 
@@ -123,6 +127,12 @@ class CompareConsumer(Compare, TopicStudy):
     def consumers(self, configuration: Configuration) -> int:
         """Returns how many consumers the group has."""
         return int(self.effective(configuration)[CONSUMERS])
+
+    @property
+    def live_bytes(self) -> float:
+        """Returns how much is sent while a group follows, in each repetition; 0 where none does."""
+        live = self.protocol.live
+        return live.rate_records_s * self.protocol.live_s * self.workload.record_size_bytes if live else 0.0
 
     def properties(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the consumers' settings that the reference and the configuration state."""

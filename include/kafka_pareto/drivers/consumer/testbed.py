@@ -75,9 +75,7 @@ def open_consumer_testbed(
 
 def _needed_bytes(study: CompareConsumer) -> int:
     """Returns the bytes of the records that are read, or of those that are sent to a group that follows."""
-    live, protocol = study.protocol.live, study.protocol
-    sent = round(live.rate_records_s * (protocol.warmup_seconds + live.seconds)) if live else 0
-    return max(study.workload.records, sent * _FOLLOWED_ON_DISK) * study.workload.record_size_bytes
+    return round(max(study.workload.bytes, study.live_bytes * _FOLLOWED_ON_DISK))
 
 
 def _fill(cluster: Cluster, topic: str, study: CompareConsumer, tool: ProducerPerformance) -> None:

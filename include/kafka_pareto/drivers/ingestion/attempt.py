@@ -16,16 +16,15 @@ from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionRequest
-from kafka_pareto.drivers.ingestion.other_tools import send_by_kafkas_tool, send_by_kcat
 from kafka_pareto.drivers.ingestion.output import RowsFound
 from kafka_pareto.drivers.ingestion.quantities import IngestionFigures, IngestionQuantities
-from kafka_pareto.drivers.ingestion.sent import Sent, sent_by
+from kafka_pareto.drivers.ingestion.sent import Sent, send_by_kafkas_tool, send_by_kcat, sent_by
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt
-from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.host_load import cpu_fractions
 from kafka_pareto.study.factors import Configuration
 
 _GROWTH_DEADLINE_S = 15.0
@@ -67,21 +66,18 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
     client_cpu_s = ended.sent.process_cpu_s if ended else 0.0
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)
     outcome, judged = judge(ended.sent, ended.growth, ended.read_back, in_file) if ended else ("failed", reason)
-    outlier = outlier_reason(study.protocol.outliers, steal, other if ended else 0.0)
-    if outlier and outcome in ("valid", "failed"):
-        outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
     quantities = _quantities(ended, in_file, configuration, study) if ended else IngestionQuantities(in_file.rows)
     return Attempt(
         outcome=outcome,
         reason=judged,
         is_excused=is_excused,
-        trouble=None,
         started_at=started_at,
         quantities=quantities.values(),
         wall_s=wall_s,
         client_cpu_s=client_cpu_s,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        client_is_known=ended is not None,
         timeline=ended.sent.timeline if ended else None,
     )
 

@@ -12,11 +12,9 @@ from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, send
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, sent_rows_of
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
-from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.storage.lease import require_ours
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +30,11 @@ class IngestionRunner(RepetitionRunner):
     ) -> None:
         self._study = study
         self._testbed = testbed
-        self.limits = limits
+        self.limits, self.lease = limits, testbed.lease
         self._guard = ClusterGuard(study, testbed, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
         self._warms_up = study.own_brokers is not None and not self._restarts_brokers
         self._reference = study.baseline_configuration(case)
-        self._healthy: TopicHealth | None = None
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Waits for a cluster that is healthy and has room for one of these repetitions."""
@@ -46,7 +43,6 @@ class IngestionRunner(RepetitionRunner):
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Makes the topic anew for the next repetition; starts the study's own brokers anew where levels need it."""
-        require_ours(self._testbed.lease.is_held())
         configuration = planned.candidate.configuration
         if self._warms_up:
             self._warm_up()
@@ -55,7 +51,7 @@ class IngestionRunner(RepetitionRunner):
         self._testbed.files.held_by_level(configuration)
         self._testbed.new_topic(self._study.partitions(configuration))
         self._guard.wait_until_healthy()
-        self._healthy = self._guard.require_healthy()
+        self._guard.begin()
 
     def _warm_up(self) -> None:
         """Sends the reference until the pace stops rising: new brokers are slow until their code is compiled."""
@@ -75,12 +71,8 @@ class IngestionRunner(RepetitionRunner):
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Sends the file to the topic that `begin` made, and judges what came of it."""
-        if self._healthy is None:
-            raise RuntimeError("begin() comes before attempt()")
-        healthy, self._healthy = self._healthy, None
-        attempt = attempt_ingestion(planned, self._study, self._testbed)
-        require_ours(self._testbed.lease.renew())
-        return self._guard.judged(attempt, healthy)
+        healthy = self._guard.begun()
+        return self._guard.judged(attempt_ingestion(planned, self._study, self._testbed), healthy)
 
     def require_unharmed(self) -> None:
         """Refuses a cluster of which a log directory is offline."""

@@ -16,12 +16,11 @@ from kafka_pareto.drivers.common.java_version import java_version
 from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
-from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, most_rows, rows_of, sent_rows_of
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
+from kafka_pareto.drivers.ingestion.sent import HEAP_PER_FILE_BYTE
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
@@ -42,7 +41,7 @@ class IngestionRuntime(DriverRuntime):
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, making the files included."""
-        found = ingestion_study(study)
+        found = CompareIngestion.of(study)
         read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
         sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
         count = sum(repetitions.values())
@@ -60,22 +59,22 @@ class IngestionRuntime(DriverRuntime):
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
-        return open_system(study, settings, lambda: _largest_heap_mib(ingestion_study(study)))
+        return open_system(study, settings, lambda: _largest_heap_mib(CompareIngestion.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
         """Returns what the verdict on an ingestion depends on."""
-        study = ingestion_study(campaign.study)
+        study = CompareIngestion.of(campaign.study)
         found = study.effective(configuration)
         threads = int(found["producers"]) * int(found["processes"])
         return LoadSetting(1, study.properties(configuration), None, threads)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
         """Says what this machine lacks for a level: kcat, a Java with virtual threads, or a file that it can send."""
-        found = ingestion_study(study).effective(configuration)
+        found = CompareIngestion.of(study).effective(configuration)
         if found["path"] == "kcat":
             if shutil.which("kcat") is None:
                 return "this machine has no kcat"
-            if fault := _fault_of_lines(ingestion_study(study), settings):
+            if fault := _fault_of_lines(CompareIngestion.of(study), settings):
                 return f"kcat sends each line as it stands, and {fault}"
         if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
             return fault
@@ -88,7 +87,7 @@ class IngestionRuntime(DriverRuntime):
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[IngestionRunner]:
         """Opens what runs the repetitions of one part: cluster, lease, topics, tool and files."""
-        study = ingestion_study(campaign.study)
+        study = CompareIngestion.of(campaign.study)
         with open_ingestion_testbed(campaign, study, case, settings) as testbed:
             yield IngestionRunner(study, case, testbed)
 
@@ -125,17 +124,6 @@ def _heap_mib(study: CompareIngestion, level: Configuration) -> int:
     request = IngestionRequest(Path(), "", study.properties(level), 0.0, producers=int(found["producers"]))
     held = HEAP_PER_FILE_BYTE * rows_of(study, level) * BYTES_PER_BOOK // _MIB if found["path"] == "kafka_tool" else 0
     return int(found["processes"]) * request.heap_mib + held
-
-
-def ingestion_study(study: Study) -> CompareIngestion:
-    """Returns the study as one of ingestions.
-
-    Raises:
-        BadInputError: If it has another driver.
-    """
-    if not isinstance(study, CompareIngestion):
-        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be ingestion here")
-    return study
 
 
 RUNTIME = IngestionRuntime()

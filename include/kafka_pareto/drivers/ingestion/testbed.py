@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kafka_pareto.bottleneck.tcp_links import Address
+from kafka_pareto.bottleneck.network import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster

@@ -31,7 +31,6 @@ from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt
-from kafka_pareto.measurement.host_load import outlier_reason
 from kafka_pareto.study.factors import Configuration
 
 _MOST_CLOCK_STEP_MS = 1.0
@@ -96,14 +95,10 @@ def attempt_run(
         # again.
         outcome, reason, is_excused = "failed", str(error), True
     steal, other = (watched.steal_fraction, watched.other_fraction) if watched else (0.0, 0.0)
-    outlier = outlier_reason(protocol.outliers, steal, other)
-    if outlier and outcome in ("valid", "failed"):
-        outcome, reason, is_excused = "failed", f"{outlier}; {reason}" if reason else outlier, True
     return Attempt(
         outcome=outcome,
         reason=reason,
         is_excused=is_excused,
-        trouble=None,
         started_at=started_at,
         quantities=found.values(),
         wall_s=time.monotonic() - began_s,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,8 +13,6 @@ from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
 from kafka_pareto.drivers.log_pipeline.programs import READY_S, Programs, environment
 from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
-from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.study.factors import FactorValue
 
 # The queue's size by default. Filebeat refuses a queue that is to collect more than it holds.
@@ -111,17 +109,8 @@ class FilebeatSettings:
 
 def filebeat_settings(found: Mapping[str, FactorValue]) -> FilebeatSettings:
     """Picks Filebeat's settings out of those of a pipeline."""
-    return FilebeatSettings(
-        log_lines=log_lines_of(found),
-        scan_frequency_ms=int(found["scan_frequency_ms"]),
-        close_inactive_s=int(found["close_inactive_s"]),
-        backoff_ms=int(found["backoff_ms"]),
-        max_backoff_ms=int(found["max_backoff_ms"]),
-        flush_min_events=int(found["flush_min_events"]),
-        flush_timeout_ms=int(found["flush_timeout_ms"]),
-        bulk_max_size=int(found["bulk_max_size"]),
-        pipelining=int(found["pipelining"]),
-    )
+    numbers = {each.name: int(found[each.name]) for each in fields(FilebeatSettings) if each.name != "log_lines"}
+    return FilebeatSettings(log_lines_of(found), **numbers)
 
 
 def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggregator: str) -> str:
@@ -210,8 +199,6 @@ class AggregatorSettings:
         batch_delay_ms: How long a batch that is not full waits for each further event.
         acknowledge: `kafka` to acknowledge events once Kafka has; `received` to do so once they are queued, which loses
             them with the process.
-        drain_s: How long it may take, when it is ended, to send what it has taken.
-        producer: Further properties of its producer.
     """
 
     bootstrap_servers: str
@@ -223,8 +210,6 @@ class AggregatorSettings:
     linger_ms: int = 0
     acks: Literal["0", "1", "all"] = "1"
     acknowledge: Literal["kafka", "received"] = "kafka"
-    drain_s: int = 10
-    producer: Mapping[str, PropertyValue] = field(default_factory=dict)
     planted_delay: PlantedDelay | None = None
 
 
@@ -241,9 +226,7 @@ def aggregator_argv(settings: AggregatorSettings, jars: Path, java: str) -> list
     argv += ["--port", str(settings.port), "--workers", str(settings.workers)]
     argv += ["--batch-size", str(settings.batch_size), "--batch-delay-ms", str(settings.batch_delay_ms)]
     argv += ["--linger-ms", str(settings.linger_ms), "--acks", settings.acks]
-    argv += ["--acknowledge", settings.acknowledge, "--drain-s", str(settings.drain_s)]
-    for name, value in settings.producer.items():
-        argv += ["--producer", f"{name}={property_text(value)}"]
+    argv += ["--acknowledge", settings.acknowledge]
     if settings.planted_delay:
         argv += ["--planted-delay-ms", str(settings.planted_delay.delay_ms)]
         argv += ["--planted-at", settings.planted_delay.at]

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import READY, ChildProcess
 from kafka_pareto.drivers.log_pipeline.programs import READY_S
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
@@ -59,7 +59,7 @@ class Shipping(Protocol):
         """
 
 
-class Pipeline:
+class Pipeline(Opened):
     """Opens a context in which the parts follow a log, into a topic that is there.
 
     Args:
@@ -75,21 +75,13 @@ class Pipeline:
         self._warehouse = warehouse
         self._children: dict[str, ChildProcess] = {}
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            opened.callback(self._close)
-            self._warehouse.folder.mkdir()
-            self.start("spark")
-            self.start("aggregator")
-            self._children["spark"].next_line(READY, READY_S)
-            self.start("filebeat")
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened.close()
+    def _open(self, opened: ExitStack) -> None:
+        opened.callback(self._close)
+        self._warehouse.folder.mkdir()
+        self.start("spark")
+        self.start("aggregator")
+        self._children["spark"].next_line(READY, READY_S)
+        self.start("filebeat")
 
     @property
     def pids(self) -> dict[str, int]:

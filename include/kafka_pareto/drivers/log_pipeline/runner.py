@@ -17,7 +17,6 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.highest_held import highest_held
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.storage.lease import require_ours
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +35,11 @@ class PipelineRunner(RepetitionRunner):
     def __init__(self, study: LogPipelineStudy, testbed: PipelineTestbed, limits: MeasuringLimits = LIMITS) -> None:
         self._study = study
         self._testbed = testbed
-        self.limits = limits
+        self.limits, self.lease = limits, testbed.lease
         self._requests_s = 0.0
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Makes sure that what runs share is there, and knows the rate that the repetition is asked for."""
-        require_ours(self._testbed.lease.is_held())
         self._testbed.require_running()
         try:
             self._requests_s = self._testbed.requests_s(planned.candidate.configuration, self._web_capacity)
@@ -50,9 +48,7 @@ class PipelineRunner(RepetitionRunner):
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Starts the parts, sends requests, and follows them."""
-        attempt = attempt_run(planned, self._study, self._testbed, self._requests_s)
-        require_ours(self._testbed.lease.renew())
-        return attempt
+        return attempt_run(planned, self._study, self._testbed, self._requests_s)
 
     def require_unharmed(self) -> None:
         """Refuses a testbed of which broker, shop or database has ended; all else is started for each run."""

@@ -9,7 +9,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.log_pipeline.runner import PipelineRunner
-from kafka_pareto.drivers.log_pipeline.study import log_pipeline_study
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.testbed import open_pipeline_testbed
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
@@ -34,7 +34,7 @@ class LogPipelineRuntime(DriverRuntime):
 
         A pipeline that falls behind takes up to twice the protocol's `drain_s` more.
         """
-        found = log_pipeline_study(study)
+        found = LogPipelineStudy.of(study)
         count = sum(repetitions.values())
         protocol = found.protocol
         run_s = protocol.warmup_s + protocol.seconds + protocol.cool_down_s + _PARTS_START_S + _PARTS_END_S
@@ -57,7 +57,7 @@ class LogPipelineRuntime(DriverRuntime):
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[PipelineRunner]:
         """Opens what runs the repetitions of one part: the machine's lease, broker, shop and programs."""
-        study = log_pipeline_study(campaign.study)
+        study = LogPipelineStudy.of(campaign.study)
         with open_pipeline_testbed(campaign, study, case, settings) as testbed:
             yield PipelineRunner(study, testbed)
 

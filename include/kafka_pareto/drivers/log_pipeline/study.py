@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.drivers.log_pipeline.declaration import DRIVER
 from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY, due_requests, read_log
-from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.protocol import Protocol
@@ -273,14 +273,3 @@ class LogPipelineStudy(Study):
         if self.cluster is not None:
             raise ValueError("cluster: must not be given; a log pipeline has a broker of its own")
         return self
-
-
-def log_pipeline_study(study: Study) -> LogPipelineStudy:
-    """Returns the study as one of a log pipeline.
-
-    Raises:
-        BadInputError: If it has another driver.
-    """
-    if not isinstance(study, LogPipelineStudy):
-        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be log_pipeline here")
-    return study

@@ -13,9 +13,10 @@ from typing import Literal
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.own_folder import own_folder
+from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
+from kafka_pareto.drivers.common.systems import fingerprint_of_own
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair, filebeat_settings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline, Shipping
@@ -28,7 +29,7 @@ from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.storage.record import Record
@@ -50,7 +51,7 @@ class WebCapacity(Record):
     requests_s: float
 
 
-class OpenPipeline:
+class OpenPipeline(Opened):
     """Opens a context in which a level's pipeline follows a log of its own, and requests can be sent to nginx.
 
     Attributes:
@@ -66,34 +67,28 @@ class OpenPipeline:
         self.load: WebLoad
         self.pipeline: Pipeline
 
-    def __enter__(self) -> OpenPipeline:
+    def _open(self, opened: ExitStack) -> None:
         testbed, found = self._testbed, self._testbed.study.effective(self._configuration)
-        with ExitStack() as opened:
-            folder = opened.enter_context(own_folder())
-            self.log_file = folder / "access.log"
-            topic = f"logs-{secrets.token_hex(4)}"
-            testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
-            opened.callback(testbed.cluster.delete_topic, topic)
-            url = testbed.web.start_nginx(self.log_file, log_lines_of(found))
-            opened.callback(testbed.web.stop_nginx)
-            parts = folder / "parts"
-            parts.mkdir()
-            warehouse = Warehouse(
-                parts / "warehouse",
-                testbed.programs.python,
-                testbed.programs.spark_jars,
-                testbed.brokers.bootstrap_servers,
-                topic,
-                int(found["trigger_ms"]),
-            )
-            self.pipeline = opened.enter_context(Pipeline(self.shipping(parts, topic), warehouse))
-            replayed = testbed.replayed.file if testbed.replayed else None
-            self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        folder = opened.enter_context(own_folder())
+        self.log_file = folder / "access.log"
+        topic = f"logs-{secrets.token_hex(4)}"
+        testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
+        opened.callback(testbed.cluster.delete_topic, topic)
+        url = testbed.web.start_nginx(self.log_file, log_lines_of(found))
+        opened.callback(testbed.web.stop_nginx)
+        parts = folder / "parts"
+        parts.mkdir()
+        warehouse = Warehouse(
+            parts / "warehouse",
+            testbed.programs.python,
+            testbed.programs.spark_jars,
+            testbed.brokers.bootstrap_servers,
+            topic,
+            int(found["trigger_ms"]),
+        )
+        self.pipeline = opened.enter_context(Pipeline(self.shipping(parts, topic), warehouse))
+        replayed = testbed.replayed.file if testbed.replayed else None
+        self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
 
     def shipping(self, folder: Path, topic: str) -> Shipping:
         """Returns what takes the log to the topic at this level."""
@@ -230,23 +225,12 @@ def open_pipeline_testbed(
             web = opened.enter_context(WebServer(folder, programs.python, study.database, study.seed))
         except LoadStartError as error:
             raise ClusterError(str(error)) from error
-        keep_fingerprint(campaign, case, _fingerprint(cluster, study))
+        keep_fingerprint(campaign, case, fingerprint_of_own(cluster, study.heap_mib))
         yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web, replayed)
 
 
 def _acks(value: FactorValue) -> Literal["0", "1", "all"]:
     return "all" if value == "all" else "0" if value == "0" else "1"
-
-
-def _fingerprint(cluster: Cluster, study: LogPipelineStudy) -> Fingerprint:
-    version = cluster.describe().kafka_version
-    if version is None:
-        raise ClusterError("the broker does not say its version")
-    return Fingerprint(
-        system={"kafka_version": version, "cluster_id": "own brokers", "broker_heap_mib": study.heap_mib},
-        **client_machine(),
-        load_and_brokers_share_a_machine=True,
-    )
 
 
 @dataclass(frozen=True)

@@ -75,20 +75,11 @@ class Warehouse:
         """Returns the command that loads until SIGTERM."""
         planted = ["--planted-delay-ms", str(self.planted_delay_ms), "--planted-at", self.planted_at]
         return [
-            *self._command(),
+            *(str(self.python), "-m", "warehouse.to_hive", "--folder", str(self.folder), "--jars", str(self.jars)),
             *("--bootstrap-servers", self.bootstrap_servers, "--topic", self.topic),
             *("--trigger-ms", str(self.trigger_ms)),
             *(planted if self.planted_delay_ms else []),
         ]
-
-    @property
-    def export_argv(self) -> list[str]:
-        """Returns the command that only exports the table, after a kill."""
-        return [*self._command(), "--export-only"]
-
-    def _command(self) -> list[str]:
-        of_folders = ["--folder", str(self.folder), "--jars", str(self.jars)]
-        return [str(self.python), "-m", "warehouse.to_hive", *of_folders]
 
 
 def read_batches(file: Path) -> dict[int, Batch]:

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
+from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import READY, ChildProcess, Line, end_all
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.errors import LoadToolError
@@ -55,7 +54,7 @@ class Answered:
         return int(self.began_at * 1000)
 
 
-class WebLoad:
+class WebLoad(Opened):
     """Opens a context in which so many processes are ready to send.
 
     Args:
@@ -73,17 +72,9 @@ class WebLoad:
         self._replayed = replayed
         self._senders: list[ChildProcess] = []
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            opened.callback(self._end)
-            self._start()
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened.close()
+    def _open(self, opened: ExitStack) -> None:
+        opened.callback(self._end)
+        self._start()
 
     @property
     def pids(self) -> Sequence[int]:

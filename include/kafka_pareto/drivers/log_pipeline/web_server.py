@@ -6,19 +6,17 @@ import getpass
 import os
 import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.common.child_process import ChildProcess, end_all
+from kafka_pareto.brokers.processes import Opened
+from kafka_pareto.drivers.common.child_process import ChildProcess, end_all, run_to_end
 from kafka_pareto.drivers.log_pipeline.web_parts import LogLines, MariaDb, Nginx, Shop, find_program
-from kafka_pareto.errors import LoadStartError
+from kafka_pareto.errors import LoadStartError, LoadToolError
 
 Database = Literal["mariadb", "sqlite"]
 _READY_S = 30.0
@@ -27,7 +25,7 @@ _STOP_S = 10.0
 _LOOK_S = 0.05
 
 
-class WebServer:
+class WebServer(Opened):
     """Opens a context in which a shop runs on a database of its own; nginx is started in front of it for each run.
 
     Args:
@@ -49,21 +47,13 @@ class WebServer:
         self._seed = seed
         self._children: dict[str, ChildProcess] = {}
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            opened.callback(lambda: end_all(reversed(self._children.values()), _STOP_S))
-            if self._mariadb:
-                self._start_database(self._mariadb)
-            _run("the shop's database", self._shop.create_argv(self._seed), self._shop.environment)
-            self._children["shop"] = ChildProcess("the shop", self._shop.argv, self._shop.environment, end_by="TERM")
-            self._wait("shop", lambda: _listens_at(self._shop.socket))
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened.close()
+    def _open(self, opened: ExitStack) -> None:
+        opened.callback(lambda: end_all(reversed(self._children.values()), _STOP_S))
+        if self._mariadb:
+            self._start_database(self._mariadb)
+        _run("the shop's database", self._shop.create_argv(self._seed), self._shop.environment)
+        self._children["shop"] = ChildProcess("the shop", self._shop.argv, self._shop.environment, end_by="TERM")
+        self._wait("shop", lambda: _listens_at(self._shop.socket))
 
     @property
     def pids(self) -> dict[str, int]:
@@ -119,21 +109,11 @@ class WebServer:
 
 
 def _run(what: str, argv: list[str], environment: dict[str, str]) -> None:
+    program = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
     try:
-        program = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
-        done = subprocess.run(
-            tied([program, *argv[1:]]),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_CREATED_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LoadStartError(f"{what} cannot be made: {error}") from error
-    if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())[-400:]
-        raise LoadStartError(f"{what} cannot be made: {said}")
+        run_to_end(f"what makes {what}", [program, *argv[1:]], environment, _CREATED_S)
+    except LoadToolError as error:
+        raise LoadStartError(str(error)) from error
 
 
 def _listens_at(path: Path) -> bool:

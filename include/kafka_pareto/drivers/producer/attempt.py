@@ -22,19 +22,16 @@ from kafka_pareto.drivers.producer.client_bottleneck import (
     measured_window,
     with_client,
 )
-from kafka_pareto.drivers.producer.load_setting import rate_limit_records_s
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
-from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt
-from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.host_load import cpu_fractions
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
-from kafka_pareto.study.protocol import OutlierRule
 
 _MIB = 1 << 20
 
@@ -45,7 +42,6 @@ def attempt_repetition(
     guard: ClusterGuard,
     healthy: TopicHealth,
     end_offsets: EndOffsets,
-    outliers: OutlierRule,
     cores: float,
     faults: Sequence[BrokerFault] = (),
     fault_times: FaultTimes = FaultTimes(),  # noqa: B008 (frozen)
@@ -95,14 +91,10 @@ def attempt_repetition(
         if reason and outcome == "valid":
             outcome = "failed"
         reason = judged if outcome in ("records_lost", "records_duplicated") else reason or judged
-    # Without a result the load's own CPU time is not known, and would count as other processes'.
-    outlier = outlier_reason(outliers, steal, other if result else 0.0) if outcome in ("valid", "failed") else ""
-    if outlier:
-        outcome, reason = "failed", f"{outlier}; {reason}" if reason else outlier
     attempt = Attempt(
         outcome=outcome,
         reason=reason,
-        is_excused=bool(outlier or (disturbance and outcome == "failed")),
+        is_excused=bool(disturbance and outcome == "failed"),
         trouble=trouble,
         upsets=bool(moved or trouble) and not faults,  # faults are made on purpose
         started_at=started_at,
@@ -111,6 +103,7 @@ def attempt_repetition(
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        client_is_known=result is not None,
     )
     return attempt, result
 
@@ -120,16 +113,21 @@ def _health(testbed: Testbed) -> TopicHealth:
 
 
 def request_for(
-    planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing, topic: str, payload_file: Path | None = None
+    case: str,
+    configuration: Configuration,
+    study: ProducerStudy,
+    sizing: Sizing,
+    topic: str,
+    payload_file: Path | None = None,
 ) -> LoadRequest:
-    """Returns the request to the load tool for a planned repetition."""
-    load = study.load_of(planned.case, planned.candidate.configuration)
-    sized = sized_for(planned.case, planned.candidate.configuration, study, sizing)
+    """Returns the request to the load tool for a repetition of a configuration."""
+    load = study.load_of(case, configuration)
+    sized = sized_for(case, configuration, study, sizing)
     return LoadRequest(
         topic=topic,
         records=sized.records,
         record_size_bytes=load.record_size_bytes,
-        properties=study.properties(planned.candidate.configuration),
+        properties=study.properties(configuration),
         timeout_s=study.protocol.timeout_s,
         warmup_records=sized.warmup_records,
         timed=sized.timed,
@@ -197,9 +195,14 @@ def quantities_of(
         generator_bound=generator_bound(request, result, cores),
         counters=with_client(counted, request, result, max(leading_brokers, 1)),
     )
-    limit_records_s = rate_limit_records_s(request.timed, request.throughput_records_s)
-    setting = LoadSetting(request.record_size_bytes, request.properties, limit_records_s, request.producers)
-    return replace(found, limited_by=verdict_on(found.values(), setting).code)
+    return replace(found, limited_by=verdict_on(found.values(), load_setting(request)).code)
+
+
+def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
+    """Returns what a load was asked to do, as far as it tells what limited its first part."""
+    timed = request.timed
+    limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
+    return LoadSetting(request.record_size_bytes, request.properties, limit, request.producers, payload)
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from kafka_pareto.bottleneck.ceilings import measure_ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.producer.load_setting import payload_text
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.payload import payload_text
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.settings import Settings
@@ -28,7 +28,7 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
     They tell nothing where the brokers run on other machines. A comparison does without them where they cannot be
     measured.
     """
-    study, key = producer_study(campaign.study), campaign.keys.ceilings()
+    study, key = ProducerStudy.of(campaign.study), campaign.keys.ceilings()
     if not isinstance(study, Compare) or campaign.store.tag(key) is not None:
         return
     machine = campaign.read_record(campaign.keys.fingerprint(case), Fingerprint)

@@ -11,9 +11,8 @@ from typing import Any
 
 import yaml
 
-from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, is_idempotent
+from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX, PropertyValue, is_idempotent
 from kafka_pareto.kafka.properties_file import property_text
-from kafka_pareto.kafka.property_values import INT_MAX
 
 # Spring Boot has a key of its own for these; the others go below `properties`.
 _SPRING_KEYS = {

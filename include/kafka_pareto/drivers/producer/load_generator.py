@@ -17,10 +17,10 @@ from kafka_pareto.drivers.common.load_tool import (
     ClientMetrics,
     Count,
     Execution,
-    LatencyUs,
     LoadFigures,
     LoadRequest,
     LoadResult,
+    Outcomes,
     ToolOutput,
     client_metrics,
     read_last_line,
@@ -39,38 +39,17 @@ _THROTTLED = "produce-throttle-time-max"
 _COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
 
 
-class Part(ToolOutput):
-    """Holds one part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
-
-    Of several producers, counts and CPU time of the sending threads are summed.
-
-    `planned` records are due after the warm-up. Fewer are attempted where one failed, or where the backlog grew too
-    long.
-    """
+class Part(Outcomes):
+    """Holds one part of a load. Of several producers, counts and CPU time of the sending threads are summed."""
 
     part: Literal["unthrottled", "paced"]
     warmup_attempted: Count
     warmup_acknowledged: Count
-    planned: Count
-    attempted: Count
-    acknowledged: Count
-    sending_s: Amount
     sending_cpu_s: Amount
-    elapsed_s: Amount
-    latency_us: LatencyUs | None
-    latency_from_send_us: LatencyUs | None
-    window_ms: Annotated[int, Field(gt=0)]
-    window_records: list[Count]
-    failures: dict[str, Annotated[int, Field(gt=0)]]
     client_metrics: dict[str, FiniteFloat]
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        if self.attempted > self.planned:
-            raise ValueError("no more records may be attempted than were planned")
-        attempted = self.warmup_attempted + self.attempted
-        if self.warmup_acknowledged + self.acknowledged + sum(self.failures.values()) != attempted:
-            raise ValueError("acknowledged and failed records must be as many as were attempted")
         if sum(self.window_records) != self.acknowledged:
             raise ValueError("the windows must hold as many records as were acknowledged")
         measured = self.latency_us is not None and self.latency_from_send_us is not None and self.elapsed_s > 0

@@ -54,6 +54,11 @@ def payload_lines(
     return []
 
 
+def payload_text(payload: Payload) -> str:
+    """Names a payload, so that equal ones are told from others."""
+    return payload if isinstance(payload, str) else repr(payload)
+
+
 def _cut(corpus: str, size: int, count: int) -> list[str]:
     """Cuts the text from its beginning to its end, and again. A record ends before a character that does not fit."""
     text = corpus.translate(_LINE_ENDS).encode()

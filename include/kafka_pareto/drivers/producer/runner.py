@@ -11,15 +11,13 @@ from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for, sized_for
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.sizing import sent_bytes, sizing_of
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.storage.lease import require_ours
 
 
 class ProducerRunner(RepetitionRunner):
@@ -27,12 +25,11 @@ class ProducerRunner(RepetitionRunner):
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed, limits: MeasuringLimits = LIMITS) -> None:
         self._campaign = campaign
-        self._study = producer_study(campaign.study)
+        self._study = ProducerStudy.of(campaign.study)
         self._case = case
         self._testbed = testbed
-        self.limits = limits
+        self.limits, self.lease = limits, testbed.lease
         self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
-        self._healthy: TopicHealth | None = None
         self._bytes_to_delete = 0
 
     @cached_property
@@ -51,7 +48,6 @@ class ProducerRunner(RepetitionRunner):
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
         """Prepares for the next load; returns the last repetition amended if some of its records came late."""
-        require_ours(self._testbed.lease.is_held())
         if self._bytes_to_delete > self.limits.delete_within_block_bytes:
             self._delete_records()
         late_records = self._end_offsets.begin()
@@ -59,30 +55,26 @@ class ProducerRunner(RepetitionRunner):
             self._testbed.restart_brokers(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
             self._end_offsets.begin()
-        self._healthy = self._guard.require_healthy()
+        self._guard.begin()
         return _amended(last, late_records)
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Sends the load that `begin` prepared for, and judges what came of it."""
-        if self._healthy is None:
-            raise RuntimeError("begin() comes before attempt()")
-        testbed, healthy, self._healthy = self._testbed, self._healthy, None
-        payload_file = testbed.payloads.file_of(self._study.load_of(planned.case, planned.candidate.configuration))
-        request = request_for(planned, self._study, self._sizing, testbed.topic, payload_file)
+        testbed, healthy = self._testbed, self._guard.begun()
+        case, configuration = planned.case, planned.candidate.configuration
+        payload_file = testbed.payloads.file_of(self._study.load_of(case, configuration))
+        request = request_for(case, configuration, self._study, self._sizing, testbed.topic, payload_file)
         self._guard.allow(request.records * request.record_size_bytes)
-        outliers = self._study.protocol.outliers
         attempt, result = attempt_repetition(
             request,
             testbed,
             self._guard,
             healthy,
             self._end_offsets,
-            outliers,
             usable_cores(),
-            self._study.faults_of(planned.candidate.configuration),
+            self._study.faults_of(configuration),
             self._study.fault_times,
         )
-        require_ours(self._testbed.lease.renew())
         sent = result.records_attempted if result else request.records
         self._guard.count((sent - request.records) * request.record_size_bytes)
         self._bytes_to_delete += sent * request.record_size_bytes

@@ -10,14 +10,15 @@ from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.common.systems import open_system
-from kafka_pareto.drivers.producer.attempt import sized_for
+from kafka_pareto.drivers.producer.attempt import load_setting, request_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_in_time
-from kafka_pareto.drivers.producer.load_setting import load_setting
+from kafka_pareto.drivers.producer.payload import payload_text
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import open_testbed
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
+from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
@@ -30,7 +31,7 @@ class ProducerRuntime(DriverRuntime):
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Computes what these repetitions cost at most, on an undisturbed cluster."""
-        return cost_of(producer_study(study), repetitions, sized=sized)
+        return cost_of(ProducerStudy.of(study), repetitions, sized=sized)
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures.
@@ -38,14 +39,15 @@ class ProducerRuntime(DriverRuntime):
         Raises:
             PlanError: If a load of the study would not end before its timeout.
         """
-        require_in_time(producer_study(study))
-        return open_system(study, settings, lambda: largest_heap_mib(producer_study(study)))
+        require_in_time(ProducerStudy.of(study))
+        return open_system(study, settings, lambda: largest_heap_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
         """Returns what a repetition of this configuration was asked to do."""
-        study = producer_study(campaign.study)
+        study = ProducerStudy.of(campaign.study)
         sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
-        return load_setting(study, case, configuration, sized_for(case, configuration, study, sizing))
+        request = request_for(case, configuration, study, sizing, topic_name(campaign.keys, case))
+        return load_setting(request, payload_text(study.load_of(case, configuration).payload))
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:

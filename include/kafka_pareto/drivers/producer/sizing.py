@@ -24,7 +24,7 @@ from kafka_pareto.drivers.producer.cost import (
     warms_up,
 )
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
 
@@ -49,7 +49,7 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
         PlanError: If a cluster that is not ours would be sent more than it may.
         SafetyStop: If it was harmed.
     """
-    key = campaign.keys.sizing(producer_study(campaign.study).sized_like(case))
+    key = campaign.keys.sizing(ProducerStudy.of(campaign.study).sized_like(case))
     baseline = _BaselineLoads(campaign, case, testbed)
     try:
         sizing = campaign.read_record(key, Sizing)
@@ -58,13 +58,13 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
         sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
         campaign.write_record(key, sizing)
         return sizing
-    if warms_up(producer_study(campaign.study), case):
+    if warms_up(ProducerStudy.of(campaign.study), case):
         log.info("the new brokers are warm: %.0f records/s", baseline.pace_records_s())
     return sizing
 
 
 def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
-    protocol, limit_records_s = producer_study(campaign.study).protocol, _limit_records_s(campaign, case)
+    protocol, limit_records_s = ProducerStudy.of(campaign.study).protocol, _limit_records_s(campaign, case)
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
     pace_records_s = baseline.pace_records_s()
@@ -141,13 +141,13 @@ class _BaselineLoads:
     """Loads of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
-        self._study = producer_study(campaign.study)
+        self._study = ProducerStudy.of(campaign.study)
         self._configuration = campaign.study.baseline_configuration(case)
-        self._load = producer_study(campaign.study).load_of(case, self._configuration)
+        self._load = ProducerStudy.of(campaign.study).load_of(case, self._configuration)
         self._testbed = testbed
-        self._guard = ClusterGuard(producer_study(campaign.study), testbed, sent_bytes(campaign))
+        self._guard = ClusterGuard(ProducerStudy.of(campaign.study), testbed, sent_bytes(campaign))
         self._limit_records_s = _limit_records_s(campaign, case)
-        self._is_timed = producer_study(campaign.study).protocol.load_tool == "load_generator"
+        self._is_timed = ProducerStudy.of(campaign.study).protocol.load_tool == "load_generator"
         self.sent_bytes = 0
 
     def pace_records_s(self) -> float:
@@ -245,10 +245,10 @@ def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
 
 
 def _limit_records_s(campaign: Campaign, case: str) -> float | None:
-    limit_mib_s = producer_study(campaign.study).throughput_limit_mib_s()
+    limit_mib_s = ProducerStudy.of(campaign.study).throughput_limit_mib_s()
     if limit_mib_s is None:
         return None
-    baseline = producer_study(campaign.study).load_of(case, campaign.study.baseline_configuration(case))
+    baseline = ProducerStudy.of(campaign.study).load_of(case, campaign.study.baseline_configuration(case))
     return limit_mib_s * _MIB / baseline.record_size_bytes
 
 
@@ -267,7 +267,7 @@ def sent_bytes(campaign: Campaign) -> int:
     measured = sum(
         each.attempts
         * ProducerQuantities.of(each.quantities).records_requested
-        * producer_study(campaign.study).load_of(each.case, each.configuration).record_size_bytes
+        * ProducerStudy.of(campaign.study).load_of(each.case, each.configuration).record_size_bytes
         for each in stored
     )
     return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)

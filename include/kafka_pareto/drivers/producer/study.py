@@ -8,7 +8,6 @@ from typing import ClassVar
 from kafka_pareto.drivers.producer import rules as producer_rules
 from kafka_pareto.drivers.producer.declaration import DRIVER
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
@@ -66,17 +65,6 @@ class ProducerStudy(TopicStudy):
         """Returns the lower of the protocol's limit and the cluster's ceiling; None where there is neither."""
         limits = [self.protocol.throughput_limit_mib_s, self.cluster.ceiling_mib_s if self.cluster else None]
         return min((limit for limit in limits if limit is not None), default=None)
-
-
-def producer_study(study: Study) -> ProducerStudy:
-    """Returns the study as a producer's.
-
-    Raises:
-        BadInputError: If it has another driver.
-    """
-    if not isinstance(study, ProducerStudy):
-        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be producer here")
-    return study
 
 
 def _configuration_in(values: Values, study: Study) -> Configuration:

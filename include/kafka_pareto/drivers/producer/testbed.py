@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from kafka_pareto.bottleneck.tcp_links import Address
+from kafka_pareto.bottleneck.network import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
@@ -16,7 +16,7 @@ from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.producer.cost import bytes_of_a_repetition, bytes_on_disk
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.payload import PayloadFiles, payload_files
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.own_topics import topic_configs, topic_name
@@ -62,7 +62,7 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
         LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
     """
-    study, topic = producer_study(campaign.study), topic_name(campaign.keys, case)
+    study, topic = ProducerStudy.of(campaign.study), topic_name(campaign.keys, case)
     with ExitStack() as opened:
         system = opened.enter_context(open_cluster(study, case, campaign.store, settings))
         found = fingerprint_of(system.description, study, topic)

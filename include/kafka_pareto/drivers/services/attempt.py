@@ -24,7 +24,7 @@ from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt
-from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.host_load import cpu_fractions
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
 
@@ -70,20 +70,17 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         # Neither orders that are left nor partitions, leaders that have moved, or a broker that is cold, must reach the
         # next level.
         testbed.end_topology()
-    outlier = outlier_reason(study.protocol.outliers, steal, other if handed else 0.0)
-    if outlier and outcome in ("valid", "failed"):
-        outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
     return Attempt(
         outcome=outcome,
         reason=judged,
         is_excused=is_excused,
-        trouble=None,
         started_at=started_at,
         quantities=found.values(),
         wall_s=time.time() - began_at,
         client_cpu_s=chain_cpu_s,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        client_is_known=handed is not None,
         timeline=timeline,
     )
 

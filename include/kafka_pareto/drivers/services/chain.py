@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from kafka_pareto.brokers.ports import free_ports
-from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.common.child_process import READY, ChildProcess, end_all
+from kafka_pareto.brokers.processes import Opened
+from kafka_pareto.drivers.common.child_process import READY, ChildProcess, end_all, run_to_end
 from kafka_pareto.drivers.services.programs.alerts import Watched
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import Record
 from kafka_pareto.drivers.services.programs.notification import TOKEN_VARIABLE
 from kafka_pareto.drivers.services.topology import Topology
-from kafka_pareto.errors import LoadToolError
 
 SERVICES = ("manufacturer", "transport", "monitor", "notification", "hospital")
 CLIENT = "client"
@@ -33,7 +30,7 @@ _STOP_S = 10.0
 _PLACED_ONLY = 20_000
 
 
-class Chain:
+class Chain(Opened):
     """Opens a context in which the five services and a client run on a cluster that has their topics.
 
     Args:
@@ -64,20 +61,12 @@ class Chain:
         self._processes: dict[str, ChildProcess] = {}
         self._ended_cpu_s = 0.0
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            opened.callback(self._end)
-            for name in (*SERVICES, CLIENT):
-                self.start(name)
-            for name in (*SERVICES, CLIENT):
-                self._next(name, _READY_S, READY)
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._opened.close()
+    def _open(self, opened: ExitStack) -> None:
+        opened.callback(self._end)
+        for name in (*SERVICES, CLIENT):
+            self.start(name)
+        for name in (*SERVICES, CLIENT):
+            self._next(name, _READY_S, READY)
 
     @property
     def size(self) -> int:
@@ -114,19 +103,9 @@ class Chain:
             LoadToolError: If it does not end well.
         """
         options = [*self._common, "--place-only", str(_PLACED_ONLY)]
-        argv = tied([sys.executable, "-m", "kafka_pareto.drivers.services.programs.hospital", *options])
-        try:
-            ended = subprocess.run(
-                argv,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env=self._environment(),
-                timeout=_READY_S,
-                check=True,
-            )
-            return float(json.loads(ended.stdout)["orders_s"])
-        except (subprocess.SubprocessError, OSError, ValueError) as error:
-            raise LoadToolError(f"the hospital cannot place orders alone: {error}") from error
+        argv = [sys.executable, "-m", "kafka_pareto.drivers.services.programs.hospital", *options]
+        said = run_to_end("the hospital that places orders alone", argv, self._environment(), _READY_S)
+        return float(json.loads(said)["orders_s"])
 
     def _environment(self) -> dict[str, str]:
         return {

@@ -15,7 +15,6 @@ from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.storage.lease import require_ours
 
 
 class ServicesRunner(RepetitionRunner):
@@ -24,7 +23,7 @@ class ServicesRunner(RepetitionRunner):
     def __init__(self, study: CompareServices, testbed: ServicesTestbed, limits: MeasuringLimits = LIMITS) -> None:
         self._study = study
         self._testbed = testbed
-        self.limits = limits
+        self.limits, self.lease = limits, testbed.lease
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
         """Ends the services, so that a block that is measured again has empty topics, too."""
@@ -32,7 +31,6 @@ class ServicesRunner(RepetitionRunner):
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Starts the repetition's topology where another one runs, and knows the rate that it is asked for."""
-        require_ours(self._testbed.lease.is_held())
         configuration = planned.candidate.configuration
         try:
             self._testbed.find_what_is_shared(configuration, self._capacity_of)
@@ -43,11 +41,9 @@ class ServicesRunner(RepetitionRunner):
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Has the orders handed on by the topology that `begin` started."""
         try:
-            attempt = attempt_orders(planned, self._study, self._testbed)
+            return attempt_orders(planned, self._study, self._testbed)
         except (LoadStartError, LoadToolError) as error:  # a process has ended since `begin`
             raise ClusterError(str(error)) from error
-        require_ours(self._testbed.lease.renew())
-        return attempt
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
         """Ends the services: each block starts its own, with empty topics."""

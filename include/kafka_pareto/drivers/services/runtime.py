@@ -12,7 +12,6 @@ from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.services.runner import ServicesRunner
 from kafka_pareto.drivers.services.studies import CompareServices
 from kafka_pareto.drivers.services.testbed import open_services_testbed
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime, System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
@@ -39,7 +38,7 @@ class ServicesRuntime(DriverRuntime):
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         """Computes what these repetitions cost at most, starting the topologies included."""
-        found = services_study(study)
+        found = CompareServices.of(study)
         count = sum(repetitions.values())
         # Each block measures every level of its part once, and starts the services of each group of them.
         blocks = {case: times / len(found.levels_of(case)) for case, times in repetitions.items()}
@@ -73,7 +72,7 @@ class ServicesRuntime(DriverRuntime):
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ServicesRunner]:
         """Opens what runs the repetitions of one part: the machine's lease, brokers and services."""
-        study = services_study(campaign.study)
+        study = CompareServices.of(campaign.study)
         with open_services_testbed(campaign, study, case, settings) as testbed:
             yield ServicesRunner(study, testbed)
 
@@ -122,17 +121,6 @@ def _searching_s(study: CompareServices) -> float:
     """Returns how long the search of a capacity takes, as a plan takes it."""
     rule = study.protocol.capacity
     return _PROBES_OF_A_CAPACITY * (rule.warmup_s + rule.seconds + _AROUND_A_PROBE_S)
-
-
-def services_study(study: Study) -> CompareServices:
-    """Returns the study as one of services.
-
-    Raises:
-        BadInputError: If it has another driver.
-    """
-    if not isinstance(study, CompareServices):
-        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be services here")
-    return study
 
 
 RUNTIME = ServicesRuntime()

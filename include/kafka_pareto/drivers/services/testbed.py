@@ -8,13 +8,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Self
 
-from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.brokers.preparation import BrokerValue
+from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
+from kafka_pareto.drivers.common.systems import fingerprint_of_own
 from kafka_pareto.drivers.services.chain import Chain
 from kafka_pareto.drivers.services.produce_times import SERVICES_METRICS
 from kafka_pareto.drivers.services.programs.hospital import Asked
@@ -23,7 +23,7 @@ from kafka_pareto.drivers.services.studies import TOPOLOGY, CompareServices
 from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.storage.record import Record
@@ -41,7 +41,7 @@ class TopologyCapacity(Record):
     capacity_orders_s: float
 
 
-class TopologyCluster:
+class TopologyCluster(Opened):
     """Opens a context in which the brokers of a topology run; services on them come and go.
 
     Attributes:
@@ -59,24 +59,18 @@ class TopologyCluster:
         self._heap_mib = heap_mib
         self._settings = settings
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            log.info("starting topology %s: %d brokers", self.name, self.topology.brokers)
-            self.brokers = opened.enter_context(
-                Brokers(
-                    self.topology.brokers,
-                    self._settings,
-                    properties=_broker_properties(self.topology),
-                    heap_mib=self._heap_mib,
-                    jmx_configuration=SERVICES_METRICS,
-                )
+    def _open(self, opened: ExitStack) -> None:
+        log.info("starting topology %s: %d brokers", self.name, self.topology.brokers)
+        self.brokers = opened.enter_context(
+            Brokers(
+                self.topology.brokers,
+                self._settings,
+                properties=_broker_properties(self.topology),
+                heap_mib=self._heap_mib,
+                jmx_configuration=SERVICES_METRICS,
             )
-            self.admin = opened.enter_context(Cluster(self.brokers.bootstrap_servers, None, self._settings))
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        )
+        self.admin = opened.enter_context(Cluster(self.brokers.bootstrap_servers, None, self._settings))
 
     @property
     def is_whole(self) -> bool:
@@ -84,7 +78,7 @@ class TopologyCluster:
         return len(self.brokers.pids) == self.topology.brokers
 
 
-class OpenTopology:
+class OpenTopology(Opened):
     """Opens a context in which services run on a topology's brokers, with topics that are empty, and are warm.
 
     Raises:
@@ -106,18 +100,12 @@ class OpenTopology:
             str(study.service_settings(configuration)["delivery"]),
         )
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opened:
-            for topic in TOPICS:
-                self._create(topic)
-                opened.callback(self._delete, topic)
-            opened.enter_context(self.chain)
-            self._warm_up()
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._opened.close()
+    def _open(self, opened: ExitStack) -> None:
+        for topic in TOPICS:
+            self._create(topic)
+            opened.callback(self._delete, topic)
+        opened.enter_context(self.chain)
+        self._warm_up()
 
     @property
     def is_whole(self) -> bool:
@@ -296,21 +284,10 @@ def open_services_testbed(
         testbed = ServicesTestbed(campaign, study, settings, lease)
         try:
             opened = testbed.topology_for(study.baseline_configuration(case))
-            keep_fingerprint(campaign, case, _fingerprint(opened, study))
+            keep_fingerprint(campaign, case, fingerprint_of_own(opened.cluster, study.heap_mib))
             yield testbed
         finally:
             testbed.close()
-
-
-def _fingerprint(opened: OpenTopology, study: CompareServices) -> Fingerprint:
-    version = opened.cluster.describe().kafka_version
-    if version is None:
-        raise ClusterError("the brokers do not say their version")
-    return Fingerprint(
-        system={"kafka_version": version, "cluster_id": "own brokers", "broker_heap_mib": study.heap_mib},
-        **client_machine(),
-        load_and_brokers_share_a_machine=True,
-    )
 
 
 def _broker_properties(topology: Topology) -> dict[str, BrokerValue]:

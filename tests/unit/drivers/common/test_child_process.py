@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_pareto.drivers.common.child_process import READY, ChildProcess, end_all
+from kafka_pareto.drivers.common.child_process import READY, ChildProcess, end_all, run_to_end
 from kafka_pareto.errors import LoadStartError, LoadToolError
 
 pytestmark = pytest.mark.fast
@@ -81,3 +81,14 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_up_the_end() -> None:
     parent.close()
 
     assert time.monotonic() - began_s < 5
+
+
+def test_a_program_is_run_to_its_end_and_one_that_fails_or_takes_too_long_says_so() -> None:
+    def run(code: str, within_s: float = 10.0) -> bytes:
+        return run_to_end("the program", [sys.executable, "-c", code], {"PATH": os.environ["PATH"]}, within_s)
+
+    assert run("print(5)") == b"5\n"
+    with pytest.raises(LoadToolError, match="the program ended with exit code 3: no room"):
+        run("import sys; print('no  room', file=sys.stderr); sys.exit(3)")
+    with pytest.raises(LoadToolError, match=r"the program did not end within 0\.2 s"):
+        run("import time; time.sleep(60)", 0.2)

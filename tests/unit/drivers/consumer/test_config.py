@@ -14,7 +14,7 @@ from kafka_pareto.drivers.consumer.config import (
     typed_value,
     unknown_property_rule,
 )
-from kafka_pareto.kafka.property_values import PropertyValue
+from kafka_pareto.kafka.known_properties import PropertyValue
 
 pytestmark = pytest.mark.fast
 

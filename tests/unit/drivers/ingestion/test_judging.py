@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.drivers.ingestion.attempt import judge
-from kafka_pareto.drivers.ingestion.other_tools import kcat_properties
 from kafka_pareto.drivers.ingestion.output import RowsFound
-from kafka_pareto.drivers.ingestion.sent import Sent
+from kafka_pareto.drivers.ingestion.sent import Sent, kcat_properties
 
 pytestmark = pytest.mark.fast
 

@@ -20,7 +20,6 @@ def test_it_loads_a_topic_by_its_trigger() -> None:
     asked = ["--bootstrap-servers", "127.0.0.1:9092", "--topic", "logs", "--trigger-ms", "500"]
 
     assert WAREHOUSE.argv == [*COMMAND, *asked]
-    assert WAREHOUSE.export_argv == [*COMMAND, "--export-only"]
 
 
 def test_a_delay_may_be_planted() -> None:

@@ -10,9 +10,8 @@ import pytest
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, request_for
 from kafka_pareto.drivers.producer.sizing import sizing_of
-from kafka_pareto.drivers.producer.study import producer_study
+from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.kafka.end_offsets import EndOffsets
-from kafka_pareto.study.protocol import OutlierRule
 from tests.unit.measuring import CASE, measuring
 
 pytestmark = pytest.mark.fast
@@ -21,12 +20,13 @@ pytestmark = pytest.mark.fast
 @pytest.mark.parametrize(("cores", "said"), [(1.3, "it used 103% of 1.3 cores for 0.9 s"), (2.0, "")])
 def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_path: Path, cores: float, said: str):
     with measuring(tmp_path) as m:
-        study, planned = producer_study(m.campaign.study), m.planned()[0]
-        request = request_for(planned, study, sizing_of(m.campaign, CASE, m.testbed), m.testbed.topic)
+        study, planned = ProducerStudy.of(m.campaign.study), m.planned()[0]
+        sizing, configuration = sizing_of(m.campaign, CASE, m.testbed), planned.candidate.configuration
+        request = request_for(CASE, configuration, study, sizing, m.testbed.topic)
         guard, offsets = ClusterGuard(study, m.testbed), EndOffsets(m.cluster, m.testbed.topic)
         offsets.begin()
         healthy = guard.require_healthy()
-        attempt, _ = attempt_repetition(request, m.testbed, guard, healthy, offsets, OutlierRule(), cores)
+        attempt, _ = attempt_repetition(request, m.testbed, guard, healthy, offsets, cores)
     assert str(attempt.quantities["generator_bound"]).endswith(said)
     assert bool(attempt.quantities["generator_bound"]) == bool(said)
     assert (attempt.quantities["limited_by"] == "load_tool") == bool(said)

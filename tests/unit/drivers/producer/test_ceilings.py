@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Sizing, TimedLoad
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.attempt import request_for, sized_for
 from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.payload import payload_files
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
-from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cost import plan_comparison
-from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad
 from tests.compared import BLOCKS, comparison, designed
@@ -26,10 +24,8 @@ SIZING = Sizing(records=4000, warmup_records=0, throughput_limit_records_s=2000.
 TEXT = CompressiblePayload(compressed_fraction=0.3)
 
 
-def planned(study: CompareProducer, case: str, place: int) -> PlannedRepetition:
-    level = study.levels_of(case)[place]
-    candidate = Candidate(configuration_id(level), level == study.baseline_configuration(case), dict(level))
-    return PlannedRepetition("design", 0, case, candidate, 0, 0)
+def requested(study: CompareProducer, case: str, place: int) -> LoadRequest:
+    return request_for(case, study.levels_of(case)[place], study, SIZING, "topic")
 
 
 def sized(study: CompareProducer, case: str, place: int, sizing: Sizing) -> Sizing:
@@ -74,9 +70,9 @@ def test_the_load_tool_is_asked_for_the_levels_producers_and_payload() -> None:
             {"factor": "payload", "levels": ["random", "zeros"], "fixed": {"record.size": 100}},
         ]
     )
-    of_producers = request_for(planned(study, "producers", 1), study, SIZING, "topic")
+    of_producers = requested(study, "producers", 1)
     assert (of_producers.producers, of_producers.made_payload, of_producers.record_size_bytes) == (5, "random", 1024)
-    of_payload = request_for(planned(study, "payload", 1), study, SIZING, "topic")
+    of_payload = requested(study, "payload", 1)
     assert (of_payload.producers, of_payload.made_payload, of_payload.record_size_bytes) == (1, "zeros", 100)
     assert {"producers", "payload", "record.size"}.isdisjoint(of_payload.properties)
 

@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 import sys
 import threading
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,6 +31,7 @@ DUPLICATE_ERRORS = (sqlite3.IntegrityError, pymysql.err.IntegrityError)
 STOCK = 1_000_000
 """Is how many of each product there are at first: so many that no load buys the shop empty."""
 
+_PRODUCTS_OF_EACH, _REVIEWS_OF_EACH, _USERS = 50, 5, 200
 _NAME = "shop"
 _WAIT_S = 10
 # A real shop takes 2**14 and more. Here the shop shall not become what the log pipeline waits for: this takes 0.5 ms.
@@ -195,16 +196,12 @@ def is_password(password: str, stored: str) -> bool:
     return hmac.compare_digest(tried.hex(), digest)
 
 
-def create(address: str, *, seed: int, categories: int, products: int, reviews: int, users: int) -> None:
+def create(address: str, seed: int) -> None:
     """Makes the schema, and contents that are the same for the same seed but for the salts of passwords.
 
     Args:
         address: See `Database`.
-        seed: Of the contents.
-        categories: How many categories.
-        products: How many products in each category.
-        reviews: How many reviews of each product.
-        users: How many users `user-1`, …, whose passwords are `password-1`, …; at least 1, who writes the reviews.
+        seed: Of the contents. Users are `user-1`, …, with passwords `password-1`, …
 
     Raises:
         ValueError: If there is a shop already, or the address is of another form.
@@ -222,30 +219,29 @@ def create(address: str, *, seed: int, categories: int, products: int, reviews: 
     for table in _TABLES:
         database.write(table.format(number=number))
     drawn = random.Random(seed)  # noqa: S311 (goods, no secrets)
-    names = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(categories)]
-    ids = range(1, categories * products + 1)
+    ids = range(1, len(_CATEGORIES) * _PRODUCTS_OF_EACH + 1)
     with database.transaction():
         database.write_many(
             "INSERT INTO users (name, password) VALUES (?, ?)",
-            ((f"user-{index}", hashed(f"password-{index}")) for index in range(1, users + 1)),
+            ((f"user-{index}", hashed(f"password-{index}")) for index in range(1, _USERS + 1)),
         )
-        database.write_many("INSERT INTO categories (name) VALUES (?)", ((name,) for name in names))
+        database.write_many("INSERT INTO categories (name) VALUES (?)", ((name,) for name in _CATEGORIES))
         database.write_many(
             "INSERT INTO products (category_id, name, description, price_cents, stock) VALUES (?, ?, ?, ?, ?)",
-            (_product(drawn, names, (product_id - 1) // products, product_id) for product_id in ids),
+            (_product(drawn, (product_id - 1) // _PRODUCTS_OF_EACH, product_id) for product_id in ids),
         )
         database.write_many(
             "INSERT INTO reviews (product_id, user_id, stars, body) VALUES (?, ?, ?, ?)",
             (
-                (product_id, drawn.randint(1, users), drawn.randint(1, 5), drawn.choice(_OPINIONS))
+                (product_id, drawn.randint(1, _USERS), drawn.randint(1, 5), drawn.choice(_OPINIONS))
                 for product_id in ids
-                for _ in range(reviews)
+                for _ in range(_REVIEWS_OF_EACH)
             ),
         )
 
 
-def _product(drawn: random.Random, categories: list[str], index: int, product_id: int) -> tuple[object, ...]:
-    name = f"{drawn.choice(_WORDS)} {drawn.choice(_WORDS)} {categories[index]} {product_id}"
+def _product(drawn: random.Random, index: int, product_id: int) -> tuple[object, ...]:
+    name = f"{drawn.choice(_WORDS)} {drawn.choice(_WORDS)} {_CATEGORIES[index]} {product_id}"
     description = " ".join(drawn.choices(_WORDS, k=30))
     return (index + 1, name, description, drawn.randint(100, 50_000), STOCK)
 
@@ -256,33 +252,11 @@ def main() -> None:
     making = parser.add_subparsers(required=True).add_parser("create", help="schema and first contents")
     making.add_argument("--database", required=True, help="sqlite:<file> or mariadb:<unix socket>")
     making.add_argument("--seed", type=int, default=1)
-    making.add_argument("--categories", type=_positive, default=12)
-    making.add_argument("--products", type=_positive, default=50, help="of each category")
-    making.add_argument("--reviews", type=_positive, default=5, help="of each product")
-    making.add_argument("--users", type=_positive, default=200)
     options = parser.parse_args()
     try:
-        _create(options)
+        create(options.database, options.seed)
     except (ValueError, OSError, *DATABASE_ERRORS) as error:
         sys.exit(f"error: {error}")
-
-
-def _create(options: Namespace) -> None:
-    create(
-        options.database,
-        seed=options.seed,
-        categories=options.categories,
-        products=options.products,
-        reviews=options.reviews,
-        users=options.users,
-    )
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(f"{text}: must be at least 1")
-    return number
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 It says JSON lines on its standard output: first `{"ready": true}`, once it follows the topic; of each batch, once it is
 committed, `{"batch": 3, "rows": 120, "t6": …, "t7": …}`; at the end `{"exported": rows}`. SIGTERM, to this process
-alone, lets the running batch end, and then the table is exported. `--export-only` does only that.
+alone, lets the running batch end, and then the table is exported.
 
 The folder holds all there is: `warehouse` and `metastore` of Hive, the `checkpoint` of the stream, `batches.jsonl` with
 a line for each committed batch (of a batch that was repeated the last line counts), and in the end `logs.parquet`.
@@ -273,22 +273,18 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m warehouse.to_hive", description="Loads a Kafka topic into a Hive table.")
     parser.add_argument("--folder", type=Path, required=True, help="holds all that is written")
     parser.add_argument("--jars", type=Path, required=True, help="what Spark needs to read Kafka")
-    parser.add_argument("--bootstrap-servers", default="")
-    parser.add_argument("--topic", default="")
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--topic", required=True)
     parser.add_argument("--trigger-ms", type=int, default=0, help="0: a batch follows the last one at once")
-    parser.add_argument("--export-only", action="store_true")
     parser.add_argument("--planted-delay-ms", type=float, default=0.0, help="for tests")
     parser.add_argument("--planted-at", choices=("batch", "commit"), default="batch", help="before t6, or before t7")
     options = parser.parse_args()
-    if not options.export_only and not (options.bootstrap_servers and options.topic):
-        parser.error("--bootstrap-servers and --topic are needed, or --export-only")
     options.folder = options.folder.absolute()
     stopping = Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     try:
         spark = open_session(options.folder, options.jars.absolute())
-        if not options.export_only:
-            Loader(spark, options, stopping).run()
+        Loader(spark, options, stopping).run()
         say({"exported": export(spark, options.folder)})
         _end(spark)
     except (PySparkException, Py4JError, OSError) as error:

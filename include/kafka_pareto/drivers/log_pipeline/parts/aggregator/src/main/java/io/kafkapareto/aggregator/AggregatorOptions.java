@@ -1,6 +1,5 @@
 package io.kafkapareto.aggregator;
 
-import java.util.ArrayList;
 import java.util.Locale;
 import java.util.Properties;
 import net.sourceforge.argparse4j.ArgumentParsers;
@@ -41,8 +40,6 @@ record AggregatorOptions(
                 .help("acknowledge events once Kafka has, or once they are queued, as Logstash's memory queue does");
         parser.addArgument("--linger-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS)).setDefault(0);
         parser.addArgument("--acks").choices("0", "1", "all").setDefault("1");
-        parser.addArgument("--producer").action(Arguments.append()).setDefault(new ArrayList<>()).metavar("KEY=VALUE")
-                .help("a further property of the producer; may be repeated");
         parser.addArgument("--drain-s").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS)).setDefault(10)
                 .help("how long it may take, when it is ended, to send what it has taken");
         parser.addArgument("--planted-delay-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS))
@@ -69,13 +66,6 @@ record AggregatorOptions(
         if (!awaitsKafka) {
             // Nobody sends again what was acknowledged, so the client tries for as long as there is a process.
             producer.setProperty(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, String.valueOf(Integer.MAX_VALUE));
-        }
-        for (String property : options.<String>getList("producer")) {
-            int end = property.indexOf('=');
-            if (end < 1) {
-                throw new ArgumentParserException("argument --producer: '" + property + "' is no KEY=VALUE", parser);
-            }
-            producer.setProperty(property.substring(0, end), property.substring(end + 1));
         }
         PlantedDelay.Place place =
                 PlantedDelay.Place.valueOf(options.getString("planted_at").toUpperCase(Locale.ROOT));

@@ -153,14 +153,6 @@ class AggregatorTest {
         }
     }
 
-    @Test
-    void aPropertyWithoutAValueIsRefused() throws Exception {
-        start();
-        var refused = assertThrows(ArgumentParserException.class, () -> aggregatorOf("--producer", "compression.type"));
-
-        assertEquals("argument --producer: 'compression.type' is no KEY=VALUE", refused.getMessage());
-    }
-
     private void start(String... options) throws Exception {
         aggregator = aggregatorOf(options);
         client = new BeatsClient(aggregator.start());

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
 import pytest
 
-from kafka_pareto.drivers.common.cluster_access import require_started_here, servers_of_others
+from kafka_pareto.drivers.common.cluster_access import machine_lease, require_started_here, servers_of_others
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.overrides import cluster_with
@@ -53,3 +56,12 @@ def test_the_stacks_own_cluster_and_one_with_ceilings_are_loaded() -> None:
     require_started_here("ours", quick(), STARTED_HERE)
     require_started_here("theirs", foreign(), STARTED_HERE)
     require_started_here("new at each start", comparison(testbed={"brokers": 3}), SOMEBODYS)
+
+
+def test_containers_of_a_machine_share_its_lease_whatever_they_are_called(tmp_path: Path) -> None:
+    (tmp_path / "boot_id").write_text("0f3c\n", encoding="ascii")
+    assert machine_lease(tmp_path / "boot_id") == "machine-0f3c"
+
+
+def test_a_machine_without_an_id_of_its_boot_is_known_by_its_name(tmp_path: Path) -> None:
+    assert machine_lease(tmp_path / "boot_id") == f"machine-{socket.gethostname()}"

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from kafka_pareto.bottleneck.tcp_links import Connection, Link, LinkUse, link_use, read_links, resolved
+from kafka_pareto.bottleneck.network import Connection, Link, LinkUse, link_use, read_links, resolved
 
 pytestmark = pytest.mark.fast
 

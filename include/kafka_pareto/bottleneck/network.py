@@ -3,7 +3,7 @@
 An interface's speed says nothing of a link that is slower further on, and a virtual machine's says nothing at all. But
 the kernel counts, for each connection, how long data was sent and not acknowledged, and how much of that was for want
 of room at the receiver. What is left is time on the way, and up to 40 ms in which a receiver delays its answer. Every
-user may read this, of brokers anywhere.
+user may read this, of brokers anywhere. The interface that leads to them is found here as well, with its speed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
+
+import psutil
 
 Address: TypeAlias = tuple[str, int]
 """A broker's host and port."""
@@ -37,6 +39,8 @@ _TCP_INFO_BYTES = 184
 _IPV4_IN_IPV6 = bytes(10) + b"\xff\xff"
 _ANSWER_BYTES = 1 << 16
 _US_PER_S, _US_PER_MS = 1e6, 1e3
+_BITS_PER_MBIT = 1_000_000
+_ANY_PORT = 9
 
 
 @dataclass(frozen=True)
@@ -153,3 +157,39 @@ def _information(attributes: bytes) -> bytes:
             return attributes[place + _ATTRIBUTE.size : place + length]
         place += -(-length // 4) * 4
     return b""
+
+
+def interface_to(hosts: Sequence[str]) -> str | None:
+    """Returns the interface through which this machine reaches the first host that is another machine; None if none is.
+
+    A datagram socket is connected, which sends nothing, so that the kernel chooses the route.
+    """
+    own = {item.address: name for name, items in psutil.net_if_addrs().items() for item in items}
+    for host in hosts:
+        with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((host, _ANY_PORT))
+            if probe.getpeername()[0] not in own:
+                return own.get(probe.getsockname()[0])
+    return None
+
+
+def interface_bytes(interface: str) -> tuple[int, int] | None:
+    """Returns how many bytes the interface has sent and received; None where it is gone."""
+    found = psutil.net_io_counters(pernic=True).get(interface)
+    return (found.bytes_sent, found.bytes_recv) if found else None
+
+
+def interface_speed_mbit_s(interface: str) -> int:
+    """Returns the interface's speed; 0 where it has none that the kernel knows, like a virtual one."""
+    found = psutil.net_if_stats().get(interface)
+    return max(found.speed, 0) if found else 0
+
+
+def interface_busy_fraction(
+    speed_mbit_s: int, before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float
+) -> float | None:
+    """Returns the rate of the busier direction over the interface's speed; None where either is not known."""
+    if before is None or after is None or speed_mbit_s <= 0:
+        return None
+    busier_bytes = max(then - earlier for earlier, then in zip(before, after, strict=True))
+    return 8 * busier_bytes / seconds / (speed_mbit_s * _BITS_PER_MBIT)

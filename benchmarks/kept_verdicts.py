@@ -16,8 +16,8 @@ import typer
 from benchmarks.on_cluster import DATA, clear_errors
 from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.bottleneck.common_verdict import common_verdict
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict
 from kafka_pareto.bottleneck.shares import limit_of
-from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.payload import payload_text

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from benchmarks.plants import burning, limited_cores, paused, produce_quota
-from kafka_pareto.bottleneck.verdict import Code
+from kafka_pareto.bottleneck.limiting_resource import Code
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
 from kafka_pareto.brokers.preparation import BrokerValue

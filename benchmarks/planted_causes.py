@@ -26,7 +26,7 @@ from benchmarks.planted import CAUSES, Cause, Follower
 from benchmarks.plants import limited_link, slow_disk
 from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict, verdict_on
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.doctor.symptoms import Diagnosis, diagnoses

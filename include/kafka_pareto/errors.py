@@ -1,7 +1,6 @@
 """Defines every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
 
-`exit_code` follows sysexits.h. 65: the user must fix the input, and a retry cannot help. 77: the user must allow it,
-and a retry cannot help. 75: the error may pass by itself.
+Each has the exit code with which a step that meets it ends.
 """
 
 from __future__ import annotations
@@ -9,9 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-EXIT_BAD_INPUT = 65
-EXIT_TEMPORARY = 75
-EXIT_NO_CONSENT = 77
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_TEMPORARY
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import add_version, cases_in_force, in_force, versions, write_files
 from kafka_pareto.steps import roll_back

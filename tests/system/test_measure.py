@@ -17,7 +17,7 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC
-from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_TEMPORARY
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_TEMPORARY
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import topic_name
 from kafka_pareto.settings import load_settings

@@ -21,7 +21,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed
-from kafka_pareto.errors import EXIT_BAD_INPUT
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.settings import load_settings
 from tests.system.steps import StepRunner

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
-from kafka_pareto.bottleneck.verdict import NONE_FOUND, Verdict
+from kafka_pareto.bottleneck.limiting_resource import NONE_FOUND, Verdict
 
 LEAST_SHARE = 0.5
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from kafka_pareto.bottleneck.ceilings import Ceilings
-from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict, verdict_on
 from kafka_pareto.study.quantity import Values
 
 CeilingName: TypeAlias = Literal["generator", "codec", "disk", "loopback"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kafka_pareto.bottleneck.verdict import (
+from kafka_pareto.bottleneck.limiting_resource import (
     BUSY_CPU_FRACTION,
     BUSY_DISK_FRACTION,
     BUSY_NIC_FRACTION,

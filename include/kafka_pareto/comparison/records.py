@@ -94,7 +94,7 @@ class Level(_Content):
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
         predicted: What the study's model predicts, by quantity; None where it is infinite. Empty where it has no model.
-        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where none was found, or
+        bottleneck: What limited the level, as a code of `bottleneck.limiting_resource`; empty where none was found, or
             in fewer than half of its repetitions. None where nobody looked.
         bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
         ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'

@@ -9,15 +9,16 @@ from typing import Literal
 
 from pydantic import Field
 
-from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
+from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
+from kafka_pareto.decision.harm import harm_not_excluded
 from kafka_pareto.decision.in_force import InForce
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
-from kafka_pareto.study.drivers import objective_named
+from kafka_pareto.study.driver_registry import objective_named
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ChooseBy, ObjectiveName, objectives_named
 
@@ -218,14 +219,14 @@ class Decision(Record):
     @property
     def harm_not_excluded(self) -> list[Gain]:
         """Returns the means that may be worse by more than the margin."""
-        return [gain for gain in self.main_gains if gain.may_be_worse_by(self.harm_margin_fraction)]
+        return harm_not_excluded(self.main_gains, self.harm_margin_fraction)
 
     @property
     def harm_over_baseline_not_excluded(self) -> list[Gain]:
         """Returns the means that may be worse than the baseline's by more than the margin."""
         means = {gain.objective for gain in self.main_gains}
         found = [gain for gain in self.gains_over_baseline if gain.objective in means]
-        return [gain for gain in found if gain.may_be_worse_by(self.harm_margin_fraction)]
+        return harm_not_excluded(found, self.harm_margin_fraction)
 
     @property
     def harmed(self) -> list[ObjectiveName]:
@@ -248,32 +249,3 @@ class Decision(Record):
         if self.recommended and self.pick_properties is not None:
             return self.pick_properties
         return self.reference_properties
-
-
-def concluded(decision: Decision) -> Decision:
-    """The decision with the verdict that follows from its gains, and from what was lost, failed or missed beside."""
-    verdict, chosen = _verdict(decision), decision.pick_configuration_id
-    recommended = chosen if verdict == "recommended" and chosen is not None else decision.reference_configuration_id
-    return decision.model_copy(update={"verdict": verdict, "recommended_configuration_id": recommended})
-
-
-def _verdict(decision: Decision) -> Verdict:
-    if decision.pick_configuration_id is None:
-        return "keep_limits_missed" if decision.limits_missed else "keep_no_gain"
-    if decision.pick_counts.lost_records:
-        return "keep_lost_records"
-    p_value = decision.pick_counts.failing_more_p_value(decision.reference_counts)
-    if decision.fails_more and (p_value is None or p_value < SIGNIFICANCE):
-        return "keep_failed_more"
-    if not decision.has_enough_blocks:
-        return "keep_not_enough_evidence"
-    if decision.limits_missed:
-        return "keep_limits_missed"
-    if decision.harmed:
-        return "keep_harmed"
-    if not decision.better:
-        return "keep_no_gain"
-    if decision.unjudged:
-        return "keep_not_enough_evidence"
-    doubtful = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded or decision.fails_more
-    return "ask_a_person" if doubtful else "recommended"

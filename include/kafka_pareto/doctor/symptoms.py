@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kafka_pareto.bottleneck.common_verdict import common_code
-from kafka_pareto.bottleneck.verdict import LINK_WAIT_FRACTION
+from kafka_pareto.bottleneck.limiting_resource import LINK_WAIT_FRACTION
 from kafka_pareto.doctor.symptom_rules import (
     BACKLOG,
     MEASUREMENTS,

@@ -10,7 +10,7 @@ from typing import cast
 
 import psutil
 
-from kafka_pareto.bottleneck.verdict import LoadSetting
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Outcome, Plan, Repetition, Timeline
 from kafka_pareto.errors import ClusterError, SafetyStop
@@ -18,7 +18,7 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
-from kafka_pareto.study.drivers import door
+from kafka_pareto.study.driver_registry import door
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study

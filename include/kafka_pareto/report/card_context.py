@@ -18,7 +18,7 @@ from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, 
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.study.drivers import label_of
+from kafka_pareto.study.driver_registry import label_of
 from kafka_pareto.study.tune import Tune
 
 _WITHIN_RUN = (
@@ -39,8 +39,8 @@ class CardContext(BaseModel):
         repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
         rounds: What the rounds after the design came to; None where the study has none.
         limited_by: By configuration id of the baseline, of what is in force and of the pick: the resource that limited
-            at least half of its valid repetitions in the confirmation, as a code of `bottleneck.verdict`; empty where
-            none did. A configuration is missing where nobody looked, as in earlier cards.
+            at least half of its valid repetitions in the confirmation, as a code of `bottleneck.limiting_resource`;
+            empty where none did. A configuration is missing where nobody looked, as in earlier cards.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

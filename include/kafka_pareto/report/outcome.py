@@ -15,10 +15,8 @@ from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.objectives import ObjectiveName
 
+
 # 1 and 2 are failures, 64 to 78 are those of sysexits.
-EXIT_CODES: dict[Outcome, int] = {"changed": 0, "kept": 10, "undecided": 11}
-
-
 class Change(BaseModel):
     """Holds the pick's change of one objective against what is in force, as a fraction, with its 95 % interval."""
 

@@ -155,10 +155,6 @@ class Confirmation(Section):
         """Returns the fewest: nothing is picked, or nothing is claimed of it."""
         return (self.points + 1 + in_force) * self.choice_blocks
 
-    def harm_margin(self) -> float:
-        """Returns by how much a mean may be worse at most."""
-        return self.wanted_effect_fraction if self.harm_margin_fraction is None else self.harm_margin_fraction
-
     @property
     def can_claim(self) -> bool:
         """Returns whether the gain blocks can be as many as a claim needs."""

@@ -17,7 +17,7 @@ from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.cluster_names import YAML_ERRORS
-from kafka_pareto.study.drivers import door, driver_names
+from kafka_pareto.study.driver_registry import door, driver_names
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 from airflow.sdk import Asset, BaseOperator, Context, TriggerRule
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, DownstreamTasksSkipped
 
-from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_NO_CONSENT
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_USAGE
 from kafka_pareto_airflow.notify.notices import StepNotifier
 
 # The exit code of a step's command line for an argument that it does not know or cannot read.
-_EXIT_USAGE = 2
-_NOT_RETRIED = (EXIT_BAD_INPUT, EXIT_NO_CONSENT, _EXIT_USAGE)
+_NOT_RETRIED = (EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_USAGE)
 
 # Airflow kills a task's process 5 s after it asked it to end; the step must have ended before.
 KILL_GRACE_S = 4

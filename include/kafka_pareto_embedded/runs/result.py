@@ -8,8 +8,9 @@ from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.exit_codes import EXIT_OF_OUTCOME
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.report.outcome import EXIT_CODES, junit_xml, outcome_of
+from kafka_pareto.report.outcome import junit_xml, outcome_of
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto_embedded.stack.stack import Stack
@@ -19,7 +20,7 @@ def print_result(stack: Stack, study: str, campaign: str | None, form: Literal["
     """Prints the campaign's result in this form; without an id, that of the study's latest campaign that has ended.
 
     Returns:
-        The exit code that tells its outcome: see `EXIT_CODES`.
+        The exit code that tells its outcome: see `EXIT_OF_OUTCOME`.
 
     Raises:
         BadInputError: If there is no such campaign, or it has not ended.
@@ -38,7 +39,7 @@ def print_result(stack: Stack, study: str, campaign: str | None, form: Literal["
         print(junit_xml(outcome).decode(), end="")
     else:
         print(store.get(keys.report("cards.txt")).decode().rstrip())
-    return EXIT_CODES[outcome.outcome]
+    return EXIT_OF_OUTCOME[outcome.outcome]
 
 
 def _latest(store: Store, study: str) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from kafka_pareto.campaign.client_config import client_config_name, run_start_lock
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.errors import EXIT_NO_CONSENT
+from kafka_pareto.exit_codes import EXIT_NO_CONSENT
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of, kind_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.bottleneck.common_verdict import common_code, common_verdict
-from kafka_pareto.bottleneck.verdict import NONE_FOUND, Verdict
+from kafka_pareto.bottleneck.limiting_resource import NONE_FOUND, Verdict
 
 pytestmark = pytest.mark.fast
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kafka_pareto.bottleneck.ceilings import Ceilings
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.bottleneck.shares import limit_of, shares_of
-from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 
 pytestmark = pytest.mark.fast
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 import pytest
 
 from kafka_pareto.bottleneck.ceilings import Ceilings
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict, verdict_on
 from kafka_pareto.bottleneck.load_counters import LoadCounters
-from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
 from kafka_pareto.bottleneck.words import LABELS, verdict_text
 from kafka_pareto.study.quantity import Value
 

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_pareto.analysis.paired_tests import holm, welch_p_value
 from kafka_pareto.analysis.ratios import ratio_of_levels
+from kafka_pareto.bottleneck.limiting_resource import Code, Verdict
 from kafka_pareto.bottleneck.shares import Limit
-from kafka_pareto.bottleneck.verdict import Code, Verdict
 from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve
 from kafka_pareto.comparison.records import PartComparison

@@ -9,7 +9,7 @@ import pytest
 
 import kafka_pareto
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
-from kafka_pareto.study.drivers import door, driver_names, drivers
+from kafka_pareto.study.driver_registry import door, driver_names, drivers
 from kafka_pareto.study.study_file import study_classes
 
 pytestmark = pytest.mark.fast

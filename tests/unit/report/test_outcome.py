@@ -10,8 +10,9 @@ import pytest
 from kafka_pareto.decision.choice import Choice
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.exit_codes import EXIT_OF_OUTCOME
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.report.outcome import EXIT_CODES, junit_xml, outcome_of
+from kafka_pareto.report.outcome import junit_xml, outcome_of
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.factors import configuration_id
 from tests.unit.deciding import CASE, FAST, around, baseline, candidates, repetitions, study_of
@@ -60,7 +61,7 @@ def test_no_difference_that_matters_is_a_decision_and_says_so() -> None:
 def test_a_campaign_is_undecided_if_a_case_is_and_else_changed_if_a_case_is() -> None:
     assert outcome_of(cards_of(CHANGED, UNTOLD, ALIKE)).outcome == "undecided"
     assert outcome_of(cards_of(ALIKE, CHANGED)).outcome == "changed"
-    assert len(set(EXIT_CODES.values())) == 3
+    assert len(set(EXIT_OF_OUTCOME.values())) == 3
 
 
 def test_json_holds_what_a_script_needs_to_set_up_a_producer() -> None:

@@ -18,7 +18,8 @@ from typing import Any, BinaryIO, ClassVar, Protocol, Self, TypeVar
 
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.common.load_tool import Execution
-from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError, LoadStartError, LoadToolError
+from kafka_pareto.errors import BadInputError, LoadStartError, LoadToolError
+from kafka_pareto.exit_codes import EXIT_BAD_INPUT
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines

@@ -11,8 +11,8 @@ from typing import Literal
 import psutil
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
-from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionRequest

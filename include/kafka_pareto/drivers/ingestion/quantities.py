@@ -71,7 +71,7 @@ class IngestionQuantities(Quantities):
             the tool sends rows of its own choice.
         figures: None where nothing was sent.
         generator_bound: Why what reads the file set the pace; empty where Kafka did.
-        limited_by: A code of `bottleneck.verdict`.
+        limited_by: A code of `bottleneck.limiting_resource`.
     """
 
     rows_in_file: int

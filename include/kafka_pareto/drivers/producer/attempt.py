@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
-from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.common.broker_faults import faults_meanwhile
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard

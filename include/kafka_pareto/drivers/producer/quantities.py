@@ -20,8 +20,8 @@ class ProducerQuantities(Quantities):
         figures: None where nothing was measured.
         generator_bound: Why the load tool rather than Kafka set the pace; empty when it did not.
         counters: What was counted of machine, brokers and client while the load ran.
-        limited_by: The resource that limited the load, as a code of `bottleneck.verdict`; empty where none was found,
-            None where nobody looked.
+        limited_by: The resource that limited the load, as a code of `bottleneck.limiting_resource`; empty where none
+            was found, None where nobody looked.
     """
 
     window: Literal["whole_run", "steady_state"]

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
-from kafka_pareto.bottleneck.verdict import LoadSetting
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.common.systems import open_system

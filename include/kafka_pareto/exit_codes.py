@@ -1,0 +1,17 @@
+"""Defines the exit codes of steps and commands; 65, 75 and 77 follow sysexits.h."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+EXIT_USAGE = 2
+"""An option is unknown, missing or malformed."""
+EXIT_BAD_INPUT = 65
+"""The user must fix the input; a retry cannot help."""
+EXIT_TEMPORARY = 75
+"""The error may pass by itself."""
+EXIT_NO_CONSENT = 77
+"""The user must allow it; a retry cannot help."""
+
+EXIT_OF_OUTCOME: Mapping[str, int] = {"changed": 0, "kept": 10, "undecided": 11}
+"""What `make run` and `make result` end with, where they are asked to tell the outcome of a campaign."""

@@ -43,7 +43,7 @@ def test_what_is_fetched_is_checked(fetches: str, checks: str) -> None:
 def test_every_lock_is_audited() -> None:
     locks = {
         str(lock.relative_to(ROOT))
-        for folder in ("", "benchmarks/", "include/*/")
+        for folder in ("", "benchmarks/", "include/**/")
         for lock in ROOT.glob(f"{folder}*.txt")
     }
     locks = {lock for lock in locks if "--hash=sha256:" in (ROOT / lock).read_text()}

@@ -155,7 +155,7 @@ def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_i
     put_in_force(FolderStore(airflow.store), "paper", "1024")
     reason = "$(it) 'was' \"worse\"; --study=x {{ 1 + 1 }}"
     stack = FolderStack(airflow.stack.state, airflow.stack.ports, airflow.store)
-    assert roll_back(RollBackRequest(study="paper", record_size="1024", reason=reason), stack) == 0
+    assert roll_back(RollBackRequest(study="paper", case="1024", reason=reason), stack) == 0
     step, options = airflow.noted("moves")[-1]
     assert (step, options["case"], options["by"], options["reason"]) == ("roll_back", "1024", "admin", reason)
     said = capsys.readouterr().out

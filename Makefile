@@ -102,7 +102,7 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 
 # By three processes, as they often wait for servers; tests that share servers are in one of them (tests/conftest.py).
 test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
-	$(PYTHON) -m pytest -m 'not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 
 test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
@@ -119,7 +119,7 @@ test-long: log-pipeline ## further stories of the same kinds, no part of CI: bef
 test-fast: setup ## the tests that need no server: of the Java, the page, the Python
 	$(MAVEN) -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
 	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
-	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
+	$(PYTHON) -m pytest -m 'fast and not slow' -n 2 --dist worksteal
 
 benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs
 	$(PYTHON) -m benchmarks.search

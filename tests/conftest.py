@@ -50,9 +50,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py":
         return None
     text, chosen = collection_path.read_text(encoding="utf-8"), config.option.markexpr
-    if chosen == "fast":
+    if chosen.startswith("fast"):
         return True if _FAST not in text else None
-    return True if chosen.startswith("not (fast ") and _ALL_FAST.search(text) else None
+    is_fast_alone = _ALL_FAST.search(text) and "pytest.mark.slow" not in text
+    return True if chosen.startswith("slow or not (fast ") and is_fast_alone else None
 
 
 # The only folders in which `make test-studies` and `make test-compose` look for their tests.

@@ -46,6 +46,7 @@ def test_each_cluster_has_a_dag_a_slot_and_a_queue() -> None:
     assert {task.queue for task in named.tasks} == {"kafka_berlin"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("note", ["!!bool maybe", '!!int ""', "[" * 3000, "2026-13-45"])
 def test_a_study_that_yaml_cannot_construct_names_no_cluster(tmp_path: Path, note: str) -> None:
     (tmp_path / "broken.yaml").write_text(f"name: broken\ncluster: {{name: berlin}}\nnote: {note}\n")

@@ -48,12 +48,14 @@ def offered(dag: DAG) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_edges_are_design_measure_validate_compare_report(dag: DAG) -> None:
     edges = {(task.task_id, below) for task in dag.tasks for below in task.downstream_task_ids}
     assert [task.task_id for task in dag.topological_sort()] == STEPS
     assert edges == set(itertools.pairwise(STEPS))
 
 
+@pytest.mark.slow
 def test_measure_alone_takes_the_clusters_one_slot_and_is_mapped_and_labelled_by_part(dag: DAG) -> None:
     assert loads(dag) == {"measure": "kafka_cluster"}
     labels = {task.task_id: task.map_index_template for task in dag.tasks if task.is_mapped}
@@ -75,6 +77,7 @@ def test_runs_are_started_by_hand_one_at_a_time(dag: DAG) -> None:
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == (None, False, 1)
 
 
+@pytest.mark.slow
 def test_the_forms_of_the_shipped_studies_offer_each_kind_alone(dag: DAG) -> None:
     kinds = {file.stem: load_study(file).kind for file in STUDIES.glob("*.yaml")}
     assert {study for study, kind in kinds.items() if kind == "compare"} == set(offered(dag))

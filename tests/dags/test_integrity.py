@@ -25,7 +25,7 @@ from kafka_pareto_airflow.forms import tune_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from tests.dags.conftest import PROJECT
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 RETRIES = {
     "design": 2,

@@ -101,6 +101,7 @@ def test_so_is_one_of_a_comparison(name: str, value: Any, said: str) -> None:
     assert in_words(refusal(comparison_parameters(["impact"]), name, value), {name: value}) == said
 
 
+@pytest.mark.slow
 def test_no_parameter_is_refused_in_a_schemas_words() -> None:
     for parameters in (tune_parameters(), in_force_parameters(), comparison_parameters(["impact"])):
         for name in parameters:

@@ -47,12 +47,14 @@ def dags() -> dict[str, DAG]:
     return retune_dags()
 
 
+@pytest.mark.slow
 def test_of_the_shipped_studies_steady_alone_has_a_schedule(dags: dict[str, DAG]) -> None:
     assert set(dags) == {"retune_producer", "retune_producer_steady"}
     assert dags["retune_producer_steady"].schedule.expression == "0 3 * * 0"
     assert dags["retune_producer_steady"].params["study"] == "steady"
 
 
+@pytest.mark.slow
 def test_checks_run_one_at_a_time_make_up_for_nothing_and_have_a_deadline(dags: dict[str, DAG]) -> None:
     for name, dag in dags.items():
         assert (dag.catchup, dag.max_active_runs) == (False, 1), name

@@ -28,7 +28,7 @@ from kafka_pareto_embedded.lifecycle.waiting import holds_within, wait_until
 from tests.alarm import timeout_after
 from tests.dags.conftest import PROJECT
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 MANIFEST = json.dumps({"step": "tried", "cases": ["1024", "8192"], "counts": {}})
 

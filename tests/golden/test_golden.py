@@ -101,6 +101,7 @@ def _no_tracking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.fast
 @pytest.mark.parametrize("part", FAST)
 def test_what_is_concluded_from_stored_data_is_what_it_was(part: str, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from tests.tasks.accepting import (
     told,
 )
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 @pytest.fixture

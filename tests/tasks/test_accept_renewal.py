@@ -31,7 +31,7 @@ from tests.tasks.accepting import (
     recommend,
 )
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 UPGRADED = "fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"
 APPROVED = Wanted(answer="approve", by="alice")

@@ -163,6 +163,7 @@ def test_the_measured_front_is_what_no_other_confirmed_configuration_beats(campa
     assert not any(point.on_measured_front for point in view.points if not point.confirmed)
 
 
+@pytest.mark.slow
 def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(campaign: Campaign) -> None:
     snapshot = read_snapshot(campaign, CASE)
     one = snapshot.front[snapshot.front.on_joint_front.astype(bool)].head(1)
@@ -177,6 +178,7 @@ def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(camp
     assert (throughputs[0], throughputs[-1]) == (0, 2999)
 
 
+@pytest.mark.slow
 def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repetitions(campaign: Campaign) -> None:
     snapshot = read_snapshot(campaign, CASE)
     found = intervals(snapshot)["confirmed"]
@@ -222,6 +224,7 @@ def test_a_reported_campaign_has_finished_and_has_no_time_left(campaign: Campaig
     assert {step.state for step in progress.steps if step.name != "design"} == {"done"}
 
 
+@pytest.mark.slow
 def test_a_campaign_of_some_three_hundred_trials_takes_well_under_a_second_of_computing(tmp_path: Path) -> None:
     study = small_study(record_sizes_bytes=[1024, 8192, 10240, 16383, int(CASE)])
     campaign = write_confirmed_campaign(tmp_path, study, blocks=3)

@@ -30,7 +30,7 @@ from kafka_pareto.study.overrides import Override
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 HOSTILE = '<script>alert("x")</script><img src="https://example.org/x.png"> & {{ 7 * 7 }}'
 

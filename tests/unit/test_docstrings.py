@@ -15,6 +15,7 @@ FOLDERS = ("include", "dags", "tasks", "plugins", "benchmarks", "docs")
 _QUESTION = re.compile(r"(What|Whether|Of|How|Why|Where|When)\b")
 
 
+@pytest.mark.slow
 def test_no_docstring_begins_with_a_question_word() -> None:
     found = []
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):

@@ -85,6 +85,7 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     assert dead_links(page) == ["other.md#gone", "gone.md", "gone.png", "#nowhere"]
 
 
+@pytest.mark.slow
 def test_every_picture_is_shown_somewhere() -> None:
     shown = {(page.parent / link).resolve() for page in PAGES for link in links_of(page) if not ELSEWHERE.match(link)}
 
@@ -112,6 +113,7 @@ def test_a_card_that_is_shown_is_a_real_campaigns_and_claims_by_todays_rule(page
     assert [line for line in claimed if line not in today] == []
 
 
+@pytest.mark.slow
 def test_the_table_of_studies_says_what_their_plans_come_to() -> None:
     page = (ROOT / "docs/studies.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `\w+` \| [^|]+ \| [\d.]+ GiB \| [^|]+ \|$", page, re.MULTILINE)
@@ -125,6 +127,7 @@ def test_the_table_of_studies_says_what_their_plans_come_to() -> None:
     assert sorted(table) == sorted(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs/quickstart.md"], ids=lambda page: page.name)
 def test_planned_times_in_the_tables_of_commands_are_those_of_the_plans(page: Path) -> None:
     planned = re.compile(r"^\| `make run STUDY=(\w+)` \|.* planned at ([^;|(]+?) ?[;|(]", re.MULTILINE)

@@ -18,7 +18,7 @@ from docs.figures import (
     unsupported,
 )
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 RECORD = "benchmarks/data/campaigns/impact/tables"
 CLAIM = {"page": "page.md", "figure": "310 repetitions", "record": "repetitions.csv", "where": "", "column": ""}

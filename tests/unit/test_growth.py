@@ -59,6 +59,7 @@ def campaign_of(folder: Path, sizes: int) -> Campaign:
     return Campaign(campaign.study, campaign.keys, Asked(folder))
 
 
+@pytest.mark.slow
 def test_progress_looks_at_a_campaigns_names_as_often_however_many_record_sizes_it_has(tmp_path: Path) -> None:
     passes = set()
     for sizes in SIZES:

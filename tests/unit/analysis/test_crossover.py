@@ -9,7 +9,7 @@ import pytest
 
 from kafka_pareto.analysis.crossover import Points, all_pairs, crossing_of, crossing_of_ratios, pooled_ratio
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 PLACES = np.geomspace(100, 50_000, 22)
 CROSSING, BLOCKS = 5_000.0, 5

@@ -20,6 +20,7 @@ def test_no_failure_in_sixty_leaves_room_for_one_in_twenty():
     assert largest_failure_fraction(60, 60) == 1.0
 
 
+@pytest.mark.slow
 def test_the_bound_on_failures_holds_in_nineteen_of_twenty_draws():
     rng = np.random.default_rng(7)
     bounds = [largest_failure_fraction(int(failed), 40) for failed in rng.binomial(40, 0.2, 400)]

@@ -124,6 +124,7 @@ def test_what_counts_as_no_difference_is_the_studys_to_say():
     assert made_gain(-0.15, 0.15, wanted_effect_fraction=0.10).resolution == "not resolved"
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from(["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]),

@@ -49,6 +49,7 @@ def test_a_noisy_level_may_share_a_letter_with_levels_that_differ_around_it():
     assert compact_letters(differences(4, (0, 1), (1, 3))) == ["a", "b", "ab", "a"]
 
 
+@pytest.mark.slow
 @given(size=st.integers(2, 9), data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_two_levels_share_a_letter_exactly_where_they_do_not_differ(size: int, data: st.DataObject):

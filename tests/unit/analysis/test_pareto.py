@@ -20,6 +20,7 @@ def dominates(row: Losses, other: Losses) -> bool:
     return bool((row <= other).all() and (row < other).any())
 
 
+@pytest.mark.slow
 @given(arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=25), elements=LOSS))
 def test_a_row_is_marked_exactly_when_no_other_dominates_it(losses: Losses) -> None:
     expected = [not any(dominates(other, row) for other in losses) for row in losses]

@@ -41,6 +41,7 @@ def test_without_noise_every_block_gives_the_law_s_own_fraction():
     assert fitted(measured(0.25, sd=0.0)).serial_fraction.value == pytest.approx(0.25, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_true_fraction_about_as_often_as_it_says():
     fits = [fitted(measured(0.2, seed=seed)).serial_fraction for seed in range(100)]
     assert np.mean([fit.low <= 0.2 <= fit.high for fit in fits]) >= 0.88

@@ -112,6 +112,7 @@ def test_latencies_below_the_tools_resolution_are_no_error():
     assert not report.moved
 
 
+@pytest.mark.slow
 def test_exchangeable_values_rarely_show_a_change_point():
     rng = np.random.default_rng(4)
     alarms = sum(change_point(rng.lognormal(0, 0.4, 20), rng)[1] < 0.05 for _ in range(100))

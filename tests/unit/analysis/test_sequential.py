@@ -18,7 +18,7 @@ from kafka_pareto.analysis.sequential import (
 )
 from kafka_pareto.analysis.trials import coefficient_of_variation
 
-pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error")]
+pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error"), pytest.mark.slow]
 
 RNG = np.random.default_rng(5)
 

@@ -19,7 +19,7 @@ from kafka_pareto.analysis.sequential import least_change_shown
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from tests.recorded import paper_study, recorded_repetitions
 
-pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error")]
+pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error"), pytest.mark.slow]
 
 CASE = "8192"
 BASELINE = recorded_repetitions((CASE,), configurations=0, phase="noise")

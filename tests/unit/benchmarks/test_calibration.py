@@ -9,7 +9,7 @@ import pytest
 from benchmarks.calibration import Situation, judged, kept, of_designs, of_five_sizes, of_rounds
 from benchmarks.strategies.table import answering_blocks, truth_blocks
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def keys(frame: pd.DataFrame) -> set[tuple[str, str]]:

@@ -10,7 +10,7 @@ from benchmarks.kept_verdicts import verdicts_of
 from benchmarks.on_cluster import DATA
 from kafka_pareto.errors import BadInputError
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def test_two_full_cores_limit_all_levels_but_one_and_no_level_is_blamed_on_the_load_tool() -> None:

@@ -17,6 +17,7 @@ WANDERING = [name for name in SCENARIOS if "all that waits" in name]
 SETTLED = [name for name in SCENARIOS if name not in WANDERING]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "steady_s"), [*((each, 140) for each in SETTLED), *((each, 300) for each in WANDERING[:2])]
 )
@@ -36,6 +37,7 @@ def test_a_short_run_is_called_too_short_rather_than_labelled_wrong(name: str, s
     assert counts[truth] + counts["too_short_to_tell"] >= 0.95 * RUNS, counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_the_labels_of_a_kept_campaign_follow_from_its_kept_seconds(name: str) -> None:
     for row, timeline, study in kept_runs(name):

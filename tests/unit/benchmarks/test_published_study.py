@@ -22,7 +22,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from tests.recorded import recorded_repetitions
 from tests.tasks.report_campaign import CAMPAIGN, at_time, with_client_metrics
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 PUBLISHED = json.loads((DATA / "published_study.json").read_text())
 

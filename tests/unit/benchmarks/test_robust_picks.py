@@ -28,6 +28,7 @@ pytestmark = pytest.mark.fast
 EVERY = np.arange(360)
 
 
+@pytest.mark.slow
 def test_without_noise_a_block_is_the_truth() -> None:
     world = World(0.0, 3)
     scores = world.grid(0).balanced(EVERY)
@@ -96,6 +97,7 @@ def test_a_peer_keeps_its_budget_and_promises_a_gain_of_what_it_hands_over(name:
         assert pick.place != SCENES[scene].baseline
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if "0.3" not in name])
 def test_almost_without_noise_promises_are_kept(name: str) -> None:
     world = World(0.01, 1)
@@ -106,6 +108,7 @@ def test_almost_without_noise_promises_are_kept(name: str) -> None:
     assert pick.promised > 2
 
 
+@pytest.mark.slow
 def test_the_own_pick_is_confirmed_within_its_budget() -> None:
     pick = confirmed_pick(World(4.0, 0, tuned=True), 60)
 

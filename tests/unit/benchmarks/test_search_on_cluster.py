@@ -26,7 +26,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.recorded import recorded_grid
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 OWN_PACKAGES = ("rounds", "one_shot", "random", "latin_hypercube")
 BUDGET = 16

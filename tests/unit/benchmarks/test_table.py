@@ -21,7 +21,7 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_study
 from tests.recorded import STUDIES, recorded_repetitions
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 LN2 = float(np.log(2))
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.on_cluster import DATA
 from benchmarks.time_left import EARLY, Replay, replayed, table
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 README = Path(__file__).parents[3] / "benchmarks" / "README.md"
 
@@ -21,6 +21,7 @@ def replays() -> list[Replay]:
     return [replayed(folder) for folder in sorted((DATA / "campaigns").iterdir())]
 
 
+@pytest.mark.slow
 def test_after_a_quarter_half_of_the_estimates_are_within_15_percent_and_nine_of_ten_within_40() -> None:
     off = [abs(each.at(EARLY).error) for each in replays()]
     assert len(off) >= 13

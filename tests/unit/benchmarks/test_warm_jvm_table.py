@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.warm_jvm_table import agreement
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 CONFIGURATIONS, BLOCKS = 30, 5
 

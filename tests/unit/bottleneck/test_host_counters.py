@@ -19,7 +19,7 @@ from kafka_pareto.bottleneck.network import (
 )
 from tests.unit.bottleneck.busy_process import BusyProcess, busy_process
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:

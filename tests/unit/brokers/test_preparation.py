@@ -13,7 +13,7 @@ from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.settings import load_settings
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 PORTS = [(19092, 19192), (19093, 19193), (19094, 19194)]
 

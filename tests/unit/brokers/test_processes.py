@@ -49,6 +49,7 @@ def test_child_whose_parent_died_before_the_tie_does_not_begin(tmp_path: Path) -
     assert not begun.exists()
 
 
+@pytest.mark.slow
 def test_child_outlives_the_thread_that_asked_for_it_and_ends_with_the_launcher(tmp_path: Path) -> None:
     with Launcher() as launcher:
         children: list[subprocess.Popen[bytes]] = []

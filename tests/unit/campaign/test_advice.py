@@ -51,6 +51,7 @@ def test_two_that_advise_the_same_are_measured_once_and_both_named() -> None:
     assert ["Conduktor, for latency", "Confluent, for latency", "Kafka's defaults before version 4"] in shared
 
 
+@pytest.mark.slow
 def test_the_design_begins_with_what_is_advised_and_later_files_change_it_no_more(tmp_path: Path) -> None:
     study, store = SHIPPED["quick"], FolderStore(tmp_path)
     design.run(store, study, "c1", ClusterSystem(FakeCluster()), advice=ADVICE)

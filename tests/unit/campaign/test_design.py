@@ -141,6 +141,7 @@ def test_the_same_seed_gives_the_same_design_whatever_other_record_sizes_there_a
     assert not other.equals(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [{}, {"8192": [{"linger.ms": 10}]}])
 def test_more_configurations_than_the_space_holds_beside_the_known_ones_are_refused_with_the_number_of_the_file(
     known: dict[str, list[dict[str, int]]],

@@ -72,6 +72,7 @@ def test_a_table_comes_back_in_its_own_order_whatever_the_frames(frame: pd.DataF
     pd.testing.assert_frame_equal(decode_table(content, KEY, REPETITION_COLUMNS, study), frame)
 
 
+@pytest.mark.slow
 def test_a_count_that_is_missing_comes_back_as_missing_and_not_as_a_number(study: Study) -> None:
     rows = recorded_repetitions(("8192",), configurations=1, blocks=2)
     frame = repetitions_frame([rows[0].with_values({"records_sent": None}), *rows[1:]], study)

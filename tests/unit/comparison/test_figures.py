@@ -21,7 +21,7 @@ from tests.unit.comparison.made_parts import (
     same_part,
 )
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 PNG = b"\x89PNG\r\n"
 

@@ -261,6 +261,7 @@ def test_a_curve_needs_a_table_of_its_factor_with_numbers():
         compared(texts, [], bands=Curve("acks", [LATENCY]))
 
 
+@pytest.mark.slow
 def test_a_table_of_twenty_levels_and_forty_quantities_takes_well_under_a_second():
     names = [f"quantity_{number}" for number in range(40)]
     quantities = [Quantity(name, float, may_be_missing=True, maximised=False) for name in names]

@@ -142,6 +142,7 @@ def test_what_could_not_be_compared_is_not_taken_for_unbeaten() -> None:
     assert "take c2" in light
 
 
+@pytest.mark.slow
 def test_text_csv_page_figure_and_heat_map_hold_the_series() -> None:
     found = series(published=True)
 

@@ -16,7 +16,7 @@ from kafka_pareto.study.declaration import OverTime
 from kafka_pareto.study.driver_registry import drivers
 from tests.unit.comparison.made_parts import COMPARED, codec_part
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 STAGES = COMPARED[:2]
 FLOW = OverTime(begins_with="request", done="committed", waiting="queue_events")

@@ -35,6 +35,7 @@ def test_the_charts_own_schema_accepts_them(values: dict[str, Any]) -> None:
     jsonschema.validate(values, json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 def test_the_schema_refuses_what_the_chart_does_not_know(values: dict[str, Any]) -> None:
     for unknown in ({"schduler": {}}, {"uid": "nobody"}, {"data": {"metadataSecret": "x"}}):
         with pytest.raises(jsonschema.ValidationError):

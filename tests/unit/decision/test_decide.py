@@ -203,6 +203,7 @@ def test_the_same_evidence_gives_the_same_decision_and_survives_the_store():
     assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
 
 
+@pytest.mark.slow
 def test_halves_of_the_recorded_baseline_recommend_nothing():
     study = study_of(minimum_blocks=5)
     recorded = recorded_repetitions((CASE,), configurations=0, phase="gain")

@@ -257,6 +257,7 @@ def test_the_guides_four_symptoms_are_rules_and_every_cause_says_what_acts_on_it
     assert all(cause.setting or cause.factor for rule in rules for cause in rule.causes)
 
 
+@pytest.mark.slow
 def test_no_measurement_has_more_than_two_causes_or_a_setting_to_raise_and_to_lower() -> None:
     said: dict[str, str] = {}
     senders = product(

@@ -16,7 +16,7 @@ from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError, StackError
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 SILENCE = 0
 RUN = {"dag_run_id": "r", "state": "queued", "conf": None}

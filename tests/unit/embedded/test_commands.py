@@ -23,7 +23,7 @@ from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.request import RunRequest
 from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest, StudyRequest
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
 

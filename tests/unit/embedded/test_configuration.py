@@ -49,6 +49,7 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
         read_credentials(file)
 
 
+@pytest.mark.slow
 def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_data_apart(tmp_path: Path) -> None:
     for folder in ("airflow", "brokers"):
         (tmp_path / folder).mkdir()

@@ -25,7 +25,7 @@ from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over
 from kafka_pareto_embedded.runs.run import start_or_join
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
 GIVEN = "sasl.jaas.config=… password=hidden;\n"

@@ -73,6 +73,7 @@ def test_levels_are_offered_as_a_shell_reads_them(study: str, factor: str, level
     assert one_factor_command(offered) == f"make run STUDY={study} {said}"
 
 
+@pytest.mark.slow
 def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_to_try_the_last(
     store: FolderStore, stack: Stack
 ) -> None:

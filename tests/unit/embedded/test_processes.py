@@ -19,7 +19,7 @@ from kafka_pareto_embedded.programs import mlflow_server
 from kafka_pareto_embedded.programs.programs import tied_to_parent
 from tests.processes import command_lines
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 DIES_WITH_ITS_PARENT = """
 import os, signal, sys, time

@@ -237,6 +237,7 @@ def test_before_the_design_there_is_no_plan_and_no_time_left(tmp_path: Path) -> 
     assert [row.name for row in progress.rows] == ["design", "measure"]
 
 
+@pytest.mark.slow
 def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_at_most_every_ten_seconds(
     store: FolderStore,
 ) -> None:

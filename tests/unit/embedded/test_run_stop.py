@@ -55,6 +55,7 @@ def load(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
+@pytest.mark.slow
 def test_a_run_has_not_stopped_while_a_process_of_its_campaign_is_there(
     load: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

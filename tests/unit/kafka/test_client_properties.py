@@ -73,6 +73,7 @@ def test_what_is_no_secret_is_left() -> None:
     assert secrets_in("client.id=me\nsecurity.protocol SASL_SSL\n# ssl.key.password=hunter2\n") == []
 
 
+@pytest.mark.slow
 def test_every_property_that_kafka_takes_for_a_password_is_a_secret(tmp_path: Path) -> None:
     program, installed = tmp_path / "PasswordNames.java", Settings()
     program.write_text(PROGRAM)

@@ -61,6 +61,7 @@ def test_incomplete_jars_are_named(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.slow
 def test_address_that_makes_no_sense_is_refused_when_entering() -> None:
     with pytest.raises(ClusterError, match="bootstrap servers"), Cluster("no port here", None, load_settings()):
         pass

@@ -11,7 +11,7 @@ from kafka_pareto.kafka import known_properties
 from kafka_pareto.kafka.known_properties import INT_MAX
 from kafka_pareto.settings import Settings
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 PROGRAM = """
 import org.apache.kafka.clients.consumer.ConsumerConfig;

@@ -67,6 +67,7 @@ def ours(text: str) -> dict[str, str] | None:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -89,6 +90,7 @@ def test_what_the_format_allows_is_read_like_java_does(java: Java, text: str, ex
     assert parse_properties(text) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(FILES)
 @example("\\\n#b")
@@ -110,6 +112,7 @@ def test_an_escape_that_java_refuses_is_refused_without_its_text(java: Java) -> 
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.dictionaries(TEXTS, TEXTS, max_size=5))
 def test_java_reads_what_is_written_whatever_it_takes_the_encoding_for(java: Java, values: dict[str, str]) -> None:

@@ -285,6 +285,7 @@ def disturbed_during(m: Measuring, loads: range) -> Callable[[LoadResult], LoadR
     return another_process_works
 
 
+@pytest.mark.slow
 def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path):
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
         m.tool.after_run = disturbed_during(m, range(1, 2))
@@ -295,6 +296,7 @@ def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path)
     assert {r.outcome for r in m.stored()} == {"valid"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disturbed", [5, 100], ids=["for a while", "for good"])
 def test_a_machine_that_stays_disturbed_is_no_configurations_failure(tmp_path: Path, disturbed: int):
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:

@@ -17,7 +17,7 @@ from kafka_pareto.study.protocol import Adaptive
 from kafka_pareto.study.study import Study
 from tests.recorded import recorded_repetitions
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 UNREST = (1.0, 1.03, 0.98, 1.01, 0.99)
 """What a block makes of every latency, or of one trial's: a few per cent."""

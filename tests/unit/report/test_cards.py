@@ -81,6 +81,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_cards_are_plain_ascii_within_a_hundred_columns():
     text = text_of(*(recorded_decision(acks, case) for acks in ("0", "1", "all") for case in ("1024", CASE)))
     assert text.isascii()

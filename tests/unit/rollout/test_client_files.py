@@ -19,7 +19,7 @@ from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.settings import load_settings
 from tests.exported_settings import exported_settings, read_by_java
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 JAVA_READS = Path(__file__).parents[2] / "fixtures" / "LoadedProperties.java"
 

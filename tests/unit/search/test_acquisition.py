@@ -39,6 +39,7 @@ def proposed_for(study: Study, trials: pd.DataFrame, round_number: int = 1) -> l
     return propose(study, CASE, trials, searched_objectives(study, trials), pd.DataFrame(), round_number)
 
 
+@pytest.mark.slow
 def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> None:
     study = in_rounds(durability=Durability.acks_1, forbidden=["compression.type == none and batch.size >= 131072"])
     proposed = proposed_for(study, recorded(), 1)
@@ -50,11 +51,13 @@ def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> 
     assert not ids & set(recorded().configuration_id)
 
 
+@pytest.mark.slow
 def test_the_same_study_data_and_round_propose_the_same_and_another_seed_draws_anew() -> None:
     assert proposed_for(in_rounds(), recorded()) == proposed()
     assert proposed_for(in_rounds(seed=7), recorded()) != proposed()
 
 
+@pytest.mark.slow
 def test_limits_bind_the_proposals_and_what_cannot_keep_them_is_not_measured() -> None:
     limited = in_rounds(limits=["p95_latency_ms <= 30"])
 
@@ -62,6 +65,7 @@ def test_limits_bind_the_proposals_and_what_cannot_keep_them_is_not_measured() -
     assert proposed_for(in_rounds(limits=["p95_latency_ms <= 0.001"]), recorded(), 1) == []
 
 
+@pytest.mark.slow
 def test_proposals_of_a_space_of_ranges_lie_within_them_and_differ() -> None:
     wide = {**paper_study().factors, "batch.size": NumericFactor(type="integer", low=8192, high=1 << 20, scale="log")}
     study = in_rounds(factors=wide)

@@ -26,7 +26,7 @@ from kafka_pareto.study.study import Study
 from tests.recorded import changed, paper_study
 from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def with_search(study: Study, **changes: object) -> Study:

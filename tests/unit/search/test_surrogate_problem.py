@@ -24,7 +24,7 @@ from kafka_pareto.surrogates.surrogate import Surrogate
 from tests.recorded import changed
 from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 FORBIDDEN = ["compression.type == zstd and batch.size <= 32768", "linger.ms == 100"]
 LIMITS = ["p95_latency_ms <= 60", "throughput_mib_s >= 18.5"]
 

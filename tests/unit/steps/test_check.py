@@ -51,6 +51,7 @@ def test_where_nothing_is_in_force_nothing_is_measured_and_nothing_tuned(tmp_pat
     assert "nothing is in force" in manifest.notice.subject
 
 
+@pytest.mark.slow
 def test_an_unchanged_cluster_is_compared_with_the_campaign_that_confirmed_it_and_not_tuned_again(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     found = checked(tmp_path, "k1")
@@ -71,6 +72,7 @@ def test_a_slower_machine_is_no_drift(tmp_path: Path):
     assert checked(tmp_path, "k1", slower(0.6, winner_alone=False)).outcome == "unchanged"
 
 
+@pytest.mark.slow
 def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     found = checked(tmp_path, "k1", slower(0.5))
@@ -89,6 +91,7 @@ def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_
     assert "throughput: in force / baseline" in manifest.notice.text
 
 
+@pytest.mark.slow
 def test_a_study_in_rounds_is_tuned_again_with_what_is_known_and_asks_where_it_wants_to_be_asked(tmp_path: Path):
     study = study_of(strategy="rounds", retune={"blocks": 6, "approval": True})
     put_in_force(confirmed(tmp_path, study))
@@ -98,6 +101,7 @@ def test_a_study_in_rounds_is_tuned_again_with_what_is_known_and_asks_where_it_w
     assert (tune["warm_start"], tune["approval"]) == ("latest", True)
 
 
+@pytest.mark.slow
 def test_a_drift_that_was_answered_is_not_found_again_as_long_as_nothing_else_changes(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     checked(tmp_path, "k1", slower(0.5))
@@ -109,6 +113,7 @@ def test_a_drift_that_was_answered_is_not_found_again_as_long_as_nothing_else_ch
     assert checked(tmp_path, "k4", slower(0.2)).outcome == "drifted"
 
 
+@pytest.mark.slow
 def test_new_settings_in_force_are_compared_with_their_own_campaign(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     checked(tmp_path, "k1", slower(0.5))
@@ -117,6 +122,7 @@ def test_new_settings_in_force_are_compared_with_their_own_campaign(tmp_path: Pa
     assert (found.outcome, found.compared_with, found.version) == ("unchanged", "campaign c2", 2)
 
 
+@pytest.mark.slow
 def test_settings_without_gain_blocks_are_compared_with_their_first_check(tmp_path: Path):
     put_in_force(confirmed(tmp_path, gain_blocks=False), came_by="picked")
     first = checked(tmp_path, "k1")
@@ -126,6 +132,7 @@ def test_settings_without_gain_blocks_are_compared_with_their_first_check(tmp_pa
     assert checked(tmp_path, "k3", slower(0.5)).outcome == "drifted"
 
 
+@pytest.mark.slow
 def test_lost_records_are_drift_whatever_the_speed(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
 
@@ -165,6 +172,7 @@ def test_a_baseline_that_was_changed_in_the_study_is_tuned_again_without_measuri
     assert outcome(tmp_path, "k1").reasons == ["baseline.linger.ms: 5 then, 20 now"]
 
 
+@pytest.mark.slow
 def test_a_record_size_that_the_study_has_gained_since_the_last_check_is_tuned(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     checked(tmp_path, "k1")
@@ -198,6 +206,7 @@ def test_a_check_sends_what_the_campaign_has_sent(tmp_path: Path):
     assert sent == [321] * 12
 
 
+@pytest.mark.slow
 def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     begin(tmp_path, "k1")
@@ -218,6 +227,7 @@ def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
         assert len(testbed.load_tool.requests) == 7
 
 
+@pytest.mark.slow
 def test_what_was_decided_is_not_decided_again(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     first = checked(tmp_path, "k1", slower(0.5))
@@ -242,6 +252,7 @@ def test_a_cluster_that_is_not_ours_is_checked_only_where_the_study_names_it_wit
     assert begin(tmp_path, "k1", study_of(cluster=cluster)) == [CASE]
 
 
+@pytest.mark.slow
 def test_the_history_of_a_record_size_marks_where_its_level_was_left(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     for name, factor in {"k1": 1.0, "k2": 0.5, "k3": 1.0}.items():
@@ -252,6 +263,7 @@ def test_the_history_of_a_record_size_marks_where_its_level_was_left(tmp_path: P
     assert {each.configuration_id for each in history} == {WINNER_ID}
 
 
+@pytest.mark.slow
 def test_checks_are_no_campaigns_and_leave_no_topic(tmp_path: Path):
     from kafka_pareto.campaign.listing import list_campaigns
 

@@ -31,7 +31,7 @@ from tests.compared import BLOCKS, CAMPAIGN, accept, comparison, design, designe
 from tests.fakes import FakeLoadTool
 from tests.recorded import STUDIES
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 LEVELS = {"compression_type": 2, "record_size": 3, "grid": 4}
 

@@ -16,7 +16,7 @@ from tests.unit.checking import WINNER, WINNER_ID
 from tests.unit.confirming import CONFIRMATION, campaign_in
 from tests.unit.measuring import CASE, measuring, quick
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def test_candidates_that_cannot_be_read_are_not_replaced_by_others(tmp_path: Path):

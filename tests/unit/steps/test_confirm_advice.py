@@ -24,7 +24,7 @@ from tests.unit.checking import WINNER, WINNER_ID
 from tests.unit.confirming import CONFIRMATION, campaign_in, measured, with_p95
 from tests.unit.measuring import CASE, quick
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ADVISED: Configuration = {**WINNER, "batch.size": 65536}
 ADVISED_ID = configuration_id(ADVISED)

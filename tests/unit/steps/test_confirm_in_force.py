@@ -24,7 +24,7 @@ from tests.unit.checking import WINNER, WINNER_ID, confirmed, put_in_force
 from tests.unit.confirming import campaign_in, measured
 from tests.unit.measuring import CASE, quick
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 MIDDLING: Configuration = {"batch.size": 32768, "linger.ms": 5, "acks": "all", "compression.type": "snappy"}
 MIDDLING_ID = configuration_id(MIDDLING)

@@ -19,7 +19,7 @@ from tests.unit.checking import WINNER, WINNER_ID
 from tests.unit.confirming import CONFIRMATION, Change, campaign_in, measured, with_p95
 from tests.unit.measuring import CASE, quick
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def study_of(**confirmation: object) -> Tune:

@@ -29,7 +29,7 @@ from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.small_quick import small_quick
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 CASE = "8192"
 CONFIGURATIONS = 12

@@ -23,7 +23,7 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, parse_study
 from tests.recorded import STUDIES, recorded_repetitions
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 CASES = ["1024", "8192"]
 ROUNDS = {"maximum": 2, "configurations": 3}

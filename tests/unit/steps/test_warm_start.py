@@ -22,7 +22,7 @@ from tests.fakes import FakeCluster
 from tests.past import CASES, past_campaign, study_in_rounds
 from tests.recorded import recorded_repetitions
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 COLD = study_in_rounds()
 WARM = study_in_rounds(warm_start={"campaigns": "latest"})

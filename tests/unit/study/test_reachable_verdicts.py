@@ -30,7 +30,7 @@ from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune
 from tests.recorded import STUDIES
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 SHIPPED = [load_study(path) for path in sorted(STUDIES.glob("*.yaml"))]
 TUNING = [study for study in SHIPPED if isinstance(study, Tune)]

@@ -16,7 +16,7 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, load_study, parse_study
 from tests.recorded import FIXTURES, STUDIES
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 TEXTS = [path.read_text() for path in [*STUDIES.glob("*.yaml"), *(FIXTURES / "studies" / "good").glob("*.yaml")]]
 TEXTS = sorted(TEXTS, key=len)

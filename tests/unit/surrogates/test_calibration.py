@@ -17,7 +17,7 @@ from kafka_pareto.surrogates.scores import cross_validated
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate
 from tests.recorded import changed, paper_study, recorded_repetitions
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 CASES = ("1024", "8192", "65636")
 P95 = "p95_latency_ms"

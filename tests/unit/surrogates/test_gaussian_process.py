@@ -66,6 +66,7 @@ def test_the_interval_of_its_draws_holds_what_is_measured_later() -> None:
     assert np.mean((low <= measured) & (measured <= high)) >= 0.7
 
 
+@pytest.mark.slow
 def test_more_repetitions_of_a_trial_make_it_count_for_more() -> None:
     rows = recorded().copy()
     rows.loc[rows.index[0], "throughput_mib_s"] *= 4
@@ -124,6 +125,7 @@ def test_of_more_trials_than_one_process_takes_the_seed_draws_as_many_and_fewer_
     assert at_most(study, trials.head(MOST_TRIALS)).equals(trials.head(MOST_TRIALS))
 
 
+@pytest.mark.slow
 def test_a_calibration_of_very_many_trials_keeps_a_process_of_no_more_than_it_takes() -> None:
     rows, study = recorded(), paper_study()
     study = changed(study, surrogate=study.surrogate.model_copy(update={"estimates": "gaussian_process"}))

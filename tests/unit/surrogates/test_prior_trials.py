@@ -25,7 +25,7 @@ from kafka_pareto.study.warm_start import Campaigns, WarmStart
 from kafka_pareto.surrogates.prior_trials import best_known, earlier_trials
 from tests.past import CASES, MEASURED_AT, fingerprint, past_campaign, study_in_rounds
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 THIRTY_DAYS_LATER = MEASURED_AT + timedelta(days=30)
 
@@ -147,6 +147,7 @@ def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_bu
     assert set(after["compression.type"][after.is_baseline]) == {"none"}
 
 
+@pytest.mark.slow
 def test_numbers_outside_of_todays_levels_stay_to_learn_from_and_are_not_among_the_best_known(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     best, *_ = best_known(study_in_rounds(), read(tmp_path)[1], "8192", 8)
@@ -219,6 +220,7 @@ def test_the_age_is_that_of_the_last_repetition_whatever_its_key(tmp_path: Path)
     assert ages == {"1024": pytest.approx(30.0), "8192": pytest.approx(24.0)}
 
 
+@pytest.mark.slow
 def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself(tmp_path: Path) -> None:
     past_campaign(tmp_path, "c5", days_later=1)
     past_campaign(tmp_path, "a_later_one", days_later=2)
@@ -227,6 +229,7 @@ def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself(t
     assert [each.campaign for each in read(tmp_path)[0].campaigns] == ["a_later_one"]
 
 
+@pytest.mark.slow
 def test_later_campaigns_that_give_nothing_are_passed_over_with_their_reasons(tmp_path: Path) -> None:
     past_campaign(tmp_path, "older", days_later=1)
     past_campaign(tmp_path, "used", days_later=2)
@@ -302,6 +305,7 @@ def test_of_too_many_those_are_kept_that_add_most_to_the_hypervolume(tmp_path: P
     assert volume([configuration_id(first)]) == max(volume([name]) for name in every)
 
 
+@pytest.mark.slow
 def test_what_lies_outside_of_todays_space_or_misses_a_limit_is_not_among_the_best_known(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     (_, trials) = read(tmp_path)
@@ -315,6 +319,7 @@ def test_what_lies_outside_of_todays_space_or_misses_a_limit_is_not_among_the_be
     assert best_known(study_in_rounds(limits=["p95_latency_ms <= 0.001"]), trials, "8192", 8) == []
 
 
+@pytest.mark.slow
 def test_of_a_configuration_that_two_campaigns_measured_the_newests_values_count(tmp_path: Path) -> None:
     past_campaign(tmp_path, "c1", days_later=1)
     older = past_campaign(tmp_path, "c0")

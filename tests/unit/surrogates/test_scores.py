@@ -26,7 +26,7 @@ from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, s
 from tests.recorded import recorded_repetitions
 from tests.trained_campaign import small_study
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 CASES = ["1024", "8192"]
 STUDY = small_study(CASES)
@@ -92,6 +92,7 @@ def test_the_error_of_a_logarithm_is_relative() -> None:
     assert list(of_logarithm.values()) == pytest.approx(relative, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_model_of_the_logarithm_is_scored_on_the_logarithm() -> None:
     trials, repetitions = recorded()
     encoding = feature_encoding(DEFAULT, trials)
@@ -102,6 +103,7 @@ def test_a_model_of_the_logarithm_is_scored_on_the_logarithm() -> None:
     assert judged.pooled_r2_held_out() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_the_default_settings_come_near_the_ceiling_within_a_record_size() -> None:
     trials, repetitions = recorded()
     encoding = feature_encoding(DEFAULT, trials)

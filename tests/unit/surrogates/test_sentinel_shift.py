@@ -14,7 +14,7 @@ from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior
 from kafka_pareto.surrogates.sentinel_shift import error_variances, rebased
 from tests.recorded import paper_study, recorded_repetitions
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 CASE = "8192"
 

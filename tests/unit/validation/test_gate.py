@@ -92,6 +92,7 @@ def test_completeness_counts_how_often_each_planned_repetition_is_stored() -> No
     assert completeness_table(planned, [first, second, second]).times_stored.tolist() == [1, 2, 0]
 
 
+@pytest.mark.slow
 def test_the_recording_keeps_every_derived_relation() -> None:
     study = paper_study()
     rows = recorded_repetitions(("1024", "8192", "10240", "16383", "65636"))
@@ -168,6 +169,7 @@ def test_the_window_that_is_expected_is_the_protocols(study: str, window: str) -
     assert suite_parameters(load_study(STUDIES / f"{study}.yaml"))["windows"] == [window]
 
 
+@pytest.mark.slow
 def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -> None:
     for path in STUDIES.glob("*.yaml"):
         study = load_study(path)

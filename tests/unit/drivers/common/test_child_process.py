@@ -59,6 +59,7 @@ def test_one_that_ends_is_told_with_its_last_words() -> None:
         ends.tell({"run": "a"})
 
 
+@pytest.mark.slow
 def test_one_that_says_nothing_is_given_up_and_others_are_looked_at_meanwhile() -> None:
     looked = []
     with pytest.raises(LoadToolError, match=r"the child did not answer within 0.3 s: it said nothing"):

@@ -53,6 +53,7 @@ def test_trouble_during_a_block_sets_it_aside_and_measures_it_again(tmp_path: Pa
     assert all(again[r.repetition_id] > r.started_at for r in aside)
 
 
+@pytest.mark.slow
 def test_what_was_set_aside_is_not_measured_a_third_time_by_a_resumed_task(tmp_path: Path):
     with measuring(tmp_path) as m:
 
@@ -103,6 +104,7 @@ def test_a_block_that_never_gets_through_ends_the_task(tmp_path: Path):
     assert len(m.aside()) == 3
 
 
+@pytest.mark.slow
 def test_trouble_that_lasts_is_waited_for_and_then_said(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     with measuring(tmp_path) as m:
         m.cluster.leaders = [1, None, 3]
@@ -115,6 +117,7 @@ def test_trouble_that_lasts_is_waited_for_and_then_said(tmp_path: Path, caplog: 
     assert "the cluster is in trouble: topic" in waits[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("found", "words"),
     [
@@ -135,6 +138,7 @@ def test_a_log_directory_that_is_no_good_is_seen_before_a_block(tmp_path: Path, 
     assert m.tool.requests == []
 
 
+@pytest.mark.slow
 def test_a_log_directory_that_goes_offline_during_a_block_spoils_it(tmp_path: Path):
     with measuring(tmp_path) as m:
         offline = LogDir(broker_id=2, path="/data", topic_bytes=0, error="KafkaStorageException")

@@ -59,6 +59,7 @@ def test_a_mark_whose_end_stays_for_a_term_has_lapsed(cluster: MarkedCluster) ->
         assert cluster.marks == ["ours"]
 
 
+@pytest.mark.slow
 def test_a_mark_whose_end_cannot_be_seen_may_be_kept_up(cluster: MarkedCluster) -> None:
     cluster.has_leader = False
     with pytest.raises(EnoughAskedError), ClusterMark(cluster, FakeLease(), 1, "an installation", 60.0, TERM_S):

@@ -18,7 +18,7 @@ from kafka_pareto_embedded.runs.follow import message_in
 from tests.fakes import FakeCluster
 from tests.unit.measuring import CASE, PLANNED, foreign, measuring, started
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ORDERS = TroubledTopic(topic="orders", partitions=12, leaderless=1, out_of_sync=2)
 MOVED = "topic orders: of 12 partitions 1 without a leader, 2 with a replica out of sync"

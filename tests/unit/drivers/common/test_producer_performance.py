@@ -120,6 +120,7 @@ def test_numbers_that_contradict_each_other_are_refused(figure: str, instead: st
         parse_perf_output(RECORDED["4.3.1_plain"].replace(figure, instead))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(st.sampled_from(list(RECORDED.values())).flatmap(damaged) | st.text())
 def test_whatever_the_output_it_is_read_or_refused_and_never_a_silent_zero(text: str):

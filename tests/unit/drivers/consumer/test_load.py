@@ -210,6 +210,7 @@ def test_the_slope_of_a_lag_is_as_unsure_as_samples_that_depend_on_the_ones_befo
     assert lag_trend(steady[:5]) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(st.sampled_from([DRAIN, LIVE, END_NOT_REACHED]).flatmap(damaged) | st.text())
 def test_whatever_the_output_it_is_read_or_refused_and_never_a_silent_zero(text: str) -> None:

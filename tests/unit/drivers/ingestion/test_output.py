@@ -21,7 +21,7 @@ from kafka_pareto.drivers.ingestion.sent import sent_by
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.settings import Settings
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 PRINTED: dict[str, Any] = {
     "failure": None,

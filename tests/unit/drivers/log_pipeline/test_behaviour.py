@@ -96,6 +96,7 @@ def test_a_run_with_at_most_one_commit_is_collapsing(commit_ms: list[int]) -> No
     assert label_of(run, FROM_S, 0.0) == "collapsing"
 
 
+@pytest.mark.slow
 def test_growth_below_the_stated_share_is_no_collapse_however_sure_it_is() -> None:
     seconds = 600
     logged = even(500, seconds)

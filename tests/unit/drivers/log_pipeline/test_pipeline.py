@@ -12,7 +12,7 @@ from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from tests.unit.drivers.log_pipeline.made_parts import FILEBEAT, commit, made_pipeline
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 EXPORTS = 'echo "{\\"exported\\": 5}"; exit 0'
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.fast
 BUSY = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(30)"
 
 
+@pytest.mark.slow
 def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
     starts_busy = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
     roots: dict[str, int] = {}
@@ -43,6 +44,7 @@ def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
     assert found.whole.seconds > 0.2
 
 
+@pytest.mark.slow
 def test_children_are_counted_only_of_parts_that_are_said_to_have_them() -> None:
     starts_busy = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
     with subprocess.Popen([sys.executable, "-c", starts_busy]) as parent:

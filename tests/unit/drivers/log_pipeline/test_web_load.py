@@ -40,6 +40,7 @@ def url() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_the_ids_of_what_was_answered_are_told_and_a_trickle_may_be_nothing_at_all(url: str) -> None:
     with WebLoad(url, 2) as load:
         load.trickle(NEVER)

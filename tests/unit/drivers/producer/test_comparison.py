@@ -77,6 +77,7 @@ def test_the_load_tool_is_asked_for_the_levels_producers_and_payload() -> None:
     assert {"producers", "payload", "record.size"}.isdisjoint(of_payload.properties)
 
 
+@pytest.mark.slow
 def test_each_kind_and_size_of_text_has_one_file_with_a_record_in_each_line(tmp_path: Path) -> None:
     with payload_files(designed(tmp_path)) as payloads:
         small, again, large = (payloads.file_of(ProducerLoad(size, TEXT)) for size in (4096, 4096, 65536))

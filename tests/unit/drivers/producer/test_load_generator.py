@@ -212,6 +212,7 @@ def test_what_the_generator_cannot_do_is_refused_before_it_starts(refused: LoadR
         nowhere.run(refused)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(st.sampled_from([BOTH_PARTS, SOME_FAILED]).flatmap(damaged) | st.text())
 def test_whatever_the_output_it_is_read_or_refused_and_never_a_silent_zero(text: str):

@@ -38,6 +38,7 @@ def test_a_batch_of_compressible_records_shrinks_to_the_stated_fraction(fraction
         assert len(zlib.compress(batch)) / len(batch) == pytest.approx(fraction, abs=0.03)
 
 
+@pytest.mark.slow
 def test_compressible_records_follow_from_the_seed_alone():
     assert compressible(0.3, 1024) == compressible(0.3, 1024)
     assert compressible(0.3, 1024) != compressible(0.3, 1024, seed=2)
@@ -71,6 +72,7 @@ def test_no_character_is_cut_in_two_and_spaces_fill_what_it_leaves():
     assert cut("ab€cd", 4)[:4] == ["ab  ", "€c", "dab ", "€c"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, derandomize=True, deadline=None)
 @given(st.text(min_size=1, max_size=200), st.integers(4_000, 9_000))
 def test_whatever_the_text_records_have_the_size_asked_for_and_no_line_end(corpus: str, size: int):

@@ -21,7 +21,7 @@ from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.settings import Settings
 from tests.recorded import FIXTURES
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ANSWER = json.loads((FIXTURES / "load_generator" / "both_parts.json").read_text()) | {"process_cpu_s": 1.5}
 TIMED = TimedLoad(warmup_s=0.25, seconds=1.0, paced_warmup_s=0.25, paced_seconds=1.0, paced_rate_records_s=500.0)

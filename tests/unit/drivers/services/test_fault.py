@@ -43,6 +43,7 @@ def watched(*in_sync: int, is_single: bool = False) -> SyncWatch:
     return watch
 
 
+@pytest.mark.slow
 def test_a_loss_is_noticed_while_the_fault_lasts_or_after_it() -> None:
     assert watched(MISSING).is_noticed
     watch = watched(WHOLE, WHOLE, MISSING, WHOLE)
@@ -70,6 +71,7 @@ def test_who_does_not_answer_may_be_the_broker_that_is_gone() -> None:
     assert watched(SILENT, is_single=True).is_noticed
 
 
+@pytest.mark.slow
 def test_replicas_that_stay_away_are_whole_at_no_time() -> None:
     assert watched(*[WHOLE] * len(TOPICS), MISSING).whole_at(within_s=0.3) is None
 

@@ -14,7 +14,7 @@ import pytest
 from kafka_pareto.drivers.log_pipeline.shoppers.load import Load, due_times
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 
-pytestmark = pytest.mark.fast
+pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def test_requests_are_due_at_the_rate_and_faster_in_a_burst() -> None:

@@ -86,6 +86,7 @@ def test_who_has_no_session_any_more_logs_in_again() -> None:
     assert shopper.next_request().action == "log_in"
 
 
+@pytest.mark.slow
 def test_people_of_different_groups_like_different_categories() -> None:
     seen = {}
     for seed in range(40):

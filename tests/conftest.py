@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 _FSYNC = os.fsync
 _FAST = "pytest.mark.fast"
 _ALL_FAST = re.compile(rf"^pytestmark = \[?{re.escape(_FAST)}\b", re.MULTILINE)
+_ALL_SLOW = re.compile(r"^pytestmark = .*pytest\.mark\.slow", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -51,7 +52,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     text, chosen = collection_path.read_text(encoding="utf-8"), config.option.markexpr
     if chosen.startswith("fast"):
-        return True if _FAST not in text else None
+        return True if _FAST not in text or (chosen != "fast" and _ALL_SLOW.search(text)) else None
     is_fast_alone = _ALL_FAST.search(text) and "pytest.mark.slow" not in text
     return True if chosen.startswith("slow or not (fast ") and is_fast_alone else None
 

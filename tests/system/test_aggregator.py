@@ -234,16 +234,9 @@ def test_the_end_sends_what_was_taken(bench: Bench) -> None:
     assert bench.cluster.end_offset(aggregator.topic) == 30
 
 
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"topic": "absent", "producer": {"max.block.ms": 2_000}}, "Topic absent not present in metadata"),
-        ({"topic": "logs", "producer": {"compression.type": "tar"}}, "compression.type"),
-    ],
-)
-def test_a_mistake_is_said_in_a_line_without_a_traceback(bench: Bench, changes: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(AssertionError, match=complaint):
-        bench.start(**changes)
+def test_a_mistake_is_said_in_a_line_without_a_traceback(bench: Bench) -> None:
+    with pytest.raises(AssertionError, match=r"bootstrap\.servers"):
+        bench.start(bootstrap_servers="a host without a port")
 
     said = next(bench.folder.glob("*.log")).read_text()
     assert said.splitlines()[-1].startswith("aggregator: it cannot start: ")

@@ -116,7 +116,7 @@ test-long: log-pipeline ## further stories of the same kinds, no part of CI: bef
 	$(PYTHON) -m pytest -m 'long and not compose'
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and long'
 
-test-fast: setup ## the tests that need no server: of the Java, the page, the Python
+test-fast: setup ## the quick tests that need no server: of the Java, the page, the Python
 	$(MAVEN) -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
 	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m 'fast and not slow' -n 2 --dist worksteal

@@ -19,7 +19,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spr
 from kafka_pareto.analysis.wording import interval_text, percent, value_text
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.harm import harm_margin
+from kafka_pareto.decision.harm import harm_margin, harm_not_excluded
 from kafka_pareto.report.advice import advice_sentence
 from kafka_pareto.report.card_layout import card_table, labelled
 from kafka_pareto.report.cards import blocks_notes, evidence_of, gain_rows, unresolved_of
@@ -58,7 +58,7 @@ def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: st
 def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
     """Says what follows from the means alone: no failures, limits or lost records."""
     means = [gain for gain in gains if not objective_named(gain.objective).spread_of]
-    doubtful = [gain for gain in means if gain.may_be_worse_by(margin_fraction)]
+    doubtful = harm_not_excluded(means, margin_fraction)
     if any(gain.resolution == "worse" for gain in doubtful):
         return "keep: harm"
     if all(gain.resolution != "better" for gain in means):

@@ -51,7 +51,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py":
         return None
     text, chosen = collection_path.read_text(encoding="utf-8"), config.option.markexpr
-    if chosen.startswith("fast"):
+    if chosen in ("fast", "fast and not slow"):
         return True if _FAST not in text or (chosen != "fast" and _ALL_SLOW.search(text)) else None
     is_fast_alone = _ALL_FAST.search(text) and "pytest.mark.slow" not in text
     return True if chosen.startswith("slow or not (fast ") and is_fast_alone else None

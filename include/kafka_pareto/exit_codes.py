@@ -14,4 +14,4 @@ EXIT_NO_CONSENT = 77
 """The user must allow it; a retry cannot help."""
 
 EXIT_OF_OUTCOME: Mapping[str, int] = {"changed": 0, "kept": 10, "undecided": 11}
-"""What `make run` and `make result` end with, where they are asked to tell the outcome of a campaign."""
+"""Maps a campaign's outcome to the exit code of `make run` and `make result`, where they are asked to tell it."""

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka_pareto.drivers.calls.runtime import CallsRuntime
-from kafka_pareto.drivers.calls.studies import TuneCalls
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.calls.runtime import CallsRuntime
+from kafka_pareto.drivers.calls.studies import TuneCalls
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.errors import BadInputError, SafetyStop

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kafka_pareto.drivers.calls.declaration import DRIVER as CALLS
-from kafka_pareto.drivers.calls.runtime import CallRunner
-from kafka_pareto.drivers.calls.studies import HOURS
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.calls.declaration import DRIVER as CALLS
+from kafka_pareto.drivers.calls.runtime import CallRunner
+from kafka_pareto.drivers.calls.studies import HOURS
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.measurement.driver_runtime import runtime_of

@@ -1,4 +1,4 @@
-"""The drivers: what loads a system and measures it. Each is a folder here, and nothing outside of it names it.
+"""The drivers: what loads a system and measures it. Each is a folder here; the core names none of them.
 
 The library opens a driver's folder by three doors:
 

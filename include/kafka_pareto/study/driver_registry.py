@@ -1,4 +1,4 @@
-"""Opens the drivers' folders by the names in `kafka_pareto.drivers`; no other module of the core names a driver.
+"""Opens the drivers' folders by the names that `kafka_pareto.drivers` lists.
 
 Objectives and features of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
 """

@@ -26,7 +26,7 @@ from kafka_pareto.study.identifiers import (
 LONGEST_REASON = 500
 
 MAKE_NAMES = {"bootstrap_servers": "KAFKA", "client_config": "KAFKA_CONFIG", "case": "RECORD_SIZE"}
-"""Where `make` calls an option by another name than its own in capitals."""
+"""Maps an option to its name in `make`, where that is not its own in capitals."""
 
 PATTERN_RULES = {
     "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
@@ -41,7 +41,7 @@ PATTERN_RULES = {
     "configuration": "must be the id of a configuration, c and ten hexadecimal digits",
     "changes_seen": "must be a name that the step accept has given, like 0123456789",
 }
-"""What the patterns of options say, by the option's name."""
+"""Says in words what the pattern of an option asks for, by the option's name."""
 
 
 class Options(BaseModel):

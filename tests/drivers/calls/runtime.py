@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from zlib import crc32
 
 import numpy as np
-from kafka_pareto.drivers.calls.declaration import CallQuantities
-from kafka_pareto.drivers.calls.studies import BASELINE, CALLERS
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan, Repetition
+from kafka_pareto.drivers.calls.declaration import CallQuantities
+from kafka_pareto.drivers.calls.studies import BASELINE, CALLERS
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, DriverRuntime, RepetitionRunner, System

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
-from kafka_pareto.drivers.calls.declaration import DRIVER
 from pydantic import Field
 
+from kafka_pareto.drivers.calls.declaration import DRIVER
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from kafka_pareto.drivers.naps.declaration import NapQuantities
-
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.drivers.naps.declaration import NapQuantities
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, DriverRuntime, RepetitionRunner, System
 from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from kafka_pareto.drivers.naps.declaration import DRIVER
 from pydantic import Field
 
+from kafka_pareto.drivers.naps.declaration import DRIVER
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.objectives import ObjectiveName

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from kafka_pareto.drivers.calls.studies import TuneCalls
 
+from kafka_pareto.drivers.calls.studies import TuneCalls
 from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.tune import TuneProducer

@@ -122,7 +122,7 @@ def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]
     """Returns the Data Docs' pages of every round, the design's first."""
     addresses = {}
     for number in range(Campaign.open(store, keys.study, keys.campaign).last_round() + 1):
-        pages = store.keys(keys.validation("_data_docs/", number))
+        pages = store.keys(keys.validation("data_docs/", number))
         copies = folder / f"round_{number}" if number else folder
         docs = _download(store, pages, keys.validation("", number), copies)
         addresses[f"- round {number}" if number else "Data Docs"] = _address_of(docs, "index.html")

@@ -85,6 +85,7 @@ def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_t
     report = stack.reports / "paper" / "c" / "report.html"
     assert addresses["Report"].strip() == report.as_uri()
     assert report.read_bytes() == b"<html>report</html>"
+    assert addresses["Data Docs"].strip() == (report.parent / "data_docs/index.html").as_uri()
     assert f"\nLogins     {stack.logins}\n" in said
     assert str(stack.secrets_file) in stack.logins
     assert stack.credentials.mlflow_admin_password not in said

@@ -1,4 +1,4 @@
-"""Lays out the axes of a comparison's figures."""
+"""Axes of a comparison's figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDE, _VERY_WIDE = 6.0, 1000.0
 
 
 def side_by_side(number: int, width: float = 4.6, height: float = 3.5) -> tuple[Figure, list[Any]]:
-    """Returns a figure with so many pairs of axes, two in a row; width and height are those of a pair, in inches."""
+    """Return a figure with pairs of axes in rows of two; width and height are those of one pair, in inches."""
     columns = min(number, 2)
     rows = -(-number // columns)
     figure = Figure(figsize=(max(width * columns, 6.0), height * rows + 0.5), layout="constrained")
@@ -31,7 +31,7 @@ def side_by_side(number: int, width: float = 4.6, height: float = 3.5) -> tuple[
 
 
 def name_levels(axes: Any, part: PartComparison, points: Sequence[Point]) -> None:
-    """Puts the levels' names below the axis, which is logarithmic where they are powers of two or of ten."""
+    """Label the x axis with the levels, on a logarithmic scale if they are powers of two or ten."""
     kind = axis_kind(part)
     if kind != "names":
         axes.set_xscale("log", base=2 if kind == "log2" else 10)
@@ -48,12 +48,7 @@ def name_levels(axes: Any, part: PartComparison, points: Sequence[Point]) -> Non
 
 
 def name_values(axes: Any, values: Sequence[float]) -> None:
-    """Makes the upright axis logarithmic, with ticks that people would choose.
-
-    Args:
-        axes: A pair of matplotlib's axes.
-        values: One or more, positive; the axis holds all of them.
-    """
+    """Make the y axis logarithmic with round ticks that cover the positive values."""
     axes.set_yscale("log")
     low, high = min(values), max(values)
     room = max((high / low) ** 0.08, 1.04)

@@ -1,6 +1,6 @@
-"""Computes what the charts of a comparison draw: places on an axis, and ratios to the reference. Pure.
+"""Compute what a comparison's charts draw: positions on an axis, and ratios to the reference.
 
-A ratio to the reference means the same on every machine, so that published values can stand beside measured ones.
+A ratio to the reference is comparable across machines, so published values can appear beside measured ones.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ _NO_BYTES = re.compile(r"queue|pool")
 
 
 class Point(BaseModel):
-    """Holds one quantity at one level, as charts draw it.
+    """One quantity at one level of a chart.
 
     Attributes:
-        level: As people read it.
-        place: On the axis: the level's value, or its number where the axis is of names.
-        ratio: Level over reference; 1 without an interval at the reference. None where there is none.
+        place: Position on the axis: the level's value, or its index on an axis of names.
+        ratio: Level over reference; 1 without an interval at the reference.
         mean: In the quantity's unit.
-        told_apart: True where the level differs from the reference.
-        published_ratio: The published value over the published reference; None where either is missing.
+        told_apart: Whether the level differs significantly from the reference.
+        published_ratio: Published value over published reference.
     """
 
     level: str
@@ -49,17 +48,16 @@ class Point(BaseModel):
 
 
 class Heat(BaseModel):
-    """Holds one quantity of a grid or a series, as a heat map draws it.
+    """One quantity of a grid or a series as a heat map.
 
     Attributes:
-        down: The factor whose levels are rows: a grid's first, a series' second.
-        across: The factor whose levels are columns.
-        sides: The rows' levels, as an axis shows them.
-        tops: The columns'.
-        better: By how much each combination is better than the reference, as the logarithm of its ratio; negative where
-            it is worse, None where there is no ratio. Without a direction, more counts as better.
-        texts: The ratio; a star where it is told apart from 1, a dagger where the two factors act on each other.
-        references: Row and column of each level that others are compared with.
+        down: The factor of the rows: a grid's first, a series' second.
+        across: The factor of the columns.
+        sides: Row labels.
+        tops: Column labels.
+        better: Log ratio, positive if better than the reference (if larger, without a direction); None without a ratio.
+        texts: The ratio; * marks a significant difference from 1, † an interaction.
+        references: Row and column of each reference.
     """
 
     down: str
@@ -72,13 +70,13 @@ class Heat(BaseModel):
 
 
 def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
-    """Returns the points of one quantity over a table's levels, in the study's order."""
+    """Return the points of one quantity over a table's levels, in the study's order."""
     kind = axis_kind(part)
     return [_point(part, level, quantity, at, kind) for at, level in enumerate(part.levels)]
 
 
 def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
-    """Returns one quantity of a grid or a series as a heat map."""
+    """Return one quantity of a grid or a series as a heat map."""
     down, across = part.factors if part.kind == "grid" else reversed(part.factors)
     tops = list(dict.fromkeys(level.values[across] for level in part.levels))
     sides = list(dict.fromkeys(level.values[down] for level in part.levels))
@@ -109,7 +107,7 @@ def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
 
 
 def axis_kind(part: PartComparison) -> AxisKind:
-    """Returns how a table's levels are placed: on a logarithmic axis where all but one are powers of two or of ten."""
+    """Return the axis scale: logarithmic if all levels but one are powers of two or ten."""
     values = [value for level in part.levels for value in level.values.values()]
     if len(part.factors) > 1 or not all(is_number(value) and float(value) > 0 for value in values):
         return "names"
@@ -122,19 +120,19 @@ def axis_kind(part: PartComparison) -> AxisKind:
 
 
 def is_curve(part: PartComparison) -> bool:
-    """Tells whether the levels are so many numbers that they draw a curve, as record sizes do."""
+    """Return whether the levels are numeric and numerous enough for a curve, like record sizes."""
     return part.kind == "table" and axis_kind(part) != "names" and len(part.levels) >= _FEWEST_OF_A_CURVE
 
 
 def tick_text(factor: str, value: FactorValue) -> str:
-    """Returns a level as an axis shows it: in KiB and MiB where the factor is a number of bytes."""
+    """Format a level as a tick: in KiB or MiB for a factor in bytes."""
     if is_number(value) and _BYTES.search(factor) and not _NO_BYTES.search(factor):
         return bytes_text(value)
     return str(value)
 
 
 def tick_texts(part: PartComparison) -> list[str]:
-    """Returns the levels of a table as its axis shows them; empty where a name would lie over one before it."""
+    """Return the ticks of a table's levels; a label that would overlap the one before is empty."""
     factor, kind = part.factors[0], axis_kind(part)
     values = [level.values[factor] for level in part.levels]
     places = [at if kind == "names" else math.log(float(value)) for at, value in enumerate(values)]
@@ -149,17 +147,17 @@ def tick_texts(part: PartComparison) -> list[str]:
 
 
 def speedup_of(clients: Positions, serial_fraction: float) -> Positions:
-    """Returns the speed-up over one client by Amdahl's law (G. Amdahl, AFIPS 1967): n / (1 + s (n - 1))."""
+    """Return the speed-up over one client by Amdahl's law (G. Amdahl, AFIPS 1967): n / (1 + s (n - 1))."""
     return clients / (1 + serial_fraction * (clients - 1))
 
 
 def is_number(value: FactorValue) -> bool:
-    """Tells whether a level is a number."""
+    """Return whether a level is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def present(values: Sequence[float | None]) -> list[float]:
-    """Returns the values that there are."""
+    """Drop None."""
     return [value for value in values if value is not None]
 
 

@@ -1,6 +1,6 @@
-"""Draws the figures of a comparison as PNG: levels over the reference, grids, scaling, and curves with their bands.
+"""Draw a comparison's figures as PNG: levels over the reference, grids, scaling, and curves with their bands.
 
-Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito palette, safe for colour-blind readers).
+Kinds of points differ in shape and fill as well as color (Okabe-Ito palette).
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def part_figures(
     stages: Sequence[Quantity] = (),
     over_time: OverTime = _UNSAID,
 ) -> Mapping[str, tuple[str, bytes]]:
-    """Returns the part's figures: file name to caption and PNG. What has no values is left out.
+    """Return the part's figures: file name to caption and PNG; a figure without values is left out.
 
     Args:
         part: The part.
-        stages: Those that add up to a whole.
-        over_time: What the driver's timelines hold.
+        stages: Quantities that add up to a whole, in order of time.
+        over_time: How the driver labels its timelines.
     """
     quantities = [quantity for quantity in compared_quantities(part) if _has_values(part, quantity)]
     if not quantities:
@@ -90,7 +90,7 @@ def part_figures(
 
 
 def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
-    """Draws the ratio to the reference over the levels, one pair of axes for each quantity."""
+    """Draw the ratio to the reference over the levels, one pair of axes for each quantity."""
     figure, all_axes = side_by_side(len(quantities))
     for axes, quantity in zip(all_axes, quantities, strict=True):
         points = points_of(part, quantity)
@@ -114,7 +114,7 @@ def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 
 
 def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
-    """Draws the means over an ordered factor on logarithmic axes, and shades the bands in which a latency jumps."""
+    """Draw the means over an ordered factor on logarithmic axes, and shade the bands where a latency jumps."""
     figure, all_axes = side_by_side(len(quantities), width=5.4)
     for axes, quantity in zip(all_axes, quantities, strict=True):
         axes.set(title=directed_text(quantity), ylabel=quantity.heading)
@@ -137,7 +137,7 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 
 
 def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
-    """Draws the means of each compared level along the second factor, published ones dashed, and shades the ranges."""
+    """Draw each compared level's means along the second factor, published ones dashed, and shade the ranges."""
     compared, along = part.factors
     figure, all_axes = side_by_side(len(quantities), width=5.8, height=3.9)
     names = list(dict.fromkeys(level.values[compared] for level in part.levels))
@@ -175,7 +175,7 @@ def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 def _draw_line(
     axes: Any, levels: Sequence[Level], along: str, quantity: Quantity, label: str, style: Mapping[str, Any]
 ) -> list[float]:
-    """Draws one compared level, and returns the values that the upright axis must hold."""
+    """Draw one compared level and return the values the y axis must cover."""
     measured = [
         (float(level.values[along]), estimate.mean)
         for level in levels
@@ -201,7 +201,7 @@ def _draw_line(
 
 
 def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
-    """Draws the ratio to the reference as a heat map, one for each quantity; blue is better, orange worse."""
+    """Draw the ratio to the reference as a heat map for each quantity; blue is better, orange worse."""
     down, across = part.factors
     maps = [heat_of(part, quantity) for quantity in quantities]
     sides, tops = maps[0].sides, maps[0].tops
@@ -226,7 +226,7 @@ def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 
 
 def draw_scaling(part: PartComparison) -> Figure:
-    """Draws the speed-up over one client, Amdahl's law through it, and the limit that it tends to."""
+    """Draw the speed-up over one client with the fitted Amdahl's law and its limit."""
     curves = [each for each in part.scaling if each.speedup]
     figure, all_axes = side_by_side(len(curves), width=5.4)
     for axes, curve in zip(all_axes, curves, strict=True):
@@ -276,7 +276,7 @@ def _draw_ratios(axes: Any, points: Sequence[Point]) -> None:
 
 
 def _errors(intervals: Sequence[Interval]) -> list[list[float]]:
-    """Returns the distances to both ends; 0 where there is no interval."""
+    """Return the distances to both ends; 0 without an interval."""
     return [
         [each.value - (each.value if each.low is None else each.low) for each in intervals],
         [(each.value if each.high is None else each.high) - each.value for each in intervals],
@@ -290,7 +290,6 @@ def _drawn(point: Point) -> list[float]:
 
 
 def _join(axes: Any, points: Sequence[Point]) -> None:
-    """Joins the levels of a number by a thin line, so that their order is seen."""
     drawn = sorted((point.place, point.ratio.value) for point in points if point.ratio and point.ratio.value > 0)
     if len(drawn) > 2:
         axes.plot(*zip(*drawn, strict=True), color=_BLUE, linewidth=0.8, alpha=0.45, zorder=1)

@@ -1,4 +1,4 @@
-"""Gives the values that a part of a comparison measured, by level and block."""
+"""The measured values of a part, by level and block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto.study.factors import Configuration, FactorValue
 
 
 class PlannedLevel(NamedTuple):
-    """Holds a configuration that a part measures; a variant is one by its name, and `sets` these settings."""
+    """A configuration that a part measures; for a variant, a named one with the settings in `sets`."""
 
     configuration_id: str
     configuration: Configuration
@@ -22,14 +22,12 @@ class PlannedLevel(NamedTuple):
 
 
 class Measured:
-    """Gives the values of a part's valid repetitions.
+    """The values of a part's valid repetitions.
 
     Attributes:
-        along: The factor at each level of which a series compares anew; empty for other parts.
-        planned: The levels.
-        factors: The varied factors.
-        repetitions: All of them, with any outcome.
-        valid: The valid ones by configuration id and block.
+        along: The factor that a series runs along; empty for other parts.
+        repetitions: With any outcome.
+        valid: By configuration id and block.
     """
 
     def __init__(
@@ -47,11 +45,11 @@ class Measured:
 
     @property
     def reference(self) -> PlannedLevel:
-        """Returns the level that the others are compared with."""
+        """Return the reference level."""
         return next(each for each in self.planned if each.is_reference)
 
     def groups(self) -> list[list[PlannedLevel]]:
-        """Lists the levels that are compared with each other: all of them, or of a series those at each point."""
+        """Group the levels that are compared with each other: all of them, or for a series those at each point."""
         if not self.along:
             return [list(self.planned)]
         found: dict[FactorValue, list[PlannedLevel]] = {}
@@ -60,16 +58,16 @@ class Measured:
         return list(found.values())
 
     def values_of(self, level: PlannedLevel) -> dict[str, FactorValue]:
-        """Returns a level's value of each varied factor."""
+        """Return a level's value of each varied factor."""
         return {factor: level.configuration[factor] for factor in self.factors}
 
     def in_block_order(self, level: PlannedLevel) -> list[Repetition]:
-        """Lists a level's valid repetitions."""
+        """List a level's valid repetitions."""
         by_block = self.valid.get(level.configuration_id, {})
         return [by_block[block] for block in sorted(by_block)]
 
     def numbers(self, level: PlannedLevel, quantity: str) -> ByBlock:
-        """Returns a quantity by block, where a repetition has it."""
+        """Return a quantity by block, for the repetitions that have it."""
         found = {each.block: each.quantities.get(quantity) for each in self.in_block_order(level)}
         return {
             block: float(value)
@@ -78,10 +76,10 @@ class Measured:
         }
 
     def by_level_of(self, factor: str, quantity: str) -> dict[int | float, ByBlock]:
-        """Returns a quantity by the level of a numeric factor, and block.
+        """Return a quantity by level of a numeric factor, and by block.
 
         Raises:
-            ValueError: If a level is a text.
+            ValueError: If a level is not a number.
         """
         found: dict[int | float, ByBlock] = {}
         for level in self.planned:

@@ -1,7 +1,4 @@
-"""Renders a comparison as one self-contained HTML page: the sentences first, then a table and a figure per part. Pure.
-
-Nothing is loaded from elsewhere: figures are data URIs, the style is inline, and there is no script.
-"""
+"""Render a comparison as one self-contained HTML page: data-URI figures, inline style, no script."""
 
 from __future__ import annotations
 
@@ -22,19 +19,14 @@ from kafka_pareto.comparison.words import setting_text
 
 @dataclass(frozen=True)
 class PageContext:
-    """Holds all that the page of a campaign shows.
+    """The content of a campaign's page.
 
     Attributes:
-        study: Its name.
-        campaign: Its id.
-        description: Of the study, in its author's words.
-        sentences: What the comparison came to.
-        parts: In the study's order.
-        figures: By part: file name to caption and PNG, as `figures.part_figures` returns them.
-        measured: How it was measured, as names and texts: blocks, seconds, the cluster.
-        facts: Of the cluster and the machine, as `Fingerprint.facts` returns them.
-        published_on: The machine and the source of the published numbers; empty where there are none.
-        remarks: What is said of all parts together.
+        description: The study author's text.
+        figures: By part: file name to caption and PNG, as returned by `figures.part_figures`.
+        measured: Measurement settings as label and text: blocks, seconds, cluster.
+        facts: As returned by `Fingerprint.facts`.
+        published_on: Machine and source of the published numbers; empty without any.
     """
 
     study: str
@@ -50,7 +42,7 @@ class PageContext:
 
 
 def comparison_page(context: PageContext) -> str:
-    """Returns the page as HTML; every value from the study or the cluster is escaped."""
+    """Return the page as HTML; all values are escaped."""
     loaders = [jinja2.PackageLoader("kafka_pareto.comparison"), jinja2.PackageLoader("kafka_pareto.report")]
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),  # the style is the report's

@@ -1,4 +1,4 @@
-"""Assembles what one part of a comparison came to, from its repetitions. Pure."""
+"""Compare the levels of one part from its repetitions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from kafka_pareto.study.quantity import Quantity
 
 
 class Curve(NamedTuple):
-    """Names the numeric factor of a table, and the quantities that are looked at along it."""
+    """The numeric factor of a table, and the quantities examined along it."""
 
     factor: str
     quantities: Sequence[str]
@@ -63,31 +63,31 @@ def compare_part(
     limits: Mapping[str, Limit] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> PartComparison:
-    """Compares the levels of a part with its reference, in every quantity that is a number.
+    """Compare the levels of a part with its reference in every numeric quantity, over valid repetitions.
 
-    Valid repetitions alone are used. All tests of the compared quantities are adjusted together: with an unchanged
-    system, a part claims any difference with a probability of 5 %. The ranges of a series have 5 % of their own.
+    All tests of the compared quantities are adjusted together: if nothing differs, a part reports a difference with a
+    probability of 5 %. Range comparisons of a series have 5 % of their own.
 
     Args:
         kind: A table of one factor, a grid of two, or a series of tables along a second factor.
-        part: Its name.
+        part: The part's name.
         factors: The varied factors, one or two.
-        fixed: What the part sets otherwise than the study's reference.
-        reference: The value of each varied factor of the study.
-        planned: The levels, in the order in which they are shown; one is the reference, of a series one at each point.
-        blocks: How many blocks were planned.
-        repetitions: Those of the part that passed validation, with any outcome.
-        quantities: What the driver declares.
-        compared: The names of those that are tested.
-        published: What the published work states, by configuration id and quantity.
-        scaling: The factor that counts clients, from one on, with throughputs.
-        bands: An ordered factor above zero, with latencies.
-        limits: What limited a repetition, by its id; one that is missing here tells nothing of it.
-        ranges: Stretches of a series' second factor over which its levels are compared as a whole, the lowest first.
+        fixed: Settings of the part that differ from the study's reference.
+        reference: The study's value of each factor.
+        planned: The levels in display order; exactly one is the reference (in a series, one at each point).
+        blocks: Planned number.
+        repetitions: Those that passed validation, with any outcome.
+        quantities: As the driver declares them.
+        compared: The names of the tested quantities.
+        published: Published values by configuration id and quantity.
+        scaling: The factor that counts clients, from one up, with throughputs.
+        bands: An ordered positive factor, with latencies.
+        limits: The bottleneck by repetition id; may be incomplete.
+        ranges: Ranges of a series' second factor to compare as a whole, lowest first.
 
     Raises:
-        ValueError: If not exactly one planned level (at each point of a series) is the reference, a compared quantity
-            is no number, or a curve's factor is not the table's or has levels that are no numbers.
+        ValueError: If the reference is not unique, a compared quantity is not numeric, or a curve's factor is not the
+            table's or has non-numeric levels.
     """
     numeric = [each for each in quantities if each.type is not str]
     measured = Measured(planned, factors, repetitions, factors[1] if kind == "series" else "")
@@ -155,7 +155,6 @@ def _level(
 
 
 def _means(found: Sequence[Mapping[CeilingName, float]]) -> dict[str, float]:
-    """Returns the mean of each number over those that have it."""
     names = dict.fromkeys(name for each in found for name in each)
     return {name: statistics.fmean(each[name] for each in found if name in each) for name in names}
 
@@ -163,7 +162,6 @@ def _means(found: Sequence[Mapping[CeilingName, float]]) -> dict[str, float]:
 def _estimates(
     measured: Measured, quantities: Sequence[Quantity], compared: Sequence[str]
 ) -> dict[tuple[str, str], Estimate]:
-    """Returns the estimates by configuration id and quantity."""
     found: dict[tuple[str, str], Estimate] = {}
     p_values: dict[tuple[str, str], float] = {}
     for quantity, group in product(quantities, measured.groups()):
@@ -201,7 +199,7 @@ def _relatives(means: Sequence[Mean], quantity: Quantity) -> list[Relative]:
 
 
 def _letters(samples: Sequence[ByBlock], quantity: Quantity, compared: int) -> list[str]:
-    """Returns the letters of one quantity; all compared quantities share the part's 5 % (Bonferroni)."""
+    """Return the letters of one quantity; compared quantities share the part's 5 % (Bonferroni)."""
     return letters_of(
         [_array(sample) for sample in samples],
         maximised=bool(quantity.maximised),

@@ -1,4 +1,4 @@
-"""Defines the artifact of the step `compare`: what one part of a comparison came to, with the numbers' repetitions."""
+"""The artifact of step `compare`: the result of one part, with the repetition ids behind each number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Content(BaseModel):
 
 
 class Interval(_Content):
-    """Holds an estimate with its 95 % interval; the ends are None where too few values give one."""
+    """An estimate with its 95 % interval; the ends are None with too few values."""
 
     value: float
     low: float | None = None
@@ -25,23 +25,23 @@ class Interval(_Content):
 
 
 class Estimated(Protocol):
-    """Is what a statistic returns: a value with the ends of its interval, each NaN where the data give none."""
+    """A statistic: a value and the ends of its interval, each NaN if undefined."""
 
     @property
     def value(self) -> float:
-        """Returns the estimate."""
+        """Return the estimate."""
 
     @property
     def low(self) -> float:
-        """Returns the interval's lower end."""
+        """Return the lower end."""
 
     @property
     def high(self) -> float:
-        """Returns the interval's upper end."""
+        """Return the upper end."""
 
 
 def interval_of(found: Estimated) -> Interval | None:
-    """Returns an estimate as a record holds it; None where there is no value."""
+    """Convert a statistic to its stored form; None without a value."""
     return (
         Interval(value=found.value, low=known(found.low), high=known(found.high))
         if math.isfinite(found.value)
@@ -50,27 +50,25 @@ def interval_of(found: Estimated) -> Interval | None:
 
 
 def known(value: float) -> float | None:
-    """Returns a number, and None for NaN and infinity."""
+    """Map NaN and infinity to None."""
     return value if math.isfinite(value) else None
 
 
 class Estimate(_Content):
-    """Holds one quantity at one level, over the level's valid repetitions.
+    """One quantity at one level, over the level's valid repetitions.
 
     Attributes:
-        repetitions: How many have a value.
+        repetitions: Number of repetitions with a value.
         mean: With Student's interval.
-        sd: Standard deviation, n-1; None for a single value.
-        ratio: Level over reference, the geometric mean of the ratios within the blocks that measured both; of the
-            means where a value is zero. None at the reference, or where a mean is zero or below.
-        p_value_holm: Of no difference in those blocks, adjusted over all levels and compared quantities of the part;
-            None for a quantity that the driver does not compare.
-        welch_p_value: The same by Welch's test, which ignores blocks; not adjusted.
-        relative: The best level's mean over this one's where more is better, else this one's over the best's: 1 at the
-            best, 2 where it does half as well.
-        relative_sd: Its standard deviation, propagated from both; None where either has none, and at the best.
-        letters: Levels of the part that share a letter are not told apart (Games-Howell on logs, at 5 % over the part's
-            compared quantities together); `a` goes with the best. Empty where untested.
+        sd: Standard deviation (n-1); None for a single value.
+        ratio: Level over reference: geometric mean of the ratios within blocks that measured both, or the ratio of the
+            means if a value is zero. None at the reference, or if a mean is zero or below.
+        p_value_holm: Paired within blocks, adjusted over all levels and compared quantities of the part.
+        welch_p_value: Welch's test: ignores blocks, unadjusted.
+        relative: How many times worse than the best level: 1 at the best, 2 at half its performance.
+        relative_sd: Propagated from both standard deviations; None at the best.
+        letters: Levels that share a letter do not differ significantly (Games-Howell on logs, 5 % over all compared
+            quantities of the part); `a` includes the best. Empty if untested.
     """
 
     repetitions: int
@@ -85,22 +83,21 @@ class Estimate(_Content):
 
 
 class Level(_Content):
-    """Holds one level of a part: for a grid, one combination.
+    """One level of a part; in a grid, one combination.
 
     Attributes:
-        values: The level of each of the part's factors.
-        sets: Of a variant, what it sets otherwise than the reference; of the reference, what its part fixes of that.
-        outcomes: How many repetitions ended with each outcome.
+        values: One for each factor of the part.
+        sets: Of a variant: its settings that differ from the reference. Of the reference: the values its part fixes.
+        outcomes: Number of repetitions by outcome.
         estimates: By quantity.
-        published: What the published work states, by quantity, as the study holds it.
-        predicted: What the study's model predicts, by quantity; None where it is infinite. Empty where it has no model.
-        bottleneck: What limited the level, as a code of `bottleneck.limiting_resource`; empty where none was found, or
-            in fewer than half of its repetitions. None where nobody looked.
-        bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
-        ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'
-            names; empty where no ceilings were measured.
-        notes: The reasons that valid repetitions carry, like a fixed rate that was not held; one for each that has any.
-        timelines: Of the valid repetitions that were looked at second by second, in the order of their blocks.
+        published: The published values from the study, by quantity.
+        predicted: The model's predictions by quantity; None if infinite.
+        bottleneck: A code of `bottleneck.limiting_resource`, found in at least half of the repetitions; empty if none
+            was found, None if not examined.
+        bottleneck_numbers: The evidence, by name with unit: means of those repetitions.
+        ceiling_shares: Mean utilization of each machine ceiling, by the names of `bottleneck.shares`.
+        notes: The reasons of valid repetitions, like a fixed rate that was not sustained.
+        timelines: Of valid repetitions with a per-second record, in block order.
     """
 
     configuration_id: str
@@ -120,18 +117,17 @@ class Level(_Content):
 
     @property
     def means(self) -> dict[str, float]:
-        """Returns the mean of each quantity that was measured."""
+        """Return the mean of each measured quantity."""
         return {name: estimate.mean.value for name, estimate in self.estimates.items() if estimate.mean}
 
 
 class Interaction(_Content):
-    """Holds how one factor's effect depends on the other, for one quantity and one combination of a grid.
+    """How one factor's effect depends on the other, for one quantity at one combination of a grid.
 
     Attributes:
         values: The combination.
-        ratio: What the combination brings over the product of its two factors' own ratios; 1 where they do not
-            interact.
-        p_value_holm: Of 1, adjusted over all combinations and compared quantities of the grid.
+        ratio: The combination's ratio over the product of its factors' separate ratios; 1 without interaction.
+        p_value_holm: Adjusted over all combinations and compared quantities of the grid.
     """
 
     quantity: str
@@ -141,13 +137,12 @@ class Interaction(_Content):
 
 
 class Scaling(_Content):
-    """Holds how a throughput grows with a number of clients.
+    """How a throughput grows with the number of clients, by Amdahl's law fitted to the blocks.
 
     Attributes:
-        quantity: The throughput.
         speedup: Over one client, by level.
-        limit: The speed-up that it tends to, by Amdahl's law fitted to the blocks; None where it does not bend.
-        serial_fraction: The law's share that no further client speeds up, from 0 to 1.
+        limit: Asymptotic speed-up; None for a linear one.
+        serial_fraction: From 0 to 1.
     """
 
     quantity: str
@@ -157,11 +152,11 @@ class Scaling(_Content):
 
 
 class Band(_Content):
-    """Names two neighbouring levels of an ordered factor between which a latency jumps.
+    """Two neighboring levels of an ordered factor between which a latency jumps.
 
     Attributes:
-        ratio: The jump, upper level over lower, beyond the trend of the curve around; below 1 for a jump down.
-        p_value_holm: Of 1, adjusted over all steps of all quantities that are looked at along the factor.
+        ratio: Upper level over lower, beyond the curve's trend; below 1 for a drop.
+        p_value_holm: Adjusted over all steps of all quantities along the factor.
     """
 
     quantity: str
@@ -172,13 +167,11 @@ class Band(_Content):
 
 
 class RangeRatio(_Content):
-    """Holds how one level of a series compares with another over a named range of the factor along which both run.
+    """How two levels of a series compare over a named range of the second factor.
 
     Attributes:
-        level: Of the compared factor.
-        other: The level that it is compared with.
-        ratio: The geometric mean over the range's points of level over other, within blocks.
-        p_value_holm: Of 1, adjusted over all ranges, pairs and compared quantities of the part.
+        ratio: Level over other: geometric mean over the range's points, within blocks.
+        p_value_holm: Adjusted over all ranges, pairs and compared quantities of the part.
     """
 
     range: str
@@ -190,14 +183,13 @@ class RangeRatio(_Content):
 
 
 class Crossover(_Content):
-    """Holds where one level of a series overtakes another.
+    """Where one level of a series overtakes another.
 
     Attributes:
-        at: With a bootstrap interval over blocks; an end is None where it lies outside the measured points. None where
-            no crossover is shown: the two do not differ one way over the first range and the other way over the last.
-        is_better_before: True where the level is the better one below the crossover, and the worse one above; None
-            where no crossover is shown.
-        published_at: Where the published numbers cross, by the same fit; None where they do not, or there are none.
+        at: With a bootstrap interval over blocks; an end outside the measured points is None. None unless the levels
+            differ significantly one way over the first range and the other way over the last.
+        is_better_before: Whether `level` is the better one below the crossover; None without a crossover.
+        published_at: The crossover of the published numbers by the same fit; None if they do not cross.
     """
 
     quantity: str
@@ -209,17 +201,17 @@ class Crossover(_Content):
 
 
 class PartComparison(Record):
-    """Holds what one part of a comparison came to: a table with one factor, a grid with two, or a series of tables.
+    """The result of one part: a table (one factor), a grid (two), or a series of tables.
 
     Attributes:
-        part: The case: the part's name.
-        factors: The varied factors, one or two; of a series the compared one, then the one along which it is compared.
-        fixed: What the part sets otherwise than the study's reference, at every level.
-        reference: What every level is compared with: the value of each varied factor of the study.
-        compared: The quantities that are tested.
-        blocks: How many blocks were planned.
+        part: The part's name, which is the case.
+        factors: One or two; in a series, the compared factor, then the one along which it is compared.
+        fixed: Settings of the whole part that differ from the study's reference.
+        reference: The study's value of each factor.
+        compared: The tested quantities.
+        blocks: Planned number.
         levels: In the study's order.
-        ranges: Of a series, by name: from and to.
+        ranges: Bounds by name, for a series.
     """
 
     kind: Literal["table", "grid", "series"]
@@ -239,12 +231,12 @@ class PartComparison(Record):
 
     @property
     def reference_level(self) -> Level:
-        """Returns the level that the others are compared with; of a series the one with the study's reference."""
+        """Return the reference; in a series, the one at the study's own point."""
         references = [level for level in self.levels if level.is_reference]
         return next((level for level in references if level.values == self.reference), references[0])
 
     def reference_of(self, level: Level) -> Level:
-        """Returns the level that this one is compared with; in a series the one at the same point."""
+        """Return the level this one is compared with; in a series, the reference at the same point."""
         if self.kind != "series":
             return self.reference_level
         along = self.factors[1]

@@ -1,4 +1,4 @@
-"""Holds and lays out what a comparison's report says of all its parts: symptoms, and the machine's ceilings. Pure."""
+"""Symptoms and machine ceilings: the remarks of a comparison's report on all parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARES = {
 
 @dataclass(frozen=True)
 class CauseText:
-    """Holds why a symptom shows and what would act on it, as a sentence, and the part that measured what it does."""
+    """A symptom's cause and fix as a sentence, and the part that measures the fix."""
 
     text: str
     part: str = ""
@@ -29,7 +29,7 @@ class CauseText:
 
 @dataclass(frozen=True)
 class SymptomText:
-    """Holds the symptoms of one measurement in sentences, with the cause, or two that fit."""
+    """The symptoms of one measurement, with one or two possible causes."""
 
     text: str
     causes: Sequence[CauseText] = ()
@@ -37,12 +37,11 @@ class SymptomText:
 
 @dataclass(frozen=True)
 class Remarks:
-    """Holds the remarks of a report.
+    """The remarks of a report.
 
     Attributes:
-        parts: The comparison's, in the study's order.
-        symptoms: Those found at the reference.
-        ceilings: What the machine can do without Kafka; None where that was not measured.
+        symptoms: Those at the reference.
+        ceilings: What the machine can do without Kafka; None if not measured.
     """
 
     parts: Sequence[PartComparison] = ()
@@ -51,12 +50,12 @@ class Remarks:
 
 
 def shown_text(cause: CauseText) -> str:
-    """Says where the report shows what acting on the cause does."""
+    """State where the report shows the effect of a cause's fix."""
     return f"Measured here: part {cause.part}." if cause.part else "Not measured here."
 
 
 def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:
-    """Returns each ceiling of the machine, the header first; nothing where none was measured."""
+    """Return each ceiling of the machine, with a header; empty if not measured."""
     if ceilings is None:
         return []
     disk, codecs = ceilings.disk_write_mib_s, ceilings.codec_mib_s
@@ -71,7 +70,7 @@ def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:
 
 
 def ceilings_sentence(ceilings: Ceilings) -> str:
-    """Says what codecs and load generator were measured with."""
+    """State the conditions under which codecs and load generator were measured."""
     cores = f", and of {ceilings.client_cores} at most" if ceilings.client_cores else ""
     return (
         f"Measured once, before anything was sent. Codecs and load generator with records of "
@@ -81,12 +80,7 @@ def ceilings_sentence(ceilings: Ceilings) -> str:
 
 
 def share_rows(parts: Sequence[PartComparison], least: float = 0.0) -> list[Row]:
-    """Returns at what share of each ceiling the levels ran, the header first; nothing where none is known.
-
-    Args:
-        parts: The comparison's.
-        least: Levels that ran at less than this share of every ceiling are left out.
-    """
+    """Return the levels' utilization of each ceiling, with a header; without levels below `least` of every ceiling."""
     known = [name for name in SHARES if any(name in level.ceiling_shares for part in parts for level in part.levels)]
     if not known:
         return []

@@ -1,4 +1,4 @@
-"""Lays a part of a comparison out as rows of texts, which the terminal, the page and the explorer show alike. Pure."""
+"""Build the rows of text that the terminal, the page and the explorer show for a part."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ PUBLISHED = "published elsewhere"
 
 
 def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
-    """Returns one tested quantity of all levels, the header first; the first quantity says what limited each level.
+    """Return one tested quantity for all levels, with a header; the first quantity adds each level's bottleneck.
 
-    The published value has its own ratio in brackets: over the published reference, never over a value of this machine.
+    A published value's ratio is over the published reference, never over a value of this machine.
     """
     columns: list[tuple[str, list[str]]] = [
         (factors_text(part), [named_level(level) for level in part.levels]),
@@ -59,10 +59,7 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
 
 
 def other_rows(part: PartComparison) -> list[Row]:
-    """Returns the quantities that have a label and are not tested, a row each, the header first; nothing without any.
-
-    Levels stand in columns here, since most parts have fewer of them than there are quantities.
-    """
+    """Return the labeled untested quantities, one row each, with a header; empty without any."""
     quantities = other_quantities(part)
     if not quantities:
         return []
@@ -71,7 +68,7 @@ def other_rows(part: PartComparison) -> list[Row]:
 
 
 def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
-    """Returns a grid with the first factor's levels down and the second one's across: the mean, and the ratio."""
+    """Return a grid with the first factor's levels as rows and the second's as columns: mean and ratio."""
     down, across = part.factors
     found = {(level.values[down], level.values[across]): level for level in part.levels}
     tops = list(dict.fromkeys(level.values[across] for level in part.levels))
@@ -81,7 +78,7 @@ def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
 
 
 def interaction_rows(part: PartComparison) -> list[Row]:
-    """Returns the interactions that hold, the header first; nothing where none does."""
+    """Return the significant interactions with a header; empty without any."""
     held = held_interactions(part)
     if not held:
         return []
@@ -101,12 +98,12 @@ def interaction_rows(part: PartComparison) -> list[Row]:
 
 
 def held_interactions(part: PartComparison) -> list[Interaction]:
-    """Returns the interactions that differ from 1 after Holm's adjustment."""
+    """Return the interactions that differ significantly from 1 (Holm)."""
     return [each for each in part.interactions if each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE]
 
 
 def interaction_sentence(part: PartComparison) -> str:
-    """Says whether the two factors of a grid act on each other, as far as the blocks can tell."""
+    """State whether the two factors of a grid interact significantly."""
     factors = " and ".join(part.factors)
     if held_interactions(part):
         return f"Together {factors} do more or less than the product of what each does alone:"
@@ -117,7 +114,7 @@ def interaction_sentence(part: PartComparison) -> str:
 
 
 def scaling_rows(part: PartComparison) -> list[Row]:
-    """Returns the speed-ups by number of clients, the header first; nothing where the part has none."""
+    """Return the speed-ups by number of clients, with a header; empty without any."""
     if not part.scaling:
         return []
     numbers = list(dict.fromkeys(number for each in part.scaling for number in each.speedup))
@@ -129,7 +126,7 @@ def scaling_rows(part: PartComparison) -> list[Row]:
 
 
 def scaling_sentences(part: PartComparison) -> list[str]:
-    """Says what each throughput of a scaling tends to."""
+    """State the limit of each throughput's scaling."""
     sentences = []
     for each in part.scaling:
         words = quantity_named(each.quantity).words.capitalize()
@@ -147,7 +144,7 @@ def scaling_sentences(part: PartComparison) -> list[str]:
 
 
 def band_sentences(part: PartComparison) -> list[str]:
-    """Says where a latency jumps between two neighbouring levels."""
+    """State where a latency jumps between neighboring levels."""
     return [
         f"{quantity_named(band.quantity).words.capitalize()} jumps {'up' if band.ratio.value > 1 else 'down'} between "
         f"{part.factors[0]} {band.lower} and {band.upper}: to {ratio_text(band.ratio)} times the trend of the curve "
@@ -157,7 +154,7 @@ def band_sentences(part: PartComparison) -> list[str]:
 
 
 def limit_rows(part: PartComparison) -> list[Row]:
-    """Returns what every verdict on a limit was found by, the header first; nothing where no verdict has numbers."""
+    """Return the evidence for each bottleneck, with a header; empty without any."""
     rows: list[Row] = [
         (named_level(level), resource_name(level.bottleneck), verdict_text(level.bottleneck, level.bottleneck_numbers))
         for level in part.levels
@@ -167,7 +164,7 @@ def limit_rows(part: PartComparison) -> list[Row]:
 
 
 def limit_sentences(part: PartComparison) -> list[str]:
-    """Says what limited the reference, and each level that something else limited; nothing where nobody looked."""
+    """Name the reference's bottleneck, and each level with another one; empty if not examined."""
     reference = part.reference_level
     others = [level for level in part.levels if level.bottleneck != reference.bottleneck]
     if not any(level.bottleneck_numbers for level in part.levels):
@@ -180,7 +177,7 @@ def limit_sentences(part: PartComparison) -> list[str]:
 
 
 def published_rows(part: PartComparison) -> list[Row]:
-    """Returns the published values that stand in no table of a tested quantity, the header first."""
+    """Return the published values of untested quantities, with a header."""
     names = dict.fromkeys(name for level in part.levels for name in level.published if name not in part.compared)
     if not names:
         return []
@@ -190,7 +187,7 @@ def published_rows(part: PartComparison) -> list[Row]:
 
 
 def prediction_rows(part: PartComparison) -> list[Row]:
-    """Returns what was predicted beside what was measured, a row for each quantity; nothing where nothing was."""
+    """Return predicted beside measured, one row per quantity; empty without predictions."""
     names = dict.fromkeys(name for level in part.levels for name in level.predicted)
     if not names:
         return []
@@ -200,9 +197,9 @@ def prediction_rows(part: PartComparison) -> list[Row]:
 
 
 def prediction_sentence(part: PartComparison) -> str:
-    """Says what the table of predictions holds, and how far whole and stages are from what was measured: the medians.
+    """Describe the table of predictions with the median errors of whole and stages.
 
-    Errors of stages may cancel in the whole, so that both are said.
+    Both are given because the stages' errors may cancel in the whole.
     """
     wholes, stages = [], []
     for level in part.levels:
@@ -227,7 +224,7 @@ def prediction_sentence(part: PartComparison) -> str:
 
 
 def notes(part: PartComparison) -> list[str]:
-    """Lists what else is to be known of single levels: what variants set, repetitions that did not count, and notes."""
+    """List remarks on single levels: a variant's settings, repetitions that did not count, notes."""
     found = []
     for level in part.levels:
         said = [text for text in (_sets_text(level), outcomes_text(level), *_once_each(level)) if text]
@@ -241,7 +238,7 @@ def _sets_text(level: Level) -> str:
 
 
 def _once_each(level: Level) -> list[str]:
-    """Returns the first of the notes that differ in their numbers alone, and of how many repetitions they are."""
+    """Merge notes that differ only in numbers: the first one, with its number of repetitions."""
     alike: dict[str, list[str]] = {}
     for note in level.notes:
         alike.setdefault(_NUMBER.sub("#", note), []).append(note)
@@ -254,7 +251,7 @@ def _once_each(level: Level) -> list[str]:
 
 
 def published_text(part: PartComparison, level: Level, name: str) -> str:
-    """Returns a published value and, in brackets, its ratio to the published reference."""
+    """Return a published value with its ratio to the published reference in brackets."""
     value = level.published.get(name)
     if value is None:
         return NONE
@@ -263,7 +260,7 @@ def published_text(part: PartComparison, level: Level, name: str) -> str:
 
 
 def named_level(level: Level) -> str:
-    """Names a level by its values, and the reference as such."""
+    """Name a level by its values, and mark the reference."""
     return f"{level_text(level)} ({REFERENCE})" if level.is_reference else level_text(level)
 
 

@@ -1,8 +1,6 @@
-"""Says in three sentences what a comparison came to: what helped most, what made no difference, what it cost. Pure.
+"""Summarize a comparison in three sentences: largest gains, no-difference settings, cost.
 
-A fourth one says where published numbers tell another story.
-
-Every sentence follows from numbers and codes. A level counts only where it is told apart from the reference.
+A fourth compares published ratios. Only significant differences from the reference count.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _MOST_LEVELS_NAMED = 4
 
 @dataclass(frozen=True)
 class Effect:
-    """Holds what one level does to one quantity, where it is told apart from the reference."""
+    """A significant effect of one level on one quantity."""
 
     part: PartComparison
     level: Level
@@ -44,23 +42,23 @@ class Effect:
 
     @property
     def improvement(self) -> float:
-        """Returns by how much it is better, as a logarithm; negative where it is worse, 0 without a direction."""
+        """Return the log ratio toward better; negative if worse, 0 without a direction."""
         if self.quantity.maximised is None:
             return 0.0
         return self.change if self.quantity.maximised else -self.change
 
     @property
     def change(self) -> float:
-        """Returns the logarithm of its ratio to the reference."""
+        """Return the log ratio to the reference."""
         return math.log(self.ratio.value)
 
     @property
     def setting(self) -> str:
-        """Names the level, and what its part sets besides."""
+        """Name the level and its part's fixed settings."""
         return f"{setting_text(self.level.values)}{fixed_text(self.part)}"
 
     def __str__(self) -> str:
-        """Names what is set instead of what, and the ratio with its interval."""
+        """Return the setting, what it replaces, and the ratio with its interval."""
         ours, theirs = self.level.values, _reference_values(self.part, self.level)
         changed = {name: value for name, value in ours.items() if value != theirs.get(name)}
         kept = {name: value for name, value in ours.items() if name not in changed}
@@ -71,19 +69,19 @@ class Effect:
 
 
 def _reference_values(part: PartComparison, level: Level) -> dict[str, FactorValue]:
-    """Returns what a level is compared with: in a series what is set at the same point."""
+    """Return the reference's values; in a series, those at the same point."""
     return part.reference_of(level).values if part.kind == "series" else part.reference
 
 
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
-    """Returns three sentences on all parts of a campaign, and a fourth where published ratios can be compared."""
+    """Return three sentences on all parts, and a fourth if published ratios are comparable."""
     effects = [effect for part in parts for effect in effects_of(part)]
     told = [_what_helped(parts, effects), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
     return told + _what_was_published_otherwise(parts)
 
 
 def effects_of(part: PartComparison) -> list[Effect]:
-    """Returns every difference from the reference that is told apart, by level and compared quantity."""
+    """Return every significant difference from the reference, by level and compared quantity."""
     found = []
     for level in part.levels:
         for quantity in compared_quantities(part):
@@ -108,7 +106,7 @@ def _what_helped(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> 
 
 
 def _of_quantity(quantity: Quantity, effects: Sequence[Effect]) -> str:
-    """Returns the clause on one quantity; empty where no level is told apart."""
+    """Return the clause on one quantity; empty without a significant level."""
     if not effects:
         return ""
     if quantity.maximised is None:
@@ -133,7 +131,7 @@ def _what_made_no_difference(parts: Sequence[PartComparison]) -> str:
 
 
 def _same_levels(part: PartComparison) -> str:
-    """Names the levels that are told apart in no compared quantity; their number where they are many."""
+    """Name the levels without a significant difference, or their number if many."""
     tested = [level for level in part.levels if _is_tested(part, level)]
     same = [
         level for level in tested if not any(is_told_apart(level.estimates.get(quantity)) for quantity in part.compared)
@@ -157,7 +155,7 @@ def _what_it_cost(parts: Sequence[PartComparison], effects: Sequence[Effect]) ->
 
 
 def _dearest_trade(effects: Sequence[Effect]) -> str:
-    """Says what the largest gain that has a price costs, or that none has one; empty where nothing was gained."""
+    """State the cost of the largest gain that has one, or that none has; empty without a gain."""
     gains = sorted((effect for effect in effects if effect.improvement > 0), key=lambda effect: -effect.improvement)
     for gain in gains:
         prices = [each for each in effects if each.level is gain.level and each.improvement < 0]
@@ -171,7 +169,7 @@ def _dearest_trade(effects: Sequence[Effect]) -> str:
 
 
 def _absolute(effect: Effect) -> str:
-    """Returns the two means behind a ratio, in brackets."""
+    """Return the two means behind a ratio, in brackets."""
     name = effect.quantity.name
     means = [
         f"{number_text(estimate.mean.value)}{of_measured_text(level, estimate)}"
@@ -182,7 +180,7 @@ def _absolute(effect: Effect) -> str:
 
 
 def _what_limited(parts: Sequence[PartComparison]) -> str:
-    """Says what limited the reference in most parts."""
+    """Name the reference's bottleneck in most parts."""
     if all(part.reference_level.bottleneck is None for part in parts):
         return "what limited the reference was not looked at"
     found = Counter(part.reference_level.bottleneck for part in parts if part.reference_level.bottleneck)
@@ -194,7 +192,7 @@ def _what_limited(parts: Sequence[PartComparison]) -> str:
 
 
 def _what_was_published_otherwise(parts: Sequence[PartComparison]) -> list[str]:
-    """Says how many published ratios to the reference lie outside the intervals measured here, the farthest by name."""
+    """Count the published ratios outside the intervals measured here, and name the farthest."""
     compared = 0
     outside: dict[str, float] = {}
     for part in parts:
@@ -222,7 +220,6 @@ def _what_was_published_otherwise(parts: Sequence[PartComparison]) -> list[str]:
 
 
 def _times(ratio: Interval, named: str = "") -> str:
-    """Returns a ratio with its interval in brackets, which may be named there."""
     if ratio.low is None or ratio.high is None:
         return f"{times_text(ratio.value)} times"
     return f"{times_text(ratio.value)} times ({named}{times_text(ratio.low)} to {times_text(ratio.high)})"

@@ -1,4 +1,4 @@
-"""Compares the levels of a series over ranges of its second factor, and finds where one overtakes another. Pure."""
+"""Compare the levels of a series over ranges of its second factor, and find crossovers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEED = 17  # of the bootstrap, so that a report is the same each time
 def compare_ranges(
     measured: Measured, ranges: Mapping[str, tuple[float, float]], compared: Sequence[str]
 ) -> list[RangeRatio]:
-    """Compares every two levels over each range, in every compared quantity; all tests are adjusted together."""
+    """Compare each pair of levels over each range in every compared quantity; all tests are adjusted together."""
     found = []
     for (name, (low, high)), quantity in product(ranges.items(), compared):
         for level, other in all_pairs(_levels(measured)):
@@ -42,10 +42,10 @@ def crossovers_of(
     ratios: Sequence[RangeRatio],
     compared: Sequence[Quantity],
 ) -> list[Crossover]:
-    """Finds for every two levels and compared quantity where one overtakes the other; nothing without two ranges.
+    """Find where each pair of levels crosses in each compared quantity; empty without two ranges.
 
-    A crossover is shown only where the two differ one way over the first range and the other way over the last: ranges
-    that the study named before anything was measured.
+    A crossover needs a significant difference one way over the first range and the other way over the last. The study
+    names the ranges before anything is measured.
     """
     if len(ranges) < 2:
         return []
@@ -77,7 +77,7 @@ def crossovers_of(
 def _told_ratio(
     ratios: Sequence[RangeRatio], name: str, quantity: str, level: FactorValue, other: FactorValue
 ) -> float:
-    """Returns the ratio over a range where the two are told apart there, else 1."""
+    """Return the ratio over a range if significant, else 1."""
     for each in ratios:
         if (each.range, each.quantity, each.level, each.other) == (name, quantity, level, other):
             is_told = each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE
@@ -86,12 +86,11 @@ def _told_ratio(
 
 
 def _levels(measured: Measured) -> list[FactorValue]:
-    """Lists the levels of the compared factor, in the study's order."""
     return list(dict.fromkeys(each.configuration[measured.factors[0]] for each in measured.planned))
 
 
 def _points(measured: Measured, quantity: str, level: FactorValue, other: FactorValue) -> Points:
-    """Returns both levels' values by block, at each point of the second factor."""
+    """Return both levels' values by block, at each point of the second factor."""
     factor = measured.factors[0]
     found = {}
     for group in measured.groups():
@@ -103,7 +102,6 @@ def _points(measured: Measured, quantity: str, level: FactorValue, other: Factor
 def _published_ratios(
     measured: Measured, levels: Sequence[Level], quantity: str, level: FactorValue, other: FactorValue
 ) -> dict[float, float]:
-    """Returns the published ratios of two levels, by the points that have both."""
     factor = measured.factors[0]
     by_point: dict[float, dict[FactorValue, float]] = {}
     for each in levels:

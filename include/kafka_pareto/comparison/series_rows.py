@@ -1,4 +1,4 @@
-"""Lays a series out as rows of texts: its points, its ranges and its crossovers, and says which level to take. Pure."""
+"""Build a series' rows of text (points, ranges, crossovers) and the sentences that name the best level."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from kafka_pareto.study.quantity import Quantity
 
 
 def series_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
-    """Returns a series, points down and compared levels across: mean and deviation, and the ratio in brackets.
+    """Return points by compared levels: mean ± deviation, with the ratio in brackets.
 
-    The published values stand in one column, in the order of the levels.
+    Published values share one column, in level order.
     """
     compared, along = part.factors
     found = {(level.values[along], level.values[compared]): level for level in part.levels}
@@ -43,7 +43,7 @@ def series_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
 
 
 def range_rows(part: PartComparison) -> list[Row]:
-    """Returns the ratio of every two levels over each range, the header first; nothing where the part has no ranges."""
+    """Return the ratio of each pair of levels over each range, with a header; empty without ranges."""
     if not part.range_ratios:
         return []
     by_key = {(each.level, each.other, each.range, each.quantity): each for each in part.range_ratios}
@@ -56,7 +56,7 @@ def range_rows(part: PartComparison) -> list[Row]:
 
 
 def crossover_rows(part: PartComparison) -> list[Row]:
-    """Returns where one level overtakes another, the header first; nothing where the part has no two ranges."""
+    """Return where one level overtakes another, with a header; empty without two ranges."""
     if not part.crossovers:
         return []
     by_key = {(each.level, each.other, each.quantity): each for each in part.crossovers}
@@ -69,9 +69,9 @@ def crossover_rows(part: PartComparison) -> list[Row]:
 
 
 def range_sentences(part: PartComparison) -> list[str]:
-    """Says of each range which level to take: the first in the study's order that none is told better than.
+    """Name the best level for each range: the first in the study's order that no other beats significantly.
 
-    A level that was compared with no other one there is not among them, nor is a quantity in which none was.
+    A level without a comparison in a range is left out, and so is a quantity without any.
     """
     quantities = compared_quantities(part)
     levels = list(dict.fromkeys(level.values[part.factors[0]] for level in part.levels))
@@ -97,7 +97,7 @@ def range_sentences(part: PartComparison) -> list[str]:
 
 
 def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[FactorValue] | None:
-    """Returns the levels that were compared over a range, and than which none is told better; None where none were."""
+    """Return the compared levels that no other beats significantly over a range; None without a comparison."""
     compared: set[FactorValue] = set()
     beaten: set[FactorValue] = set()
     for each in part.range_ratios:

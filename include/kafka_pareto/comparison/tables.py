@@ -1,4 +1,4 @@
-"""Writes a part of a comparison as text for a terminal, and as CSV with every number and its repetition ids. Pure."""
+"""Format a part of a comparison as text for a terminal, and as CSV with every number and its repetition ids."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ _ESTIMATE_COLUMNS = (
 
 
 def comparison_text(parts: Sequence[PartComparison]) -> str:
-    """Returns all parts as text, at most `WIDTH` columns wide, and below them what marks and columns mean."""
+    """Return all parts and their legend as text, at most `WIDTH` columns wide."""
     lines = [line for sentence in legend(parts) for line in _wrapped(sentence, "")]
     return "\n".join([*(part_text(part) for part in parts), *lines]) + "\n"
 
 
 def part_text(part: PartComparison) -> str:
-    """Returns a part as text, at most `WIDTH` columns wide; a longer word or cell stands whole."""
+    """Return a part as text, at most `WIDTH` columns wide; longer words and cells are kept whole."""
     lines = _wrapped(title(part), "")
     for heading, rows in _text_tables(part):
         lines += ["", *_wrapped(heading), *(_table(rows) if rows else [])]
@@ -75,12 +75,12 @@ def part_text(part: PartComparison) -> str:
 
 
 def part_sentences(part: PartComparison) -> list[str]:
-    """Lists what is said of a part beside its tables."""
+    """List the conclusions shown beside a part's tables."""
     return [*scaling_sentences(part), *band_sentences(part), *range_sentences(part), *limit_sentences(part)]
 
 
 def part_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
-    """Returns all tables of a part as pairs of title and rows; a title may stand without any rows."""
+    """Return all tables of a part as title and rows; rows may be empty."""
     quantities = compared_quantities(part)
     if part.kind == "series":
         compared = [("Over ranges", range_rows(part)), ("Crossovers", crossover_rows(part))]
@@ -96,7 +96,7 @@ def part_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
 
 
 def _text_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
-    """Returns the tables of what is compared; a terminal has no room for the rest."""
+    """Return the compared quantities' tables; a terminal has no room for the rest."""
     quantities = compared_quantities(part)
     if part.kind == "grid":
         return part_tables(part)
@@ -107,7 +107,7 @@ def _text_tables(part: PartComparison) -> list[tuple[str, list[Row]]]:
 
 
 def title(part: PartComparison) -> str:
-    """Says what the part varies, what every level is compared with, and in how many blocks."""
+    """Return what the part varies, its reference and its number of blocks."""
     factors = factors_text(part)
     name = f"{part.part}: " if part.part != factors.replace(".", "_").lower() else ""
     beside = f"compared with {setting_text(part.reference)}"
@@ -118,7 +118,7 @@ def title(part: PartComparison) -> str:
 
 
 def legend(parts: Sequence[PartComparison]) -> list[str]:
-    """Explains the marks and columns that the parts' tables have."""
+    """Explain the marks and columns of the parts' tables."""
     sentences = [
         f"{MARK} differs from the reference: at 5 % after Holm's adjustment over all levels and compared quantities of "
         "the part. Over the reference: the ratio from the blocks that measured both, with its 95 % interval; in a "
@@ -148,9 +148,9 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
 
 
 def remarks_text(remarks: Remarks) -> str:
-    """Returns what the report says beside its parts as text: symptoms, and what the machine can do without Kafka.
+    """Return symptoms and machine ceilings as text.
 
-    Of the levels only those stand here that came near one of the machine's ceilings; the CSV has all.
+    Only levels near a ceiling are listed; the CSV has all.
     """
     lines: list[str] = []
     if remarks.symptoms:
@@ -168,9 +168,9 @@ def _symptom(symptom: SymptomText) -> list[str]:
 
 
 def part_csv(part: PartComparison) -> str:
-    """Returns every level and quantity of the part as CSV: all numbers unrounded, and the ids of the repetitions.
+    """Return every level and quantity as CSV: unrounded numbers and repetition ids.
 
-    A published value of a quantity that was not measured has a row of its own, without any measured number.
+    A published value of an unmeasured quantity has a row of its own.
     """
     content = io.StringIO()
     factor_columns = [f"factor {name}" for name in part.factors]
@@ -230,7 +230,7 @@ def _pairs(values: Any) -> str:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    """Aligns the rows; columns that do not fit follow below, beside the first one again."""
+    """Align the rows; columns that do not fit continue below, with the first column repeated."""
     lines: list[str] = []
     for fitting in _fitting(rows):
         header, *body = table_lines(fitting)

@@ -1,7 +1,4 @@
-"""Draws where the time goes in a part, and what its timelines saw: a pipeline's flow, a fault, a pace that settles.
-
-The driver declares the stages, and in `OverTime` the words.
-"""
+"""Draw latency stages and timelines of a part; the driver declares the stages and, in `OverTime`, the labels."""
 
 from __future__ import annotations
 
@@ -32,12 +29,12 @@ _PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 def draw_over_time(
     part: PartComparison, stages: Sequence[Quantity], over_time: OverTime
 ) -> Mapping[str, tuple[str, Figure]]:
-    """Returns the caption and the figure by the figure's name; none of what the part did not measure.
+    """Return caption and figure by figure name, for what the part measured.
 
     Args:
         part: The part.
-        stages: Quantities that add up to a whole, in the order in which time passes.
-        over_time: What the timelines hold.
+        stages: Quantities that add up to a whole, in order of time.
+        over_time: How the driver labels its timelines.
     """
     found = {}
     if levels := [level for level in part.levels if stages and all(_mean(level, each) is not None for each in stages)]:
@@ -72,7 +69,7 @@ def draw_over_time(
 
 
 def draw_stages(levels: Sequence[Level], stages: Sequence[Quantity]) -> Figure:
-    """Draws a bar for each level, of the stages whose means add up to the whole."""
+    """Draw one stacked bar per level from the stages' means."""
     figure = Figure(figsize=(9.0, 0.5 * len(levels) + 1.9), layout="constrained")
     axes = figure.subplots()
     names, begins = [level_text(level) for level in levels], [0.0] * len(levels)
@@ -94,7 +91,7 @@ def draw_stages(levels: Sequence[Level], stages: Sequence[Quantity]) -> Figure:
 
 
 def draw_latencies(levels: Sequence[Level], over_time: OverTime) -> Figure:
-    """Draws the latency of all levels over the seconds of their runs."""
+    """Draw the latency of all levels over the run."""
     figure = Figure(figsize=(9.0, 4.0), layout="constrained")
     axes: Any = figure.subplots()
     drawn: list[float] = []
@@ -111,7 +108,7 @@ def draw_latencies(levels: Sequence[Level], over_time: OverTime) -> Figure:
 
 
 def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: OverTime) -> Figure:
-    """Draws a column for each level: where the time went, what passed each point, and what waited."""
+    """Draw a column for each level: latency stages, throughput at each point, and backlog."""
     figure, rows = _columns(3, levels, 7.0)
     names = {over_time.waiting, *(stage.name for stage in stages)}
     rates = [_unlabelled(name) for name in levels[0].timelines[0].series if name not in names]
@@ -144,7 +141,7 @@ def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: Ov
 
 
 def draw_fault(levels: Sequence[Level], over_time: OverTime) -> Figure:
-    """Draws a column for each level in which something was broken: what came to its end, and how long it took."""
+    """Draw a column for each level with a fault: completed records and their latency."""
     figure, rows = _columns(2, levels, 4.2, sharey="row")
     for column, level in enumerate(levels):
         done, latency = rows[0][column], rows[1][column]
@@ -166,7 +163,7 @@ def draw_fault(levels: Sequence[Level], over_time: OverTime) -> Figure:
 
 
 def draw_settling(levels: Sequence[Level], over_time: OverTime) -> Figure:
-    """Draws a line for each level over the time of each pass: how a pace settles."""
+    """Draw a line for each level over the duration of a pass: how the rate settles."""
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     all_axes: Any = figure.subplots(1, len(over_time.passes), sharey=True)
     for axes, (name, title) in zip(all_axes, over_time.passes, strict=True):
@@ -180,7 +177,7 @@ def draw_settling(levels: Sequence[Level], over_time: OverTime) -> Figure:
 
 
 def pace_over_time(timelines: Sequence[Timeline], name: str) -> tuple[list[float], list[float]]:
-    """Returns the middles of the slices and the median pace in each, of those timelines that last so long."""
+    """Return the slices' midpoints and median rates, over the timelines that last that long."""
     known = [each for each in timelines if each.series.get(name)]
     slices = zip_longest(*(each.series[name] for each in known))
     paces = [float(np.median([pace for pace in of_slice if pace is not None])) for of_slice in slices]
@@ -208,7 +205,6 @@ def _stage_colour(at: int) -> str:
 
 
 def _unlabelled(name: str) -> Quantity:
-    """Returns what a timeline's series is of, in the words of its name."""
     return Quantity(name, float, may_be_missing=True)
 
 
@@ -221,6 +217,6 @@ def _seconds(timeline: Timeline) -> np.ndarray:
 
 
 def _mean_over(series: Sequence[Sequence[float | None]]) -> np.ndarray:
-    """Returns the mean in each second of those that have a value in it; NaN where none has."""
+    """Return the mean per second over the series that have a value then; NaN without any."""
     values = np.ma.masked_invalid(np.array(series, dtype=float))
     return np.asarray(values.mean(axis=0).filled(np.nan), dtype=float)

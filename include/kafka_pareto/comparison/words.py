@@ -1,4 +1,4 @@
-"""Puts levels, numbers, ratios and resources of a comparison into short texts. Pure."""
+"""Format levels, numbers, ratios and resources as short texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = "-"
 
 
 def quantity_named(name: str) -> Quantity:
-    """Returns the quantity of this name, of any driver; one that no driver declares has no label and no direction."""
+    """Return a quantity of any driver; an undeclared one has no label and no direction."""
     declared = (each for driver in drivers().values() for each in (*driver.quantities, *driver.derived_quantities))
     return next(
         (quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True)
@@ -24,56 +24,56 @@ def quantity_named(name: str) -> Quantity:
 
 
 def compared_quantities(part: PartComparison) -> list[Quantity]:
-    """Returns the quantities that the part tests."""
+    """Return the tested quantities."""
     return [quantity_named(name) for name in part.compared]
 
 
 def other_quantities(part: PartComparison) -> list[Quantity]:
-    """Returns the quantities with a label that the part measured and does not test, in their driver's order."""
+    """Return the measured but untested quantities that have a label, in their driver's order."""
     measured = {name for level in part.levels for name in level.means}
     known = dict.fromkeys(name for level in part.levels for name in level.estimates if name in measured)
     return [each for name in known if (each := quantity_named(name)).label and name not in part.compared]
 
 
 def directed_text(quantity: Quantity) -> str:
-    """Names a quantity, and says in brackets which direction is better, where one is."""
+    """Return a quantity's label with its better direction in brackets, if any."""
     if quantity.maximised is None:
         return quantity.words
     return f"{quantity.words} ({'more' if quantity.maximised else 'less'} is better)"
 
 
 def setting_text(values: Mapping[str, FactorValue]) -> str:
-    """Says one value for each factor, as in `batch.size 16384 with linger.ms 5`."""
+    """Format one value per factor, as in `batch.size 16384 with linger.ms 5`."""
     return " with ".join(f"{name} {value}" for name, value in values.items())
 
 
 def factors_text(part: PartComparison) -> str:
-    """Names what a part varies, as in `acks`, `batch.size x linger.ms`, or of a series `topology along orders`."""
+    """Name the varied factors, as in `acks`, `batch.size x linger.ms` or, for a series, `topology along orders`."""
     return (" along " if part.kind == "series" else " x ").join(part.factors)
 
 
 def fixed_text(part: PartComparison) -> str:
-    """Says in brackets what the part sets otherwise than the study, with a space before; empty where nothing."""
+    """Return the part's deviations from the study in brackets after a space; empty without any."""
     return f" ({', '.join(f'{name} {value}' for name, value in part.fixed.items())})" if part.fixed else ""
 
 
 def level_text(level: Level) -> str:
-    """Names a level by its values alone."""
+    """Name a level by its values alone."""
     return " x ".join(str(value) for value in level.values.values())
 
 
 def is_told_apart(estimate: Estimate | None) -> bool:
-    """Tells whether the level differs from the reference after Holm's adjustment."""
+    """Return whether the level differs significantly from the reference (Holm)."""
     return estimate is not None and estimate.p_value_holm is not None and estimate.p_value_holm < SIGNIFICANCE
 
 
 def number_text(value: float) -> str:
-    """Returns a number with three digits that count, or all before the point."""
+    """Format with three significant digits, or all digits before the point."""
     return f"{value:,.{_decimals(value)}f}"
 
 
 def mean_text(level: Level, quantity: Quantity) -> str:
-    """Returns the mean with its standard deviation, which has as many decimals, and of how many repetitions it is."""
+    """Return mean ± standard deviation with equal decimals, and the number of repetitions if incomplete."""
     estimate = level.estimates.get(quantity.name)
     if estimate is None or estimate.mean is None:
         return NONE
@@ -84,20 +84,20 @@ def mean_text(level: Level, quantity: Quantity) -> str:
 
 
 def of_measured_text(level: Level, estimate: Estimate) -> str:
-    """Says how many of the valid repetitions have a quantity, as in ` (2 of 5)`; empty where all have it."""
+    """Return how many valid repetitions have the quantity, as in ` (2 of 5)`; empty if all do."""
     valid = len(level.repetition_ids)
     return f" ({estimate.repetitions} of {valid})" if estimate.repetitions < valid else ""
 
 
 def times_text(ratio: float) -> str:
-    """Returns a ratio with two decimals; more below a tenth, fewer from ten on."""
+    """Format a ratio with two decimals; more below 0.1, fewer from 10."""
     if 0 < ratio < 0.1:
         return f"{ratio:.2g}"
     return f"{ratio:,.{2 if ratio < 10 else 1}f}"
 
 
 def ratio_text(interval: Interval | None, mark: str = "") -> str:
-    """Returns a ratio, a mark behind it, and its 95 % interval in brackets where it has one."""
+    """Return a ratio, its mark, and its 95 % interval in brackets if it has one."""
     if interval is None:
         return NONE
     if interval.low is None or interval.high is None:
@@ -106,7 +106,7 @@ def ratio_text(interval: Interval | None, mark: str = "") -> str:
 
 
 def relative_text(estimate: Estimate | None) -> str:
-    """Returns how many times worse than the best level this one is, with its standard deviation."""
+    """Return how many times worse than the best level, with the standard deviation."""
     if estimate is None or estimate.relative is None:
         return NONE
     times = f"{estimate.relative:.2f}"
@@ -114,17 +114,17 @@ def relative_text(estimate: Estimate | None) -> str:
 
 
 def resource_text(code: str) -> str:
-    """Names the resource that a verdict's code stands for, as a sentence needs it; empty for no verdict."""
+    """Name a verdict's resource as in a sentence; empty for no verdict."""
     return LABELS.get(code, code.replace("_", " "))
 
 
 def resource_name(code: str) -> str:
-    """Names the resource as a table's cell needs it: without an article."""
+    """Name a verdict's resource as in a table cell, without an article."""
     return resource_text(code).removeprefix("the ").removeprefix("a ")
 
 
 def outcomes_text(level: Level) -> str:
-    """Says which repetitions of a level did not count and why; empty where all of them did."""
+    """Return which repetitions of a level did not count, and why; empty if all did."""
     lost = {outcome: number for outcome, number in level.outcomes.items() if outcome != "valid" and number}
     if not lost:
         return ""
@@ -140,6 +140,6 @@ def _decimals(value: float) -> int:
 
 
 def published_ratio(part: PartComparison, level: Level, name: str) -> float | None:
-    """Returns a published value over the published reference; None where either is missing."""
+    """Return published value over published reference; None if either is missing."""
     value, reference = level.published.get(name), part.reference_of(level).published.get(name)
     return value / reference if value is not None and reference else None

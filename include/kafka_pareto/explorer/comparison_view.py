@@ -1,4 +1,4 @@
-"""Builds what the explorer shows of a comparison: its parts, and of one part the tables, the charts and the CSV."""
+"""Build the explorer's view of a comparison: its parts, and a part's tables, charts and CSV."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kafka_pareto.study.quantity import Quantity
 
 
 class ComparisonOverview(BaseModel):
-    """Describes a comparison.
+    """A comparison.
 
     Attributes:
-        parts: Those that have come to a result.
-        report: The report's name among the campaign's artifacts; None while there is none.
+        parts: Those with a result.
+        report: The report's name among the campaign's artifacts; None until it is written.
     """
 
     parts: list[str]
@@ -31,19 +31,19 @@ class ComparisonOverview(BaseModel):
 
 
 class Table(BaseModel):
-    """Holds a table; its first row is the header, and a title may stand without any rows."""
+    """A table with a header row; rows may be empty."""
 
     title: str
     rows: list[Row]
 
 
 class Chart(BaseModel):
-    """Holds one tested quantity as a chart draws it.
+    """One tested quantity as a chart.
 
     Attributes:
-        reference: The reference's mean, as people read it; empty where there is none.
-        points: Of a table: its levels.
-        heat: Of a grid or a series.
+        reference: The reference's mean, formatted; empty without one.
+        points: For a table.
+        heat: For a grid or a series.
     """
 
     title: str
@@ -53,10 +53,10 @@ class Chart(BaseModel):
 
 
 class PartView(BaseModel):
-    """Holds one part of a comparison as the explorer shows it.
+    """One part of a comparison.
 
     Attributes:
-        ticks: The levels of a table as an axis shows them, in their order; empty where one has no room.
+        ticks: The axis labels of a table's levels, in order; empty for a label that would overlap.
     """
 
     title: str
@@ -71,7 +71,7 @@ class PartView(BaseModel):
 
 
 def comparison_overview(store: Store, keys: CampaignKeys) -> ComparisonOverview:
-    """Returns the parts of a comparison, and where its report is.
+    """Return the parts of a comparison and the name of its report.
 
     Raises:
         BadInputError: If there is no such campaign.
@@ -88,7 +88,7 @@ def comparison_overview(store: Store, keys: CampaignKeys) -> ComparisonOverview:
 
 
 def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
-    """Reads what one part came to.
+    """Read the result of one part.
 
     Raises:
         BadInputError: If there is no such campaign, or the part has no result.
@@ -100,7 +100,7 @@ def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
 
 
 def part_view(part: PartComparison) -> PartView:
-    """Returns the view of one part."""
+    """Return the view of one part."""
     return PartView(
         title=title(part),
         factors=part.factors,

@@ -1,4 +1,4 @@
-"""Writes the files that the explorer offers for download: the settings of one configuration, and all trials."""
+"""Build the explorer's downloads: one configuration's settings, and all trials."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kafka_pareto.study.cases import case_label
 
 
 def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
-    """Returns one of the files that clients read; its first lines say what is known of the configuration.
+    """Return one of the client files; a header states what is known of the configuration.
 
-    The recommended `producer.properties` of a producer is the report's own file, unchanged.
+    The recommended `producer.properties` is the report's own file, unchanged.
 
     Raises:
         BadInputError: If the configuration was not measured at this record size, or clients read no such file.
@@ -37,7 +37,7 @@ def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
 
 
 def trials_csv(snapshot: Snapshot) -> str:
-    """Returns all trials of the record size as CSV: those of the design, the rounds and the choice blocks."""
+    """Return all trials of the record size (design, rounds, choice blocks) as CSV."""
     tables = {"design": snapshot.trials, "choice": snapshot.confirmed}
     frames = [frame.assign(phase=phase) for phase, frame in tables.items() if len(frame)]
     if not frames:

@@ -1,4 +1,4 @@
-"""Describes the settings in force, and what a button would change of them. Changes nothing itself."""
+"""Describe the active settings and what a button would change. Read-only."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kafka_pareto.study.tune import Tune
 
 
 class Move(BaseModel):
-    """Describes what a button would change.
+    """The effect of a button.
 
     Attributes:
-        from_version: The version in force. None if nothing was ever accepted: the baseline holds.
-        changes: The properties that would differ afterwards.
-        weakens: The promise of durability before and after, if it gets weaker; else empty.
-        unmeasured: A warning, if the campaign did not measure what it would replace; else empty.
-        refused: Why it may not be done; empty if it may.
+        from_version: The active version; None for the baseline, before any version.
+        changes: The properties that would differ.
+        weakens: The durability guarantee before and after, if it gets weaker; else empty.
+        unmeasured: A warning if the campaign did not measure what it would replace; else empty.
+        refused: Why the move is not allowed; empty if it is.
     """
 
     from_version: int | None
@@ -37,13 +37,13 @@ class Move(BaseModel):
 
 
 class InForceView(BaseModel):
-    """Describes the settings in force for one record size of a study.
+    """The active settings for one record size of a study.
 
     Attributes:
-        versions: Every version, the oldest first. The last one is in force.
+        versions: Oldest first; the last one is active.
         differs_from_baseline: The properties that differ from the baseline of the first version.
-        files: The names of the files that clients read; empty before there is a version.
-        way_back: What going back would change.
+        files: Names of the client files; empty before the first version.
+        way_back: The effect of a rollback.
     """
 
     versions: list[SettingsInForce]
@@ -53,7 +53,7 @@ class InForceView(BaseModel):
 
 
 def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
-    """Returns the view of these versions, which are given oldest first."""
+    """Return the view of these versions (oldest first)."""
     if not kept:
         nothing = "Nothing was put in force yet: there is nothing to go back from."
         return InForceView(
@@ -77,13 +77,12 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
 
 
 def text_in_force(store: Store, study: str, case: str, name: str) -> str:
-    """Returns the newest version as a file that clients read.
+    """Return the newest version as a client file.
 
-    The file in the store is an older version's where somebody was killed before they wrote it, and the explorer may not
-    write.
+    The stored file may be older, if a writer was killed before writing it, and the explorer must not write.
 
     Raises:
-        BadInputError: If nothing is in force, or clients read no such file.
+        BadInputError: If nothing is active, or clients read no such file.
     """
     newest = in_force(store, study, case)
     if newest is None:
@@ -92,9 +91,9 @@ def text_in_force(store: Store, study: str, case: str, name: str) -> str:
 
 
 def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> Move:
-    """Returns what would change if this configuration came into force now.
+    """Return what activating this configuration would change.
 
-    The step's own rule says whether it may be done. The step checks that again.
+    The step's own rule decides whether it is allowed; the step checks again.
 
     Raises:
         BadInputError: If the configuration was not measured at this record size.

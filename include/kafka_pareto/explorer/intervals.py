@@ -1,4 +1,4 @@
-"""Computes 95 % intervals of the means of trials, by Student's t over a trial's repetitions."""
+"""Compute 95 % intervals of trial means by Student's t over a trial's repetitions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ Intervals = dict[ObjectiveName, tuple[float, float]]
 
 
 def intervals(snapshot: Snapshot) -> dict[str, dict[str, Intervals]]:
-    """Returns 95 % intervals of the means by phase (`design` or `confirmed`), configuration and objective.
+    """Return 95 % intervals of the means by phase (`design` or `confirmed`), configuration and objective.
 
-    Only configurations with at least two valid repetitions have them. A CV across repetitions has none, since a trial
-    has only one.
+    Only for configurations with two or more valid repetitions. A CV has no interval: a trial has only one.
     """
     return {"design": _intervals(snapshot, snapshot.trials), "confirmed": _intervals(snapshot, snapshot.confirmed)}
 

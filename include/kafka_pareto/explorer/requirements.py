@@ -1,7 +1,6 @@
-"""Finds the measured configuration that serves a user's requirements best. Does no I/O.
+"""Find the measured configuration that meets a user's requirements best.
 
-The campaign has its own choice, by the study's preference. This one is made later, from what was measured, by the same
-rules.
+The campaign's choice follows the study's preference. This one is made later, from the same measurements and rules.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ Basis = Literal["recommended", "confirmed", "design", "none"]
 
 
 class Requirements(BaseModel):
-    """Holds a user's requirements: limits, the weakest acceptable durability, and a preference among what remains.
+    """A user's requirements: limits, the weakest acceptable durability, and a preference among what remains.
 
-    With `study`, the study's preference holds: the campaign's own recommendation is named if it keeps the limits.
+    `study` is the study's own preference: it names the campaign's recommendation if that meets the limits.
     """
 
     limits: list[Limit] = []
@@ -39,14 +38,13 @@ class Requirements(BaseModel):
 
 
 class Remaining(BaseModel):
-    """Holds the configurations that meet the requirements, and the best of them.
+    """The configurations that meet the requirements, and the best of them.
 
     Attributes:
         best_id: None if no configuration meets the requirements.
-        basis: The evidence for it: the campaign's recommendation, its confirmation, or single trials of the design.
-        remaining_ids: Every measured configuration that meets the requirements.
-        reasons: Sentences that say why.
-        nearest_id: The configuration whose worst miss is the smallest, if none keeps the limits.
+        basis: Its evidence: the campaign's recommendation, its confirmation, or single trials of the design.
+        reasons: Explanations, in sentences.
+        nearest_id: The configuration with the smallest worst miss, if none meets the limits.
     """
 
     best_id: str | None
@@ -57,12 +55,11 @@ class Remaining(BaseModel):
 
 
 def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
-    """Returns the best measured configuration that meets the requirements; confirmed ones come first.
+    """Return the best measured configuration that meets the requirements; confirmed ones come first.
 
     A configuration is never named if it lost a record, breaks the study's rules, or has no valid repetition. The
-    baseline takes part like any other; as in the study, its rules do not bind it. The campaign's pick and what is in
-    force are held against the limits by their fresh blocks. All others are held against them by the blocks in
-    which candidates were compared.
+    baseline competes like any other but is exempt from the study's rules. The campaign's pick and the active settings
+    are judged by their fresh blocks, all others by the blocks in which candidates were compared.
     """
     confirmed, design = (_eligible(table, requirements) for table in (snapshot.confirmed, snapshot.trials))
     design = design[~design.index.isin(snapshot.confirmed.configuration_id)]
@@ -92,7 +89,7 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
 
 
 def _eligible(trials: pd.DataFrame, requirements: Requirements) -> pd.DataFrame:
-    """Returns the trials that may be named at all, by id, in the order of their ids."""
+    """Return the trials that may be named, in order of their ids."""
     strong = trials.durability.map(lambda name: Durability[name] >= requirements.durability).astype(bool)
     allowed = (trials.feasible | trials.is_baseline).astype(bool)
     sound = ((trials.repetitions_lost_records == 0) & (trials.repetitions_valid > 0)).astype(bool)
@@ -100,7 +97,7 @@ def _eligible(trials: pd.DataFrame, requirements: Requirements) -> pd.DataFrame:
 
 
 def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd.DataFrame:
-    """Returns the trials with the values of fresh blocks, which the pick and the baseline have."""
+    """Return the trials, with values from fresh blocks for the pick and the baseline."""
     fresh = confirmed.copy()
     if decision is None:
         return fresh
@@ -115,7 +112,7 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
 
 
 def _pick_left_out(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requirements) -> list[str]:
-    """Returns why the campaign's own pick does not keep the limits; nothing if it does."""
+    """Explain why the campaign's pick misses the limits; empty if it does not."""
     pick = snapshot.decision.pick_configuration_id if snapshot.decision else None
     if pick is None or pick not in judged.index:
         return []
@@ -132,7 +129,7 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
 
 
 def _criterion(prefer: Preference, study: Tune) -> ChooseBy:
-    """Returns what a preference chooses by; `throughput` and `latency` stand for the driver's own two of that kind."""
+    """Map a preference to a criterion; `throughput` and `latency` are the driver's own two of that kind."""
     more, less = study.declaration.plane
     match prefer:
         case "throughput":
@@ -148,7 +145,7 @@ def _criterion(prefer: Preference, study: Tune) -> ChooseBy:
 def _best(
     snapshot: Snapshot, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
 ) -> tuple[str, ChooseBy] | None:
-    """Returns the best by gains over the baseline, and its criterion; None if none can be compared."""
+    """Return the best by gains over the baseline, and its criterion; None if none is comparable."""
     baselines = measured[measured.configuration_id == snapshot.study.baseline_id()]
     if remaining.empty or baselines.empty:
         return None
@@ -212,7 +209,7 @@ def _reasons(
 
 
 def _standing(decision: Decision | None, best_id: str) -> str:
-    """Returns what the campaign concluded about a confirmed configuration."""
+    """Return the campaign's conclusion on a confirmed configuration."""
     if decision is None or best_id != decision.pick_configuration_id:
         return (
             "Its values are of the blocks in which candidates were compared; fresh ones, from which gains are stated, "
@@ -245,7 +242,7 @@ def _nothing(snapshot: Snapshot, requirements: Requirements, eligible: pd.DataFr
 
 
 def _named(snapshot: Snapshot, trials: pd.DataFrame, configuration_id: str) -> str:
-    """A configuration by its id, and in words."""
+    """Name a configuration by its id and role."""
     row: Any = trials.loc[configuration_id]
     return f"{configuration_id} ({configuration_words({name: row[name] for name in snapshot.study.factors}, ', ')})"
 

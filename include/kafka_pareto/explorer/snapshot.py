@@ -1,4 +1,4 @@
-"""Reads what a campaign's artifacts say of one record size so far."""
+"""Read the artifacts of one record size of a campaign so far."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ _REPETITIONS_KEPT = 8192
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Holds one record size of one campaign. A table is empty if there is nothing of it yet.
+    """One record size of one campaign. A table without data yet is empty.
 
     Attributes:
         written: When each object of the campaign was written, by key.
         trials: `TRIAL_COLUMNS` and factors, from the design and the rounds.
         round_of: The round that first drew a configuration.
         front: `FRONT_COLUMNS` and factors of the last search.
-        candidates: `CANDIDATE_COLUMNS` and factors of the configurations that are confirmed.
-        confirmed: `TRIAL_COLUMNS` and factors of the choice blocks, as far as measured.
-        decision: None before the confirmation has ended. It is adjusted over all record sizes as soon as there is a
-            report.
-        context: What the card says in addition to the decision; None before the report.
-        noise: The A/A study of the baseline; None if there is none.
+        candidates: `CANDIDATE_COLUMNS` and factors of the configurations to confirm.
+        confirmed: `TRIAL_COLUMNS` and factors of the choice blocks measured so far.
+        decision: None until the confirmation ends; adjusted over all record sizes once there is a report.
+        context: The card's remarks beside the decision; None before the report.
+        noise: The A/A study of the baseline; None without one.
         advised_by: Who advises a configuration, by its id.
         problems: Why the gate stopped the campaign; empty if it did not.
     """
@@ -64,12 +63,12 @@ class Snapshot:
 
     @property
     def study(self) -> Tune:
-        """Returns the campaign's study."""
+        """Return the campaign's study."""
         return self.campaign.tune
 
 
 def read_snapshot(campaign: Campaign, case: str) -> Snapshot:
-    """Reads tables of steps that have ended; reads single repetitions only if no gate has passed their round.
+    """Read the tables of finished steps; single repetitions only if no gate has passed their round.
 
     Raises:
         BadInputError: If the campaign has no such record size.
@@ -114,7 +113,7 @@ class _Reader:
         return found[found.case == self._case].reset_index(drop=True)
 
     def _last(self, key_of: Callable[[int], str]) -> str:
-        """Returns the key of the last round that has the object; round 0's key if none has."""
+        """Return the key in the last round that has the object, else in round 0."""
         return next((key for number in reversed(self._rounds) if (key := key_of(number)) in self._written), key_of(0))
 
     def _round_of(self) -> dict[str, int]:
@@ -125,7 +124,7 @@ class _Reader:
         return found
 
     def _trials(self) -> pd.DataFrame:
-        """Returns the last gate's trials and what was measured since. That gate's trials include earlier rounds."""
+        """Return the last gate's trials, which include earlier rounds, and those measured since."""
         passed = self._table(self._last(self._keys.trials), TRIAL_COLUMNS)
         since = [number for number in self._rounds if self._keys.trials(number) not in self._written]
         prefixes = [self._keys.measurements(self._case, number) for number in since]
@@ -157,14 +156,14 @@ class _Reader:
         return self._campaign.read_record(own, Decision) if own in self._written else None, None
 
     def _problems(self) -> list[str]:
-        """Returns the problems that the last gate found, if it stopped the campaign."""
+        """Return why the last gate stopped the campaign, if it did."""
         last = self._last(lambda number: self._keys.validation("summary.json", number))
         return self._campaign.read_record(last, ValidationSummary).problems if last in self._written else []
 
 
 @dataclass(frozen=True)
 class Written:
-    """One writing of an object. A store is told from others by its identity."""
+    """One write of an object. Stores are told apart by identity."""
 
     store: Hashable
     key: str
@@ -173,10 +172,10 @@ class Written:
 
 
 class KeptRepetitions:
-    """Keeps repetitions that were read. Once it is full, a new one takes the place of any other.
+    """A cache of repetitions with random eviction.
 
-    The place of the oldest would not do: a page reads the same repetitions in the same order each time. With one more
-    than there is room for, each would be gone when its turn comes.
+    A page reads the same repetitions in the same order each time: evicting the oldest would miss every time once they
+    exceed the capacity by one.
     """
 
     def __init__(self, most: int) -> None:
@@ -186,7 +185,7 @@ class KeptRepetitions:
         self._random = random.Random(0)  # noqa: S311 (nothing secret)
 
     def read(self, written: Written) -> Repetition:
-        """Returns the repetition; reads it unless it is kept."""
+        """Return the repetition, read at most once while it is cached."""
         found = self._kept.get(written)
         if found is None:
             found = written.campaign.read_repetition(written.key)
@@ -201,14 +200,14 @@ _KEPT = KeptRepetitions(_REPETITIONS_KEPT)
 
 
 def read_repetitions(campaign: Campaign, written: Mapping[str, datetime]) -> list[Repetition]:
-    """Repetitions by key and time of writing; one that has not been written anew is read only once."""
+    """Return repetitions by key and time of writing, read once per write."""
     store = cast("Hashable", campaign.store)  # its protocol does not say that it is
     with ThreadPoolExecutor(_PARALLEL_READS) as pool:
         return list(pool.map(_KEPT.read, [Written(store, key, at, campaign) for key, at in written.items()]))
 
 
 def repetition_key(snapshot: Snapshot, repetition_id: str) -> str:
-    """Returns the key of a trial's repetition, whose id says phase and round."""
+    """Return the key of a trial's repetition; its id states phase and round."""
     phase, number, *_ = repetition_id.split("-")
     if phase == "choice":
         return snapshot.campaign.keys.confirmation(snapshot.case, f"repetitions/{repetition_id}.json")

@@ -1,6 +1,6 @@
-"""Builds the explorer's view of one record size: each configuration, estimated and measured. Does no I/O.
+"""Build the explorer's view of one record size: every configuration, estimated and measured.
 
-Every number comes from an artifact. What is not known is None.
+Every number comes from an artifact; unknown ones are None.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ Values = dict[ObjectiveName, float | None]
 
 
 class Measured(BaseModel):
-    """Holds what was measured of a configuration, in the design and the rounds or in the choice blocks."""
+    """The measurements of a configuration, from the design and the rounds or from the choice blocks."""
 
     values: Values
     repetitions: int
 
 
 class Point(BaseModel):
-    """Describes one configuration.
+    """One configuration.
 
     Attributes:
-        rules_broken: Which of the study's rules it breaks, as in `CaseView.rules`.
+        rules_broken: As in `CaseView.rules`.
         advised_by: Who advises it.
         round: The round that drew it; None if only the search proposed it.
         design: Its trial from the design and the rounds.
         confirmed: Its trial from the choice blocks.
-        estimated: The estimates of the last search's surrogates.
+        estimated: By the last search's surrogates.
         chosen_as: Why it was confirmed, in words.
     """
 
@@ -70,7 +70,7 @@ class Point(BaseModel):
 
 
 class FactorAxis(BaseModel):
-    """Describes a factor as an axis: levels in order if categorical, else numbers, perhaps on a log scale."""
+    """A factor as an axis: ordered levels if categorical, else numeric, with an optional log scale."""
 
     name: str
     levels: list[str]
@@ -78,7 +78,7 @@ class FactorAxis(BaseModel):
 
 
 class ObjectiveWords(BaseModel):
-    """Says how an objective is shown; latencies and rates are on a logarithmic axis."""
+    """How an objective is displayed; latencies and rates have a logarithmic axis."""
 
     label: str
     unit: str
@@ -88,18 +88,17 @@ class ObjectiveWords(BaseModel):
 
 
 class CaseView(BaseModel):
-    """Describes one record size of one campaign.
+    """One record size of one campaign.
 
     Attributes:
-        points: The configurations that were measured or confirmed, and a part of the estimated front that can still be
-            read.
-        estimated_front_points: The number of points of the whole estimated front.
+        points: Measured or confirmed configurations, and a readable sample of the estimated front.
+        estimated_front_points: Size of the whole estimated front.
         rules: The study's constraints and forbidden regions.
-        durabilities: What may be asked for at least; empty where files and cards state none.
-        decision: The card's headline and reasons; None before the confirmation has ended.
-        provisional: True until the report has adjusted the decision over all record sizes.
-        files: The names of the files with settings that clients read.
-        noise: The A/A study as a table, and in sentences.
+        durabilities: Selectable minimums; empty for a driver without durability.
+        decision: The card's headline and reasons; None until the confirmation ends.
+        provisional: Whether the report has yet to adjust the decision over all record sizes.
+        files: Names of the client files.
+        noise: The A/A study as a table and in sentences.
     """
 
     study: str
@@ -129,7 +128,7 @@ class CaseView(BaseModel):
 
 
 def case_view(snapshot: Snapshot) -> CaseView:
-    """Returns the view of one record size, made from its artifacts."""
+    """Return the view of one record size."""
     study, decision, keys = snapshot.study, snapshot.decision, snapshot.campaign.keys
     return CaseView(
         study=keys.study,
@@ -183,7 +182,7 @@ def _axes(snapshot: Snapshot) -> list[FactorAxis]:
 
 
 def _points(snapshot: Snapshot) -> list[Point]:
-    """Returns every configuration once, measured ones first."""
+    """Return every configuration once, measured ones first."""
     trials, confirmed = _by_id(snapshot.trials), _by_id(snapshot.confirmed)
     joint_front = _joint_front(snapshot)
     on_front = set(joint_front.configuration_id)
@@ -222,25 +221,21 @@ def _texts(rules: Iterable[Rule]) -> list[str]:
 
 
 def _joint_front(snapshot: Snapshot) -> pd.DataFrame:
-    """Returns the front over all accepted durabilities; the report has the fronts of weaker ones."""
+    """Return the front over all accepted durabilities; the report has those of weaker ones."""
     return snapshot.front[snapshot.front.on_joint_front.astype(bool)]
 
 
 def _thinned(front: pd.DataFrame, along: ObjectiveName) -> pd.DataFrame:
-    """Returns points of the front, evenly along an objective, with both ends.
-
-    A search over ranges finds thousands of points that hardly differ.
-    """
+    """Return points evenly spaced along an objective, with both ends: a search over ranges finds thousands."""
     ordered = front.sort_values([f"estimated_{along}", "configuration_id"])
     places = np.unique(np.linspace(0, len(front) - 1, min(len(front), _FRONT_POINTS_SHOWN)).round().astype(int))
     return ordered.iloc[places]
 
 
 def measured_front_ids(snapshot: Snapshot) -> set[str]:
-    """Returns the non-dominated ids of what was confirmed; of all that was measured if nothing is confirmed yet.
+    """Return the non-dominated ids among the confirmed, or among all measured if none is confirmed yet.
 
-    Only ids that may be recommended take part. A single lucky repetition of the design does not compete with confirmed
-    configurations.
+    Only eligible ids compete, and a lucky single repetition of the design does not compete with confirmed configurations.
     """
     measured = snapshot.confirmed if len(snapshot.confirmed) else snapshot.trials
     usable = measured[(measured.repetitions_valid > 0).astype(bool)]

@@ -1,1 +1,1 @@
-"""Keeps the settings in force: versions, approvals, and the files that producers read."""
+"""Active settings: versions, approvals, and the files that producers read."""

@@ -1,4 +1,4 @@
-"""Keeps every answer that people gave about a campaign's recommendations, and what they were shown beside the cards."""
+"""Store answers to a campaign's recommendations, and the changes shown with each question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto.storage.record import Record, decode_record
 
 
 class Answer(Record):
-    """Holds a person's answer about the recommendations for these record sizes."""
+    """A person's answer to the recommendations for these record sizes."""
 
     answer: Literal["approve", "reject"]
     by: str
@@ -23,18 +23,18 @@ class Answer(Record):
 
 
 class Changes(Record):
-    """Holds by case what has changed of the system since a campaign measured it, as a person is shown it."""
+    """Changes of the system since a campaign measured it, by case, as shown to a person."""
 
     cases: dict[str, list[str]]
 
 
 def keep_answer(campaign: Campaign, answer: Answer) -> str:
-    """Stores the answer next to earlier ones and returns its key; the same answer is stored once."""
+    """Store the answer, once, and return its key."""
     return campaign.write_record(campaign.keys.answer(answer.at), answer)
 
 
 def last_answer(campaign: Campaign, case: str) -> Answer | None:
-    """Returns the last answer for the record size; None if nobody has answered."""
+    """Return the last answer for the record size; None without any."""
     for key in reversed(campaign.store.keys(campaign.keys.answers())):
         answer = decode_record(campaign.store.get(key), key, Answer)
         if case in answer.cases:
@@ -43,16 +43,16 @@ def last_answer(campaign: Campaign, case: str) -> Answer | None:
 
 
 def keep_changes(campaign: Campaign, cases: Mapping[str, Sequence[str]]) -> tuple[str, str]:
-    """Stores what has changed, and returns its key and the name by which an answer says that it was seen."""
+    """Store the changes; return their key and the name by which an answer refers to them."""
     changes = Changes(cases={case: list(found) for case, found in cases.items()})
     name = sha256(json.dumps(changes.cases, sort_keys=True).encode()).hexdigest()[:10]
     return campaign.write_record(campaign.keys.changes(name), changes), name
 
 
 def changes_shown(campaign: Campaign, name: str) -> dict[str, list[str]]:
-    """Returns by case the changes that a person was shown under this name; none without a name.
+    """Return the changes shown under this name, by case; empty without a name.
 
     Raises:
-        MissingArtifactError: If nobody was ever shown any under this name.
+        MissingArtifactError: If nothing was shown under this name.
     """
     return campaign.read_record(campaign.keys.changes(name), Changes).cases if name else {}

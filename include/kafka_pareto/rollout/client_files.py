@@ -1,4 +1,4 @@
-"""Says settings as the files that clients read: which there are, a driver declares. `versions` stores them."""
+"""Format settings as client files, as declared by the driver; `versions` stores them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kafka_pareto.study.driver_registry import drivers
 
 
 def client_files(driver: str) -> tuple[str, ...]:
-    """Lists the names of the files that the clients of a driver read."""
+    """List the names of the files that clients of a driver read."""
     return tuple(each.name for each in drivers()[driver].client_files)
 
 
 def settings_file(settings: Mapping[str, PropertyValue], name: str, header: Sequence[str], driver: str) -> str:
-    """Returns the text of one of `client_files`: the header's lines as comments, then what `Tune.properties` returned.
+    """Return the text of one of `client_files`: the header as comments, then the result of `Tune.properties`.
 
     Raises:
         BadInputError: If clients of the driver read no such file.

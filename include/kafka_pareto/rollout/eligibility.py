@@ -1,4 +1,4 @@
-"""Decides what a person may put in force, whatever the campaign recommends, and on which cluster."""
+"""Decide what a person may activate regardless of the recommendation, and on which cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_pareto.study.identifiers import settings_dag_of
 
 
 def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: str) -> dict[str, Any]:
-    """Returns the configuration's trial from the choice blocks: `TRIAL_COLUMNS` and its factors.
+    """Return the configuration's trial from the choice blocks: `TRIAL_COLUMNS` and its factors.
 
     Raises:
         PickError: If it was not confirmed at the decision's record size.
@@ -35,12 +35,12 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
 
 
 def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
-    """Refuses a configuration that lost a record, breaks the study's rules or is less durable than it accepts.
+    """Reject a configuration that lost a record, breaks the study's rules or is less durable than accepted.
 
-    The last two rules do not bind the baseline, as everywhere.
+    The last two rules do not bind the baseline.
 
     Raises:
-        PickError: With the rule that it breaks.
+        PickError: With the rule it breaks.
     """
     place = f"{configuration_id!r} at {case_label(decision.case)}"
     trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.tune.weakest_durability()
@@ -60,11 +60,11 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
 
 
 def refuse_another_cluster(cluster: str, may_move: str | None) -> None:
-    """Refuses to move settings of a cluster from the DAG of another, which other people may trigger.
+    """Reject moving one cluster's settings from the DAG of another, which other people may trigger.
 
     Args:
-        cluster: The name of the cluster whose settings they are; empty for the installation's own.
-        may_move: The name of the cluster whose settings may be moved; None: of any.
+        cluster: The name of the settings' cluster; empty for the installation's own.
+        may_move: The name of the cluster whose settings may be moved; None for any.
 
     Raises:
         BadInputError: If it is another one.
@@ -77,17 +77,17 @@ def refuse_another_cluster(cluster: str, may_move: str | None) -> None:
 
 
 def refuse_a_former_cluster(campaign: Campaign, newest: SettingsInForce | None, may_move: str | None) -> None:
-    """Refuses to replace what is in force on the cluster that a study has come to, from the DAG of its former one.
+    """Reject replacing active settings from the DAG of the cluster that the study has left.
 
     Raises:
-        BadInputError: If the study's file names another cluster now, whose settings these are.
+        BadInputError: If the study's file now names another cluster, and these settings are for that one.
     """
     if newest and cluster_of(load_settings().studies, campaign.keys.study) != campaign.study.cluster_name:
         refuse_another_cluster(cluster_of_version(campaign.store, newest), may_move)
 
 
 def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
-    """Returns whether a record was lost in any block. The decision counts gain blocks too; trials do not."""
+    """Return whether any block lost a record. The decision counts gain blocks too; trials do not."""
     counted = {
         decision.pick_configuration_id: decision.pick_counts,
         decision.reference_configuration_id: decision.reference_counts,

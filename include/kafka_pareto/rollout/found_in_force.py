@@ -1,4 +1,4 @@
-"""Finds the settings in force that a confirmation has to beat."""
+"""Find the active settings that a confirmation has to beat."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kafka_pareto.rollout.versions import SettingsInForce, in_force_with_files
 
 
 def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
-    """Returns what is in force at this case of the campaign's study now, and whether it counts.
+    """Return the active settings for this case of the campaign's study, and whether they are comparable.
 
-    It counts where its campaign measured the same system by the same workload and protocol, with the same factors. What
-    another cluster or workload confirmed tells nothing about this one, so the baseline is the reference then.
+    They are if their campaign measured the same system with the same workload, protocol and factors. Otherwise the
+    baseline is the reference.
     """
     settings = in_force_with_files(campaign.store, campaign.keys.study, case)
     if settings is None:

@@ -1,4 +1,4 @@
-"""Says what came into force, as a notice for people and as an event for other DAGs. Does no I/O."""
+"""Format changes of active settings as notices for people and as events for other DAGs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties",
 
 
 class Change(BaseModel):
-    """Describes one property that differs."""
+    """One property that differs."""
 
     name: str
     before: str
@@ -28,25 +28,25 @@ class Change(BaseModel):
 
 
 class Promised(NamedTuple):
-    """Holds settings, and the durability that they promise."""
+    """Settings with their durability guarantee."""
 
     properties: Mapping[str, PropertyValue]
     durability: DurabilityName
 
 
 def changes(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[Change]:
-    """Returns the properties that differ, by name; a property that is not stated has Kafka's default."""
+    """Return the properties that differ, by name; an unset property has Kafka's default."""
     both = [(name, shown(name, dict(before)), shown(name, dict(after))) for name in sorted({*before, *after})]
     return [Change(name=name, before=old, after=new) for name, old, new in both if old != new]
 
 
 def weakening(before: DurabilityName, after: DurabilityName) -> str:
-    """Returns the promise of durability before and after, if it gets weaker; else an empty text."""
+    """Return the durability guarantee before and after, if it gets weaker; else an empty text."""
     return f"{after} instead of {before}" if Durability[after] < Durability[before] else ""
 
 
 def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValue]:
-    """Returns the asset event: what came into force, by record size; empty if nothing did."""
+    """Return the asset event: the newly active settings by record size; empty without any."""
     cases: dict[str, JsonValue] = {
         str(settings.case): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
     }
@@ -54,7 +54,7 @@ def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValu
 
 
 def moved_text(kept: Sequence[SettingsInForce]) -> str:
-    """Returns a few lines on the newest of these versions (oldest first): changes, gains, and the way back."""
+    """Summarize the newest version (oldest first): changes, gains and rollback."""
     settings = kept[-1]
     words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
     lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
@@ -76,7 +76,7 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
 
 
 def standing_text(settings: SettingsInForce) -> str:
-    """Returns one line that says what is in force, and how it came into force."""
+    """Return one line on the active settings and their origin."""
     return f"{case_label(settings.case)}: version {settings.version} is in force, {_came_by(settings)}."
 
 
@@ -87,10 +87,10 @@ def approval_text(
     recommended: Promised,
     compared_with_version: int | None = None,
 ) -> str:
-    """Returns a few lines on what an approval overrides at a record size, and what it changes.
+    """Summarize what an approval overrides at a record size, and what it changes.
 
-    Where nothing is in force the baseline holds. The campaign measured the recommended settings beside a version, or
-    (None) the baseline alone.
+    Without active settings the baseline applies. The campaign compared the recommended settings with a version, or (None)
+    with the baseline alone.
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
@@ -103,12 +103,12 @@ def approval_text(
 
 
 def unmeasured_text(version: int, standing: str = "which is in force") -> str:
-    """Returns the warning about settings in force that a campaign did not measure."""
+    """Return the warning about active settings that a campaign did not measure."""
     return f"this campaign did not measure version {version}, {standing}: nobody knows which of the two is better."
 
 
 def by_whom(by: str, reason: str) -> str:
-    """Returns the person and their words as the end of a sentence; empty if nobody was asked."""
+    """Return the person and their reason as the end of a sentence; empty if nobody was asked."""
     return (f" by {by}" if by else "") + (f" ({reason})" if reason else "")
 
 

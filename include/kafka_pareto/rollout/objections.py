@@ -1,4 +1,4 @@
-"""Says why a recommendation does not come into force, or not without a person's word. Reads the store alone."""
+"""Explain why a recommendation is not activated, or needs a person's approval. Reads the store only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kept = list[SettingsInForce]
 
 @dataclass(frozen=True)
 class Stays:
-    """Says why nothing moves in a case, which kind of notice that is, and whether a person is asked."""
+    """Why a case keeps its settings, the kind of notice, and whether a person is asked."""
 
     kind: NoticeKind
     text: str
@@ -33,7 +33,7 @@ class Stays:
 
 
 def how_to_accept(campaign: Campaign, case: str) -> str:
-    """Says how a person puts it in force."""
+    """Explain how a person activates it."""
     dag_id = settings_dag_of(campaign.study.cluster_name)
     return (
         f"Put it in force in the Pareto explorer, or trigger {dag_id} with action accept, campaign "
@@ -42,9 +42,9 @@ def how_to_accept(campaign: Campaign, case: str) -> str:
 
 
 def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mapping[str, int]) -> Stays | None:
-    """Returns why an answer does not replace what came into force after the question; None if nothing did.
+    """Return why an answer does not replace a version activated after the question; None if there is none.
 
-    `seen` has the version by case that the person was shown, 0 for none; it is empty where nobody was asked.
+    `seen` maps a case to the version shown to the person, 0 for none; it is empty if nobody was asked.
     """
     newest = kept[-1].version if kept else 0
     if seen.get(decision.case, newest) == newest:
@@ -65,10 +65,10 @@ def no_longer_counts(
     shown: Mapping[str, Sequence[str]],
     asked_at: datetime | None,
 ) -> Stays | None:
-    """Returns why a recommendation, or an answer to it, does not count today; None if it does.
+    """Return why a recommendation, or an answer to it, is no longer valid; None if it is.
 
-    `shown` has the changes of the system, by case, that whoever answered was shown; `asked_at` says when they were
-    asked, None where that does not matter.
+    `shown` maps a case to the system changes shown to the person; `asked_at` is the time of the question, None if it does
+    not matter.
     """
     case, changes = case_label(decision.case), system.changes(decision.case)
     if changes and changes != shown.get(decision.case):
@@ -82,7 +82,7 @@ def no_longer_counts(
 
 
 def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | None:
-    """Returns why this recommendation needs a person's word before it comes into force; None if it does not."""
+    """Return why this recommendation needs a person's approval; None if it does not."""
     case, how = decision.case, how_to_accept(campaign, decision.case)
     given = last_answer(campaign, case)
     if given and given.answer == "reject":
@@ -115,5 +115,5 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
 
 
 def holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str) -> bool:
-    """Tells whether a version is this configuration, by this campaign."""
+    """Return whether a version is this configuration, from this campaign."""
     return (settings.campaign, settings.configuration_id) == (campaign.keys.campaign, configuration_id)

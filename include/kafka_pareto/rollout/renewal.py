@@ -1,4 +1,4 @@
-"""Says what has changed since a campaign measured: what was good for a cluster need not be good for its successor."""
+"""Find what has changed since a campaign measured: results for one cluster may not hold for its successor."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ NOT_SEEN = "fingerprint: it cannot be looked at now, so nobody knows whether it 
 
 
 def look_now(campaign: Campaign) -> Fingerprint:
-    """Describes the system of the campaign's study as it is now.
+    """Describe the current system of the campaign's study.
 
     Raises:
-        BadInputError: If the settings name none, or what it takes to reach it is not there any more.
+        BadInputError: If the settings name none, or what is needed to reach it is gone.
         ClusterError: If it cannot be reached.
     """
     with runtime_of(campaign.study).system(campaign.study, load_settings()) as system:
@@ -39,21 +39,21 @@ def look_now(campaign: Campaign) -> Fingerprint:
 
 
 def days_too_late(campaign: Campaign, asked_at: datetime | None) -> int | None:
-    """Returns for how many days an answer counts, if the question is older than that; None if it counts."""
+    """Return an answer's validity in days if the question is older than that; None if the answer is valid."""
     days = campaign.tune.confirmation.answer_within_days
     is_late = asked_at is not None and datetime.now(UTC) - asked_at > timedelta(days=days)
     return days if is_late else None
 
 
 class SystemNow:
-    """Compares the system that a campaign measured with the one that is there; looks once, and only if it is asked."""
+    """The measured system beside the current one, which is examined once, on first use."""
 
     def __init__(self, campaign: Campaign, look: Look) -> None:
         self._campaign = campaign
         self._look = look
 
     def changes(self, case: str) -> list[str]:
-        """Lists what has changed of the system, each with both values; brokers of a study's own do not outlive it."""
+        """List the changes of the system with both values; empty for a study's own brokers, which are gone afterwards."""
         campaign = self._campaign
         if campaign.study.own_brokers is not None:
             return []
@@ -74,7 +74,7 @@ class SystemNow:
 def question_about(
     campaign: Campaign, cases: Sequence[str], system: SystemNow
 ) -> tuple[list[str], dict[str, JsonValue]]:
-    """Returns the keys of what a question about these cases shows, and the parameters of the run that asks it."""
+    """Return the keys of what a question about these cases shows, and the parameters of the run that asks it."""
     question: dict[str, JsonValue] = {
         "action": "ask",
         "study": campaign.keys.study,
@@ -92,7 +92,7 @@ def question_about(
 
 
 def how_to_say_so(campaign: Campaign, case: str, system: SystemNow) -> str:
-    """Says how somebody puts what they picked in force once they have seen what has changed."""
+    """Explain how to activate a picked configuration once the changes have been seen."""
     _, name = keep_changes(campaign, {case: system.changes(case)})
     return (
         "Run a new campaign; or, to put it in force all the same, say that you have seen this: "

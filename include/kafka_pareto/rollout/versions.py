@@ -1,8 +1,7 @@
-"""Keeps the settings in force: for each study and record size, every version that was ever accepted.
+"""Store every accepted version of the active settings, by study and record size.
 
-A new version comes from an accepted recommendation, from a confirmed configuration that somebody picked, or from going
-back. A version is written once and never changed. The newest is in force. It is also written as the files that
-clients read.
+A version comes from an accepted recommendation, a picked configuration, or a rollback. It is written once and never
+changed; the newest is active and is also written as client files.
 """
 
 from __future__ import annotations
@@ -34,30 +33,27 @@ CameBy = Literal["recommended", "picked", "rolled_back"]
 
 
 class SettingsInForce(Record):
-    """Holds one version of the settings in force for a record size of a study.
+    """One version of the active settings for a record size of a study.
 
     Attributes:
         version: Counts from 1.
-        previous_version: The version to go back to; None is the baseline, from before any version.
-        came_by: How it came into force: recommended and accepted, picked by somebody, or by going back.
-        configuration: The factors' values; the baseline's after going back from version 1.
-        properties: All settings that the driver is told.
-        previous_properties: All of them after going back.
-        previous_durability: The durability that those promise; None in versions of earlier releases, of producers.
-        driver: What is set.
+        previous_version: The version to roll back to; None is the baseline, before any version.
+        came_by: Origin: an accepted recommendation, a person's pick, or a rollback.
+        configuration: The factors' values; the baseline's after a rollback from version 1.
+        properties: All settings for the driver.
+        previous_properties: All settings after a rollback.
+        previous_durability: The guarantee of those; None in producer versions of earlier releases.
         campaign: The campaign that confirmed it; its artifacts are the evidence.
-        cluster: The name of the cluster that it is for; empty for the installation's own; None in versions that were
-            stored without it. `cluster_of_version` knows it.
-        compared_with_version: The version that this campaign measured it beside, and states its gains over; None: the
-            baseline.
-        gains: These gains, from fresh blocks; empty for the baseline, and for what somebody picked that the campaign
-            had not.
-        gains_over_baseline: The gains over the baseline, where it was compared with a version.
-        fingerprint: The cluster and machine that it was confirmed on.
-        accepted_by: Who accepted it, by their name in Airflow; empty if nobody was asked.
-        reason: Their reason; may be empty.
-        at: When it came into force, in ISO 8601, UTC.
-        request: The id of the request that made it. It makes a retry recognisable. May be empty.
+        cluster: The cluster's name; empty for the installation's own, None in versions of earlier releases: see
+            `cluster_of_version`.
+        compared_with_version: The version it was measured against, as the basis of `gains`; None for the baseline.
+        gains: From fresh blocks; empty for the baseline, and for a pick that the campaign did not choose.
+        gains_over_baseline: If it was compared with a version.
+        fingerprint: The cluster and machine it was confirmed on.
+        accepted_by: The person's name in Airflow; empty if nobody was asked.
+        reason: May be empty.
+        at: In ISO 8601, UTC.
+        request: The id of the originating request, to recognize a retry; may be empty.
     """
 
     study: str
@@ -86,27 +82,27 @@ class SettingsInForce(Record):
 
     @property
     def durability_after_going_back(self) -> DurabilityName:
-        """Returns the durability that `previous_properties` promise."""
+        """Return the durability guarantee of `previous_properties`."""
         return self.previous_durability or durability_of(self.previous_properties).name
 
 
 def versions(store: Store, study: str, case: str) -> list[SettingsInForce]:
-    """Returns every version, the oldest first; empty if nothing was ever accepted."""
+    """Return every version, oldest first."""
     found = store.keys(InForceKeys(study, case).versions())
     return [decode_record(store.get(key), key, SettingsInForce) for key in found]
 
 
 def in_force(store: Store, study: str, case: str) -> SettingsInForce | None:
-    """Returns the newest version; None if nothing was ever accepted."""
+    """Return the newest version; None without any."""
     found = store.keys(InForceKeys(study, case).versions())
     return decode_record(store.get(found[-1]), found[-1], SettingsInForce) if found else None
 
 
 def cluster_of_version(store: Store, settings: SettingsInForce) -> str:
-    """Returns the name of the cluster that a version is for; where it does not say so, its campaign's.
+    """Return the name of a version's cluster, or of its campaign's if the version has none.
 
     Raises:
-        MissingArtifactError: If neither says so.
+        MissingArtifactError: If neither names one.
     """
     if settings.cluster is not None:
         return settings.cluster
@@ -114,15 +110,15 @@ def cluster_of_version(store: Store, settings: SettingsInForce) -> str:
 
 
 def cases_in_force(store: Store, study: str) -> list[str]:
-    """Returns the study's record sizes for which something was accepted, in order."""
+    """Return the study's record sizes with active settings, in order."""
     return in_order(store.folders(InForceKeys.of_study(study)))
 
 
 def add_version(store: Store, settings: SettingsInForce) -> str:
-    """Writes the next version and returns its key; call `write_files` after it.
+    """Write the next version and return its key; call `write_files` after it.
 
     Raises:
-        BadInputError: If there is such a version already: somebody else was faster. Look at their change first.
+        BadInputError: If that version exists: somebody else was faster.
     """
     key = InForceKeys(settings.study, settings.case).version(settings.version)
     content = settings.model_dump_json().encode()
@@ -136,16 +132,16 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
 
 
 def in_force_with_files(store: Store, study: str, case: str) -> SettingsInForce | None:
-    """Returns the newest version, after its files were written: whoever added it may have been killed before that."""
+    """Return the newest version after writing its files: whoever added it may have been killed before that."""
     write_files(store, study, case)
     return in_force(store, study, case)
 
 
 def write_files(store: Store, study: str, case: str) -> None:
-    """Writes the newest version as the files that clients read, where they are not that yet.
+    """Write the newest version as client files where they are outdated.
 
-    No file goes back to an older version, however long a writer pauses: it is written only if it is still the file that
-    was there before the version was looked up.
+    A slow writer cannot restore an older version: a file is written only if it is unchanged since before the version was
+    read.
     """
     newest = in_force(store, study, case)
     for name in client_files(newest.driver) if newest else ():
@@ -154,7 +150,7 @@ def write_files(store: Store, study: str, case: str) -> None:
 
 
 def file_of(settings: SettingsInForce, name: str) -> str:
-    """Returns the text of a file that clients read; its first lines name the version.
+    """Return the text of a client file; its header names the version.
 
     Raises:
         BadInputError: If clients of the driver read no such file.
@@ -163,7 +159,7 @@ def file_of(settings: SettingsInForce, name: str) -> str:
 
 
 def _is_written(store: Store, study: str, case: str, name: str) -> bool:
-    """Writes the file if it is not that of the newest version; returns False if somebody else has written meanwhile."""
+    """Write the file if outdated; return False if somebody else has written meanwhile."""
     key = InForceKeys(study, case).file(name)
     # The tag first: whoever adds a version after the look at versions writes its file, too, which changes the tag.
     tag = store.tag(key)
@@ -175,7 +171,7 @@ def _is_written(store: Store, study: str, case: str, name: str) -> bool:
 
 
 def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
-    """Writes all files of the study again: a step may have been killed between a version and its files.
+    """Write all files of the study again: a step may have been killed between a version and its files.
 
     An unreadable version of a case that is not about to change is only logged.
 
@@ -192,10 +188,10 @@ def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
 
 
 def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | None) -> None:
-    """Refuses a change that was decided on while another version (0: none yet; None: not stated) was in force.
+    """Reject a change decided on while another version (0: none yet; None: not stated) was active.
 
     Raises:
-        BadInputError: If another version is in force.
+        BadInputError: If another version is active.
     """
     newest = kept[-1].version if kept else 0
     if from_version is not None and newest != from_version:
@@ -207,31 +203,31 @@ def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | 
 
 
 def replaced(kept: Sequence[SettingsInForce]) -> dict[str, PropertyValue]:
-    """Returns the properties that were in force before the newest of these versions, which are given oldest first."""
+    """Return the properties that the newest version (oldest first) replaced."""
     return kept[-2].properties if len(kept) > 1 else kept[-1].previous_properties
 
 
 def replaced_durability(kept: Sequence[SettingsInForce]) -> DurabilityName:
-    """Returns the durability that was promised before the newest of these versions, which are given oldest first."""
+    """Return the durability guarantee that the newest version (oldest first) replaced."""
     return kept[-2].durability if len(kept) > 1 else kept[-1].durability_after_going_back
 
 
 def unmeasured_beside(kept: Sequence[SettingsInForce], compared_with_version: int | None) -> int | None:
-    """Returns the version in force if a campaign did not measure it; None if it did, or if that is the baseline."""
+    """Return the active version if a campaign did not measure it; None if it did, or if that is the baseline."""
     if not kept or kept[-1].is_baseline or kept[-1].version == compared_with_version:
         return None
     return kept[-1].version
 
 
 def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: str) -> SettingsInForce:
-    """Returns the version that goes back from the newest of these (oldest first); it is not written yet.
+    """Return the rollback from the newest version (oldest first); it is not written yet.
 
-    The newest version's `previous_version` says where it goes. So going back again leads further back. Before version 1
-    there is the baseline. The versions hold it, so no campaign needs to exist any more.
+    It follows `previous_version`, so repeated rollbacks lead further back, down to the baseline. The versions hold the
+    baseline too, so no campaign needs to exist any more.
 
     Raises:
-        BadInputError: If the baseline is in force, and nothing lies before it.
-        ArtifactError: If the version that it leads to is not there any more.
+        BadInputError: If the baseline is active already.
+        ArtifactError: If the target version is gone.
     """
     newest = kept[-1]
     moved = {
@@ -272,7 +268,7 @@ def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: 
 
 
 def now() -> str:
-    """Returns the time in ISO 8601, UTC."""
+    """Return the time in ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

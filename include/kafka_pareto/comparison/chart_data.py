@@ -22,7 +22,7 @@ from kafka_pareto.study.quantity import Quantity
 AxisKind = Literal["log2", "log10", "names"]
 
 _FEWEST_OF_A_CURVE = 6
-_LEAST_DISTANCE_OF_NAMES = 0.05  # of the axis
+_LEAST_DISTANCE_OF_NAMES = 0.05  # fraction of the axis
 _BYTES = re.compile(r"(size|bytes|memory)$")
 _NO_BYTES = re.compile(r"queue|pool")
 

@@ -54,7 +54,7 @@ _PUBLISHED: dict[str, Any] = {
     "label": "published, on another machine",
 }  # fmt: skip
 _UNSAID = OverTime()
-_PUBLISHED_BESIDE_INCHES = 0.11  # hollow markers would else lie on the measured ones
+_PUBLISHED_BESIDE_INCHES = 0.11  # keeps hollow markers off the measured ones
 
 
 def part_figures(
@@ -285,7 +285,7 @@ def _errors(intervals: Sequence[Interval]) -> list[list[float]]:
 
 def _drawn(point: Point) -> list[float]:
     ends = [point.ratio.low, point.ratio.value, point.ratio.high] if point.ratio else []
-    # The interval of a mean of differences may reach below zero, where no logarithm is.
+    # The interval of a mean of differences may reach below zero, which a log axis cannot show.
     return [end for end in present([*ends, point.published_ratio]) if end > 0]
 
 

@@ -45,7 +45,7 @@ def comparison_page(context: PageContext) -> str:
     """Return the page as HTML; all values are escaped."""
     loaders = [jinja2.PackageLoader("kafka_pareto.comparison"), jinja2.PackageLoader("kafka_pareto.report")]
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(loaders),  # the style is the report's
+        loader=jinja2.ChoiceLoader(loaders),  # for the report's style
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

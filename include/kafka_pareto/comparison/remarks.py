@@ -16,7 +16,7 @@ SHARES = {
     "disk": "of the disk",
     "loopback": "of the loopback",
 }
-"""Maps the names of `bottleneck.shares` to the heads of the shares' columns."""
+"""Column headings by the names of `bottleneck.shares`."""
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def prediction_sentence(part: PartComparison) -> str:
             if value is not None and name in level.means
         }
         for name in errors.keys() & set(part.compared):
-            if not level.means[name]:  # no share of nothing
+            if not level.means[name]:  # no share of zero
                 continue
             wholes.append(errors[name] / level.means[name])
             if of_stages := [error for each, error in errors.items() if each != name]:

@@ -15,7 +15,7 @@ from kafka_pareto.comparison.records import Crossover, Interval, Level, RangeRat
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
-_SEED = 17  # of the bootstrap, so that a report is the same each time
+_SEED = 17  # of the bootstrap, for reproducible reports
 
 
 def compare_ranges(

@@ -164,7 +164,7 @@ def _best(
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
-    # The baseline stands first: among equals the first is taken.
+    # The baseline comes first: it wins ties.
     ordered = pd.concat([gains.drop(index=candidates.index), candidates])
     return best_by(snapshot.study, asked, ordered, remaining, baseline_id)
 

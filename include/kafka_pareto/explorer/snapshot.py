@@ -201,7 +201,7 @@ _KEPT = KeptRepetitions(_REPETITIONS_KEPT)
 
 def read_repetitions(campaign: Campaign, written: Mapping[str, datetime]) -> list[Repetition]:
     """Return repetitions by key and time of writing, read once per write."""
-    store = cast("Hashable", campaign.store)  # its protocol does not say that it is
+    store = cast("Hashable", campaign.store)  # not part of its protocol
     with ThreadPoolExecutor(_PARALLEL_READS) as pool:
         return list(pool.map(_KEPT.read, [Written(store, key, at, campaign) for key, at in written.items()]))
 

@@ -186,7 +186,7 @@ def _points(snapshot: Snapshot) -> list[Point]:
     trials, confirmed = _by_id(snapshot.trials), _by_id(snapshot.confirmed)
     joint_front = _joint_front(snapshot)
     on_front = set(joint_front.configuration_id)
-    # The candidates keep the estimates with which they were chosen; the front may be from a later round.
+    # Candidates keep the estimates they were chosen by; the front may be from a later round.
     estimated = {**_by_id(snapshot.front), **_by_id(snapshot.candidates)}
     thinned = _thinned(joint_front, snapshot.study.declaration.plane[0])
     shown = {**trials, **confirmed, **_by_id(snapshot.candidates), **_by_id(thinned)}
@@ -235,7 +235,8 @@ def _thinned(front: pd.DataFrame, along: ObjectiveName) -> pd.DataFrame:
 def measured_front_ids(snapshot: Snapshot) -> set[str]:
     """Return the non-dominated ids among the confirmed, or among all measured if none is confirmed yet.
 
-    Only eligible ids compete, and a lucky single repetition of the design does not compete with confirmed configurations.
+    Only eligible ids compete, and a lucky single repetition of the design does not compete with confirmed
+    configurations.
     """
     measured = snapshot.confirmed if len(snapshot.confirmed) else snapshot.trials
     usable = measured[(measured.repetitions_valid > 0).astype(bool)]

@@ -1,4 +1,4 @@
-"""Says what others advise, what of it was measured, and how the pick stands against the best of it. Pure."""
+"""Summarize what others advise, what of it was measured, and how the pick compares with the best of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafka_pareto.study.factors import configuration_id
 
 
 def advice_of(decision: Decision) -> list[str]:
-    """Says how the pick stands against the best advice; empty where none of it was in the fresh blocks."""
+    """Compare the pick with the best advice; empty if none was in the fresh blocks."""
     advice = decision.advice
     if advice is None:
         return []
@@ -36,7 +36,7 @@ def advice_of(decision: Decision) -> list[str]:
 
 
 def advice_sentence(told: str, gains: Sequence[Gain], margin_fraction: float) -> str:
-    """Says how the pick's means stand against an advice, and which of them may be worse by more than the margin."""
+    """Compare the pick's means with an advice, and name those that may be worse by more than the margin."""
     open_means = [label_of(gain.objective) for gain in harm_not_excluded(gains, margin_fraction)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
     return (
@@ -51,7 +51,7 @@ def _changes(gains: Sequence[Gain]) -> str:
 
 
 def advice_rows(evidence: Evidence) -> list[Row]:
-    """Header and a row for each advice: in each case its means over the baseline's, or why it was not measured."""
+    """Return each advice's means over the baseline's by case, or why it was not measured, with a header."""
     cases = evidence.study.cases
     if not evidence.advice.followed:
         return []
@@ -60,7 +60,7 @@ def advice_rows(evidence: Evidence) -> list[Row]:
 
 
 def advice_sources(evidence: Evidence) -> list[str]:
-    """Lists where each advice stands, and when it was read."""
+    """List each advice's source and when it was read."""
     return [
         f"{each.advice.title}: {each.advice.source}, read on {each.advice.read_on}."
         f"{f' {each.advice.note}' if each.advice.note else ''}"

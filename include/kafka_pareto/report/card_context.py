@@ -1,4 +1,4 @@
-"""Says what surrounds a decision: how it was measured, and what such a measurement can and cannot show. Pure."""
+"""Describe the circumstances of a decision: how it was measured, and what that can and cannot show."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class CardContext(BaseModel):
     """The circumstances of one record size's decision.
 
     Attributes:
-        variability: What the CVs are of; None where no objective is one.
-        sizing: What a repetition sends, with the ramp where the study is paced; None where it was not kept.
-        noise: The A/A study of the baseline; None where the study spends no repetitions on it.
-        sentinel: Whether the baseline stayed the same from their first repetition to the last gain block.
-        breakdown: Where the latency goes; None where the client's metrics were not recorded.
-        repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
-        rounds: What the rounds after the design came to; None where the study has none.
-        limited_by: By configuration id of the baseline, of what is in force and of the pick: the resource that limited
-            at least half of its valid repetitions in the confirmation, as a code of `bottleneck.limiting_resource`;
-            empty where none did. A configuration is missing where nobody looked, as in earlier cards.
+        variability: What the CVs are computed over; None if no objective is one.
+        sizing: What a repetition sends, with the ramp of a paced study; None if not stored.
+        noise: The A/A study of the baseline; None without one.
+        sentinel: Whether the baseline was stable from its first repetition to the last gain block.
+        breakdown: Latency by stage; None without the client's metrics.
+        repetitions_set_aside: Number of repetitions repeated for a cause unrelated to the configuration.
+        rounds: The result of the rounds after the design; None without any.
+        limited_by: Bottleneck of the baseline, the active settings and the pick by configuration id, as a code of
+            `bottleneck.limiting_resource` found in at least half of the valid repetitions; empty if none, and without
+            an entry if not examined, as in earlier cards.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +68,7 @@ def card_context(
     noise_repetitions: Sequence[Repetition],
     rounds: RoundsSoFar | None = None,
 ) -> CardContext:
-    """Puts together what one record size's artifacts tell beside the decision."""
+    """Assemble the circumstances from one record size's artifacts."""
     rng = np.random.default_rng([study.seed, case_seed(decision.case)])
     return CardContext(
         case=decision.case,
@@ -86,14 +86,14 @@ def card_context(
 
 
 def warnings_of_context(context: CardContext) -> list[str]:
-    """Lists warnings that the circumstances give."""
+    """List the circumstances that need a warning."""
     if not context.sentinel.moved:
         return []
     return [f"the baseline did not stay the same during the campaign. {' '.join(move_sentences(context.sentinel))}"]
 
 
 def context_lines(context: CardContext, decision: Decision) -> dict[str, list[str]]:
-    """Sentences by label: how was measured, what the noise lets one find, how steady the baseline was."""
+    """Return sentences by label: the measurement, the noise, the baseline's stability."""
     lines = {"Protocol": protocol} if (protocol := _protocol(context, decision)) else {}
     if context.rounds is not None:
         lines["Rounds"] = _rounds(context.rounds)
@@ -107,7 +107,7 @@ def context_lines(context: CardContext, decision: Decision) -> dict[str, list[st
 
 
 def _sides(decision: Decision) -> dict[str, str]:
-    """Maps what the card compares to the configuration ids, each configuration once."""
+    """Map the card's roles to configuration ids, each configuration once."""
     sides = {"baseline": decision.baseline_configuration_id}
     if decision.in_force:
         sides["in force"] = decision.in_force.configuration_id
@@ -121,7 +121,7 @@ def _limits(decision: Decision, confirmation: Sequence[Repetition]) -> dict[str,
     found = {}
     for configuration in _sides(decision).values():
         valid = [each for each in confirmation if each.configuration_id == configuration and each.outcome == "valid"]
-        # Repetitions from before the verdict have no such quantity.
+        # Repetitions of earlier releases have no such quantity.
         codes = [each.quantities.get("limited_by") for each in valid]
         code = common_code([code if isinstance(code, str) else None for code in codes])
         if code is not None:
@@ -154,7 +154,7 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
 
 
 def _across_repetitions(context: CardContext, decision: Decision) -> str:
-    """Says what the CVs are of: the means. Without a pick there are no gains, below twelve baselines no series."""
+    """State what the CVs are computed over. Without a pick there are no gains; below twelve baselines, no series."""
     of = [gain.objective for gain in decision.main_gains] or [each.objective for each in context.sentinel.series]
     means = ", and ".join(f"of their {label_of(name)}" for name in of)
     return f"CVs are of the repetitions among each other{': ' if means else ''}{means}."
@@ -171,7 +171,7 @@ def _rounds(so_far: RoundsSoFar) -> list[str]:
 
 
 def stop_text(stop: Stop, rounds: int) -> str:
-    """Says why no round follows after so many."""
+    """State why no round follows after so many."""
     match stop.code:
         case "rise_too_small":
             return (
@@ -186,7 +186,7 @@ def stop_text(stop: Stop, rounds: int) -> str:
 
 
 def paced_rate_records_s(sizing: Sizing) -> float | None:
-    """The fixed rate that latencies were taken at; None where the load went as fast as it could."""
+    """Return the fixed rate of the latency measurement; None at full speed."""
     if sizing.capacity_records_s is None:
         return None
     return sizing.timed.paced_rate_records_s if sizing.timed else sizing.throughput_limit_records_s
@@ -200,7 +200,7 @@ def _pace(rate_records_s: float, capacity_records_s: float, steps: int) -> str:
 
 
 def sentinel_sentences(report: SentinelReport) -> list[str]:
-    """Says what was found in every series, or that there were too few repetitions to look."""
+    """State the result of every series, or that there were too few repetitions."""
     repetitions = len(report.repetition_ids)
     if not report.series:
         return [f"{repetitions} repetitions of the baseline are too few to tell whether the cluster moved."]
@@ -208,7 +208,7 @@ def sentinel_sentences(report: SentinelReport) -> list[str]:
 
 
 def move_sentences(report: SentinelReport) -> list[str]:
-    """Says what was found in the series that moved; empty where none did."""
+    """Describe the series that moved; empty without any."""
     repetitions = len(report.repetition_ids)
     return [sentence for one in report.series if one.moved for sentence in _series_sentences(one, repetitions)]
 

@@ -1,4 +1,4 @@
-"""Lays decision cards out: as parts, for the report's page and the explorer, and as plain text. Pure."""
+"""Lay out decision cards: as parts for the page and the explorer, and as plain text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WIDTH = 100
 
 
 class CardParts(BaseModel):
-    """Holds the texts of one card; of tables, the first row is the header, and one without rows has nothing to say."""
+    """The texts of one card. A table's first row is its header; a table without rows is omitted."""
 
     headline: str
     holds_for: str
@@ -52,7 +52,7 @@ class CardParts(BaseModel):
 
 
 def card_parts(decision: Decision, context: CardContext | None, campaign: str) -> CardParts:
-    """Returns the parts of the card; the circumstances are known once the campaign is reported."""
+    """Return the parts of the card; the circumstances are known once the campaign is reported."""
     breakdown = context.breakdown if context else None
     return CardParts(
         headline=headline_of(decision),
@@ -74,13 +74,13 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
 
 
 def cards_text(cards: Cards) -> str:
-    """Returns all cards as ASCII, at most `WIDTH` columns wide; what the main job prints."""
+    """Return all cards as ASCII, at most `WIDTH` columns wide, as the main job prints them."""
     pairs = zip(cards.cards, cards.contexts, strict=True)
     return "\n".join(card_text(decision, context, cards.campaign) for decision, context in pairs)
 
 
 def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
-    """Returns one card: verdict, settings, gains, what was given up, where the latency goes, how it was measured."""
+    """Return one card: verdict, settings, gains, trade-offs, latency breakdown, measurement."""
     parts = card_parts(decision, context, campaign)
     title, headline = whom_it_holds_for(decision), parts.headline
     on_one_line = len(title) + 2 + len(headline) <= WIDTH
@@ -102,14 +102,14 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
 
 
 def card_table(rows: Sequence[Row]) -> list[str]:
-    """Returns a table as a card has it, with a rule below its header."""
+    """Return a table of a card, with a rule below its header."""
     header, *lines = table_lines(rows)
     rule = "-" * max(map(len, (header, *lines)))
     return [f"  {line}" for line in (header, rule, *lines)]
 
 
 def labelled(label: str, sentences: Sequence[str]) -> list[str]:
-    """Wraps each sentence on lines of its own, the label beside the first; a longer word stands whole."""
+    """Wrap each sentence on its own lines, the label beside the first; longer words are kept whole."""
     return [
         line
         for at, sentence in enumerate(sentences)

@@ -1,4 +1,4 @@
-"""Makes what a card holds: its rows, warnings and notes, and its `producer.properties`. Pure."""
+"""Build a card's content: rows, warnings, notes and `producer.properties`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROMISES: dict[str, str] = {
 
 
 class Cards(Record):
-    """All decisions of a campaign; `contexts` in the same order."""
+    """All decisions of a campaign, with `contexts` in the same order."""
 
     study: str
     campaign: str
@@ -40,7 +40,7 @@ class Cards(Record):
 
 
 def settings_rows(decision: Decision) -> list[Row]:
-    """Header and rows of the settings: the pick, what is in force, the baseline; `*` where the pick is a change."""
+    """Return the settings of pick, active version and baseline, with a header; `*` marks a change by the pick."""
     baseline, reference, pick = decision.baseline_properties, decision.reference_properties, decision.pick_properties
     kept = "" if decision.offered else " (keep)"
     beside = {reference_label(decision) + kept: (reference, decision.reference_durability)}
@@ -64,14 +64,14 @@ def _durability_rows(decision: Decision, cells: Sequence[str]) -> list[Row]:
 
 
 def gain_rows(decision: Decision) -> list[Row]:
-    """Header and one row per objective: both values, the change with its interval, and what that shows."""
+    """Return each objective's two values, change with interval, and conclusion, with a header."""
     interval = interval_label(decision.gains)
     header = ("Measured", reference_label(decision), standing(decision), "change", interval, "shown")
     return [header, *((*_change_row(gain), gain.resolution.removesuffix(" shown")) for gain in decision.gains)]
 
 
 def baseline_gain_rows(decision: Decision) -> list[Row]:
-    """The same against the baseline, where that is not in force."""
+    """Return the gains over the baseline, if it is not active."""
     gains = decision.gains_over_baseline
     is_joint = any(gain.confidence > CONFIDENCE for gain in gains)
     interval = "95 % interval, joint within this table" if is_joint else "95 % interval"
@@ -80,12 +80,12 @@ def baseline_gain_rows(decision: Decision) -> list[Row]:
 
 
 def interval_label(gains: Sequence[Gain]) -> str:
-    """Returns the heading of the intervals; earlier releases stored such as hold one at a time."""
+    """Return the intervals' heading; those of earlier releases hold one at a time."""
     return "joint 95 % interval" if any(gain.confidence > CONFIDENCE for gain in gains) else "95 % interval"
 
 
 def warnings_of(decision: Decision) -> list[str]:
-    """Lists what a reader must not miss."""
+    """List the warnings that a reader must not miss."""
     warnings = [] if decision.pick_durability is None else _weaker(decision, decision.pick_durability)
     if broken := rules_broken(decision):
         warnings.append(f"{broken} A person has to decide.")
@@ -144,12 +144,12 @@ def _share(counts: Counts) -> str:
 
 
 def price_label(decision: Decision) -> str:
-    """Returns the label of what is given up: a pick costs nothing until somebody takes it."""
+    """Return the label of the trade-offs: a pick costs nothing until it is activated."""
     return "Given up" if decision.recommended else "Would cost"
 
 
 def price_of(decision: Decision) -> list[str]:
-    """Lists what the pick costs, as far as it was shown; empty without a pick."""
+    """List the pick's demonstrated costs; empty without a pick."""
     if decision.pick_configuration_id is None:
         return []
     if decision.verdict == "keep_not_enough_evidence":
@@ -158,7 +158,7 @@ def price_of(decision: Decision) -> list[str]:
 
 
 def notes_of(decision: Decision) -> list[str]:
-    """Lists what explains the choice and the comparison without changing them."""
+    """List explanations of the choice and the comparison."""
     notes = []
     means = [gain.objective for gain in decision.gains if not objective_named(gain.objective).spread_of]
     criterion, asked = (criterion_text(each, means) for each in (decision.chosen_by, decision.choice_asked_by))
@@ -188,7 +188,7 @@ def notes_of(decision: Decision) -> list[str]:
 
 
 def blocks_notes(decision: Decision) -> list[str]:
-    """Says which blocks the intervals are from, what they hold for, and what does not count."""
+    """State the blocks behind the intervals, their scope, and what does not count."""
     notes = []
     if decision.gains and decision.gains[0].confidence > CONFIDENCE:
         final = f" and {decision.final_blocks} final" if decision.final_blocks else ""
@@ -207,7 +207,7 @@ def blocks_notes(decision: Decision) -> list[str]:
 
 
 def _beside_text(decision: Decision) -> str:
-    """Names the comparisons whose intervals do not hold jointly with those against what is in force."""
+    """Name the comparisons whose intervals do not hold jointly with those against the active settings."""
     beside = [
         *(["the baseline"] if decision.gains_over_baseline else []),
         *(["advice"] if decision.advice and decision.advice.gains else []),
@@ -217,11 +217,11 @@ def _beside_text(decision: Decision) -> str:
 
 
 def unresolved_of(decision: Decision) -> list[str]:
-    """Lists what the blocks could not tell, and how many would; empty if they are fewer than the study asks for."""
+    """List inconclusive results and the blocks they need; empty with fewer blocks than the study asks for."""
     unresolved = [
         gain
         for gain in decision.gains
-        # Earlier releases stored gains before it was known how many blocks would tell.
+        # Gains of earlier releases do not state the number of blocks needed.
         if gain.resolution == "not resolved" and (gain.confidence > CONFIDENCE or gain.blocks_to_tell is not None)
     ]
     if not decision.has_enough_blocks or not unresolved:
@@ -237,7 +237,7 @@ def unresolved_of(decision: Decision) -> list[str]:
 
 
 def evidence_of(decision: Decision, campaign: str) -> str:
-    """Says how much was measured, with the first and last id of the repetitions behind the numbers."""
+    """State how much was measured, with the first and last repetition id behind the numbers."""
     if not decision.gains or not decision.blocks_used:
         return f"campaign {campaign}; no fresh blocks were measured in full."
     gain = decision.gains[0]
@@ -250,7 +250,7 @@ def evidence_of(decision: Decision, campaign: str) -> str:
 
 
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:
-    """A file of properties ready to use: the recommended settings, or the baseline where it stays."""
+    """Return a properties file with the recommended settings, or with the baseline if it stays."""
     kept = "recommended" if decision.recommended else f"unchanged: this is {reference_words(decision)}"
     header = [
         f"{study.declaration.settings_word.capitalize()} for {case_label(decision.case)} ({kept}).",
@@ -267,18 +267,18 @@ def properties_text(decision: Decision, study: Study, campaign: str, date: str) 
 
 
 def shown(name: str, properties: dict[str, PropertyValue]) -> str:
-    """A setting as a reader sees it; Kafka's default where it is not stated."""
+    """Format a setting; an unset one has Kafka's default."""
     value = properties.get(name, DEFAULTS.get(name, ""))
     return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else property_text(value)
 
 
 def reference_label(decision: Decision) -> str:
-    """Returns the label of what the pick is compared with."""
+    """Return the label of the pick's reference."""
     return f"in force (v{decision.in_force.version})" if decision.in_force else "baseline"
 
 
 def standing(decision: Decision) -> str:
-    """Returns the label of the pick: recommended once the evidence carries it."""
+    """Return the label of the pick: recommended if the evidence is sufficient."""
     return "recommended" if decision.recommended else "pick"
 
 
@@ -296,7 +296,7 @@ def _cvs_not_borne_out(decision: Decision) -> list[str]:
 def _blocks_to_tell(gain: Gain) -> str:
     if gain.blocks_to_tell is None:
         return f"more than {MOST_BLOCKS:,}"
-    # Two digits: the noise of a few blocks is not known any better.
+    # Two digits: a few blocks give no better estimate of the noise.
     return f"about {float(f'{gain.blocks_to_tell:.2g}'):,.0f}"
 
 

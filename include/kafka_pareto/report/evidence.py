@@ -1,4 +1,4 @@
-"""Gathers one campaign's artifacts for its report, and makes the tables that follow from them. Pure."""
+"""Collect a campaign's artifacts for its report, and build the tables derived from them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from kafka_pareto.study.tune import Tune
 
 @dataclass(frozen=True)
 class Evidence:
-    """One campaign, read. The mappings are by record size in bytes.
+    """The artifacts of one campaign. Mappings are by record size in bytes.
 
     Attributes:
-        trials: `TRIAL_COLUMNS` and factors: what the design and the rounds after it measured.
-        design_trials: The same of the design alone.
+        trials: `TRIAL_COLUMNS` and factors of the design and the rounds.
+        design_trials: The same for the design alone.
         scores: `SCORE_COLUMNS` of the last round's surrogates.
-        fronts: `FRONT_INTERVAL_COLUMNS` and factors: the fronts that the last round's search estimated.
-        candidates: `CANDIDATE_INTERVAL_COLUMNS` and factors: what was confirmed.
-        confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
-            equally many repetitions.
-        repetitions: The confirmation's repetitions, of both phases.
-        design: The repetitions of the design and the rounds, failed ones and those that the gate rejected among them.
-        noise: The repetitions of the A/A study of the baseline; none where the study spends none on it.
-        set_aside: Repetitions that were measured again for a cause that no configuration can have.
+        fronts: `FRONT_INTERVAL_COLUMNS` and factors of the last round's estimated fronts.
+        candidates: `CANDIDATE_INTERVAL_COLUMNS` and factors of the confirmed configurations.
+        confirmed: `TRIAL_COLUMNS` and factors of the choice blocks: every candidate and the baseline, with equally many
+            repetitions.
+        repetitions: The confirmation's, of both phases.
+        design: The repetitions of the design and the rounds, with failed and rejected ones.
+        noise: The repetitions of the baseline's A/A study; may be empty.
+        set_aside: Repetitions repeated for a cause unrelated to the configuration.
         advice: What others advise, and what of it was measured.
         cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
@@ -56,15 +56,15 @@ class Evidence:
     plan: Plan
 
     def decision(self, case: str) -> Decision:
-        """The decision of one record size."""
+        """Return the decision of one record size."""
         return next(card for card in self.cards.cards if card.case == case)
 
     def context(self, case: str) -> CardContext:
-        """The circumstances of one record size's decision."""
+        """Return the circumstances of one record size's decision."""
         return next(found for found in self.cards.contexts if found.case == case)
 
     def r1_id(self, case: str) -> str | None:
-        """The paper's R1 as measured: the candidate with the highest `steadiness`; None without CVs."""
+        """Return the measured counterpart of the paper's R1: the candidate with the highest `steadiness`, if any."""
         trials = self.confirmed
         usable = trials[(trials.case == case) & ~trials.is_baseline]
         usable = usable.set_index("configuration_id")
@@ -72,13 +72,13 @@ class Evidence:
         return None if ratio.empty else str(ratio.idxmax())
 
     def newly_confirmed(self) -> pd.DataFrame:
-        """The confirmed trials that the design did not measure: unknown to this campaign's surrogates."""
+        """Return the confirmed trials outside the design, which the surrogates have not seen."""
         place = ["case", "configuration_id"]
         known = pd.MultiIndex.from_frame(self.trials[place])
         return self.confirmed[~pd.MultiIndex.from_frame(self.confirmed[place]).isin(known)]
 
     def valid(self, case: str, phase: Phase, configuration_id: str) -> list[Repetition]:
-        """One configuration's valid repetitions of one phase, by block."""
+        """Return one configuration's valid repetitions of one phase, by block."""
         found = [
             r
             for r in self.repetitions[case]
@@ -87,12 +87,12 @@ class Evidence:
         return sorted(found, key=lambda r: r.block)
 
     def measured_on(self, case: str) -> str:
-        """The day (UTC) of the last confirmation repetition; equal evidence gives equal files."""
+        """Return the day (UTC) of the last confirmation repetition, so that equal evidence gives equal files."""
         return max((r.started_at[:10] for r in self.repetitions[case]), default="not measured")
 
 
 def r2_table(evidence: Evidence) -> pd.DataFrame:
-    """R2 per objective, pooled (`case` empty) and within each record size."""
+    """Return R2 per objective, pooled (`case` empty) and within each record size."""
     order = {objective: at for at, objective in enumerate(evidence.study.objective_names)}
     place = {case: at for at, case in enumerate(in_order(evidence.scores.case.dropna().unique()))}
     scores = evidence.scores.assign(order=evidence.scores.objective.map(order), place=evidence.scores.case.map(place))
@@ -101,10 +101,10 @@ def r2_table(evidence: Evidence) -> pd.DataFrame:
 
 
 def estimates_table(evidence: Evidence) -> pd.DataFrame:
-    """Estimated beside measured (choice blocks) for every confirmed point, with repetition ids.
+    """Return estimates beside measurements (choice blocks) for every confirmed point.
 
-    Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`, and of means the ends of the
-    estimate's interval; `repetition_ids`.
+    Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`, and for means the ends of
+    the estimate's interval; `repetition_ids`.
     """
     measured = evidence.confirmed.rename(
         columns={objective: f"measured_{objective}" for objective in evidence.study.objective_names}

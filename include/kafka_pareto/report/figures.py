@@ -1,6 +1,6 @@
-"""The report's figures after the paper's Figures 3 to 6, from the campaign's own data. Each is a PNG.
+"""Draw the report's figures as PNG, after the paper's Figures 3 to 6, from the campaign's own data.
 
-Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito palette, safe for colour-blind readers).
+Kinds of points differ in shape and fill as well as color (Okabe-Ito palette).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEGEND_ENTRY_INCHES = 1.6
 
 
 def draw_figures(evidence: Evidence) -> Mapping[str, bytes]:
-    """File name to PNG, in the order of the report; what has no values is left out."""
+    """Return file name to PNG in report order; a figure without values is left out."""
     drawings = {"fig3_r2_per_objective.png": _r2_per_objective}
     if _objectives_with_pairs(evidence):
         drawings["fig4_estimated_vs_measured.png"] = _estimated_vs_measured
@@ -138,7 +138,7 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
 
 
 def held_in_intervals(pairs: pd.DataFrame, objective: str) -> str:
-    """Returns how many measured values lie in their estimate's interval, where there are intervals."""
+    """State how many measured values lie in their estimate's interval, if there are intervals."""
     if f"estimated_{objective}_low" not in pairs:
         return ""
     known = pairs.dropna(subset=[f"estimated_{objective}_low"])
@@ -148,7 +148,7 @@ def held_in_intervals(pairs: pd.DataFrame, objective: str) -> str:
 
 
 def _draw_intervals(axes: Any, points: pd.DataFrame, x: str, y: str, *across: str) -> None:
-    """Draws the 90 % intervals of the estimates on the named axes; points without one have no line."""
+    """Draw the 90 % intervals of the estimates along the named axes."""
     for axis, name in (("x", x), ("y", y)):
         if axis not in across or f"{name}_low" not in points:
             continue
@@ -159,7 +159,7 @@ def _draw_intervals(axes: Any, points: pd.DataFrame, x: str, y: str, *across: st
 
 
 def _objectives_with_pairs(evidence: Evidence) -> list[str]:
-    """Returns the objectives of which a confirmed point has both an estimate and a measured value."""
+    """Return the objectives with both an estimate and a measurement for some confirmed point."""
     table = estimates_table(evidence)
     return [
         each
@@ -208,7 +208,7 @@ def _two_objectives(evidence: Evidence) -> Figure:
 
 
 def _cases_with(evidence: Evidence, objective: str) -> list[str]:
-    """Returns the cases at which the objective has a value; a CV across a few repetitions has none."""
+    """Return the cases with a value of the objective; a CV over a few repetitions has none."""
     return [case for case in evidence.study.cases if any(t[objective].notna().any() for t in _of_case(evidence, case))]
 
 
@@ -228,7 +228,7 @@ def _draw_measured_front(axes: Any, confirmed: pd.DataFrame, x: str, y: str) -> 
     known = confirmed.dropna(subset=[x, y])
     losses = np.column_stack([-known[each] if is_maximised(each) else known[each] for each in (x, y)])
     front = known[non_dominated(losses)].sort_values(x, kind="stable")
-    # Steps: a straight line would promise what lies between two points, which nobody measured.
+    # Steps, because a straight line would suggest unmeasured points in between.
     axes.step(
         front[x],
         front[y],
@@ -240,7 +240,7 @@ def _draw_measured_front(axes: Any, confirmed: pd.DataFrame, x: str, y: str) -> 
 
 
 def panels(cases: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
-    """A figure with one pair of axes per case."""
+    """Return a figure with one pair of axes per case."""
     columns = min(len(cases), 3)
     rows = -(-len(cases) // columns)
     figure = Figure(figsize=(max(3.6 * columns, 6.0), 3.3 * rows + 0.5), layout="constrained")
@@ -251,7 +251,7 @@ def panels(cases: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
 
 
 def shared_legend(figure: Figure) -> None:
-    """One legend below all axes, each label once."""
+    """Place one legend below all axes, with each label once."""
     entries = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
     handles = {label: handle for of_axes in entries for handle, label in of_axes}
     columns = max(2, int(figure.get_figwidth() / _LEGEND_ENTRY_INCHES))
@@ -268,13 +268,13 @@ def _log(axes: Any, which: str) -> None:
 
 
 def say(axes: Any, text: str) -> None:
-    """Writes into the axes why there is nothing to see."""
+    """Write into empty axes why they are empty."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#666666")
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a file."""
+    """Render the figure."""
     content = io.BytesIO()
-    # Without the date and version of the software, equal data give equal bytes.
+    # No date and software version: equal data give equal bytes.
     figure.savefig(content, format="png", dpi=130, metadata={"Software": None})
     return content.getvalue()

@@ -1,8 +1,7 @@
-"""Breaks the latency of the pick and of what is in force down by the producer's own metrics. Pure.
+"""Break the latency of the pick and the reference down by the producer's own metrics.
 
-A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request), then travels
-with its request until the broker answers. The client measures both, and how well batches are filled; latencies tell
-that one configuration is faster, these tell why.
+A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request slot), then in
+its request until the broker answers. The client measures both, and batch fill: these explain why latencies differ.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ _NOTEWORTHY_BUFFER_WAIT_S = 0.1
 
 
 class ClientFigures(BaseModel):
-    """One configuration's figures: medians over its valid repetitions; None where no repetition has the figure.
+    """One configuration's figures: medians over its valid repetitions; None if no repetition has the figure.
 
-    The client's metrics are of the part of a repetition that its latencies were taken from. `batch_size_bytes` is the
-    setting, `batch_size_avg_bytes` what batches reached, compressed. `buffer_wait_s` is how long `send()` was blocked
-    in all; `compression_rate_avg` is compressed over uncompressed size.
+    Client metrics cover the part of a repetition that its latencies were taken from. `batch_size_bytes` is the setting,
+    `batch_size_avg_bytes` the actual size, compressed. `buffer_wait_s` is the total time `send()` was blocked;
+    `compression_rate_avg` is compressed over uncompressed size.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,7 +56,7 @@ class ClientFigures(BaseModel):
 
     @property
     def batch_share(self) -> float | None:
-        """Returns the share of `batch.size` that batches fill; beyond 1 if a single record is larger."""
+        """Return the filled share of `batch.size`; above 1 if a single record is larger."""
         if self.batch_size_avg_bytes is None or not self.batch_size_bytes:
             return None
         return self.batch_size_avg_bytes / self.batch_size_bytes
@@ -71,7 +70,7 @@ _MEDIANS = tuple(
 
 
 class Breakdown(BaseModel):
-    """Holds the reference, and the pick where there is one, measured in the same phase."""
+    """The reference and the pick, if any, measured in the same phase."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,15 +80,7 @@ class Breakdown(BaseModel):
 
 
 def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> Breakdown | None:
-    """Medians over the gain blocks, or the choice blocks where there are no gain blocks.
-
-    Args:
-        decision: What was decided for one record size.
-        repetitions: The confirmation's, of the same record size.
-
-    Returns:
-        None where the clients of the reference told nothing.
-    """
+    """Return medians over the gain blocks, else the choice blocks; None without the reference's metrics."""
     pick_id = decision.pick_configuration_id
     phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
     valid = [r for r in repetitions if r.phase == phase and r.outcome == "valid"]
@@ -102,7 +93,7 @@ def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> 
 
 
 def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) -> list[Row]:
-    """Header and rows of the table; `standing` heads the pick's column. Rows that say nothing are left out."""
+    """Return the table with a header; `standing` heads the pick's column. Empty rows are left out."""
     sides = [breakdown.reference] if breakdown.pick is None else [breakdown.reference, breakdown.pick]
     header: Row = ("Where latency goes (medians)", reference_label, *([standing] if breakdown.pick else []))
     rows = [
@@ -124,10 +115,10 @@ def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) ->
 
 
 def explanation(breakdown: Breakdown) -> list[str]:
-    """Says what the pick does differently, in sentences that follow from the figures by fixed rules.
+    """Explain in sentences what the pick does differently.
 
-    Accumulator and request times are told where they differ by 10 % of the reference's sum of both and 0.1 ms; records
-    per request and compression from a ratio of 1.25 on; the wait for buffer space from that ratio and 0.1 s on.
+    Thresholds: 10 % of the reference's sum of both and 0.1 ms for accumulator and request times; a ratio of 1.25 for
+    records per request and compression; that ratio and 0.1 s for the wait for buffer space.
     """
     if breakdown.pick is None:
         return []
@@ -207,7 +198,7 @@ def _more(difference: float) -> str:
 
 
 def _plain(value: float | None, digits: int = 3) -> str:
-    """That many significant digits, all of those before the point, and none finer than a thousandth."""
+    """Round to significant digits, but never before the point nor finer than a thousandth."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{round(value, 3):.{digits}g}"

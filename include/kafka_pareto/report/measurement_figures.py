@@ -1,4 +1,4 @@
-"""The report's figures of the measuring itself: the two sides, where the latency goes, how steady the baseline was."""
+"""Draw the report's figures on the measurement: spreads of both sides, latency stages, stability of the baseline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PICK_LINE: dict[str, Any] = {"color": "#D55E00", "marker": "^", "label": "pick,
 
 
 def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
-    """File name to PNG; the breakdown only where a client told of itself, the rounds only where there were any."""
+    """Return file name to PNG; without a breakdown or rounds if the campaign has none."""
     with mpl.rc_context(STYLE):
         figures = {"fig7_baseline_and_pick_by_repetition.png": _by_repetition(evidence)}
         if any(context.breakdown for context in evidence.cards.contexts):
@@ -72,7 +72,7 @@ def _by_repetition(evidence: Evidence) -> bytes:
 
 
 def draw_spreads(axes: Any, study: Tune, sides: Sequence[tuple[list[Repetition], dict[str, Any]]]) -> None:
-    """Bars of each side's CVs over its repetitions, with their values."""
+    """Draw each side's CVs over its repetitions as bars with their values."""
     names = [name for name in study.objective_names if objective_named(name).spread_of]
     for at, (repetitions, style) in enumerate(sides):
         trials = summarise_trials(repetitions, study)
@@ -89,7 +89,7 @@ def draw_spreads(axes: Any, study: Tune, sides: Sequence[tuple[list[Repetition],
 
 
 def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
-    """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
+    """Return the pick in its fresh blocks, or R1 in the choice blocks without a pick."""
     pick = evidence.decision(case).pick_configuration_id
     return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
 
@@ -122,7 +122,7 @@ def _breakdown(evidence: Evidence) -> bytes:
 
 
 def _stack(axes: Any, sides: Sequence[ClientFigures]) -> None:
-    """Bars from below: the accumulator, then the request; the sum is written above."""
+    """Stack accumulator and request time, with their sum on top."""
     waiting_ms = np.array([side.queue_time_avg_ms or 0.0 for side in sides])
     request_ms = np.array([side.request_latency_avg_ms or 0.0 for side in sides])
     places = np.arange(len(sides))
@@ -154,7 +154,7 @@ def _sentinel(evidence: Evidence) -> bytes:
 
 
 def _series(evidence: Evidence, case: str) -> list[Repetition]:
-    """The valid repetitions of the baseline, those of the A/A study among them."""
+    """Return the valid repetitions of the baseline, including the A/A study."""
     measured = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
     own = [repetition for repetition in measured if repetition.is_baseline and repetition.outcome == "valid"]
     return sorted(own, key=lambda repetition: repetition.started_at)

@@ -1,4 +1,4 @@
-"""Makes the page's tables of the measuring itself: noise, ramp, load tool, what did not count. Pure."""
+"""Build the page's tables on the measurement: noise, ramp, load generator, uncounted repetitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OUTCOMES: dict[Outcome, str] = {
 
 
 def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
-    """Per record size with an A/A study: floor and smallest effect that can be found, per objective."""
+    """Return the noise floor and smallest detectable effect per objective, for each record size with an A/A study."""
     found = []
     for context in evidence.cards.contexts:
         if (report := context.noise) is None:
@@ -43,7 +43,7 @@ def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def ramps(evidence: Evidence) -> list[dict[str, Any]]:
-    """Per record size with a ramp: its steps, the capacity found, and the rate that latencies were taken at."""
+    """Return each ramp: its steps, the capacity found, and the rate of the latency measurement."""
     return [
         {
             "size": case_label(context.case),
@@ -65,7 +65,7 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
-    """Per record size and side: in how many valid repetitions the load tool rather than Kafka set the pace."""
+    """Return per record size and side in how many valid repetitions the load generator was the bottleneck."""
     rows: list[dict[str, Any]] = []
     if not evidence.study.declaration.has("generator_bound"):
         return rows
@@ -84,7 +84,7 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def uncounted(evidence: Evidence) -> dict[str, Any]:
-    """Repetitions that failed, lost or duplicated records, or were set aside: how many of each, and the first ones."""
+    """Return repetitions that failed, lost or duplicated records, or were set aside: counts and the first ones."""
     rows = []
     for case in evidence.study.cases:
         counted = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]

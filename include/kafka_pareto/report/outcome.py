@@ -1,4 +1,4 @@
-"""Says what a finished campaign came to, for scripts: as JSON, and as JUnit XML. Pure."""
+"""Summarize a finished campaign for scripts, as JSON and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kafka_pareto.storage.record import Record
 from kafka_pareto.study.objectives import ObjectiveName
 
 
-# 1 and 2 are failures, 64 to 78 are those of sysexits.
+# 1 and 2 are failures, 64 to 78 belong to sysexits.
 class Change(BaseModel):
-    """Holds the pick's change of one objective against what is in force, as a fraction, with its 95 % interval."""
+    """The pick's change of one objective against the active settings, as a fraction with its 95 % interval."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,7 +30,7 @@ class Change(BaseModel):
 
 
 class CaseOutcome(BaseModel):
-    """Holds the outcome of one case, and for whom it holds; `properties` is what a producer should be told."""
+    """The outcome of one case and its scope; `properties` are the settings for the producer."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,7 +46,7 @@ class CaseOutcome(BaseModel):
 
 
 class CampaignOutcome(Record):
-    """Holds the outcome of all cases; together they are undecided if one is, else changed if one is."""
+    """The outcome of all cases: undecided if one is, else changed if one is."""
 
     study: str
     campaign: str
@@ -55,7 +55,7 @@ class CampaignOutcome(Record):
 
 
 def outcome_of(cards: Cards) -> CampaignOutcome:
-    """Returns what the cards say, without the evidence."""
+    """Return the cards' conclusions, without the evidence."""
     found = [decision.outcome for decision in cards.cards]
     together: Sequence[Outcome] = ("undecided", "changed", "kept")
     return CampaignOutcome(
@@ -67,7 +67,7 @@ def outcome_of(cards: Cards) -> CampaignOutcome:
 
 
 def junit_xml(outcome: CampaignOutcome) -> bytes:
-    """Returns a test suite with a test for each case: passed where it is decided, else skipped; UTF-8."""
+    """Return a test suite with one test per case (passed if decided, else skipped), in UTF-8."""
     undecided = [case for case in outcome.cases if case.outcome == "undecided"]
     counts = {"tests": len(outcome.cases), "failures": 0, "errors": 0, "skipped": len(undecided)}
     described = {"name": f"{outcome.study}.{outcome.campaign}", **{name: str(n) for name, n in counts.items()}}

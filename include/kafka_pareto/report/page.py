@@ -1,7 +1,4 @@
-"""The report as one self-contained HTML page: decision first, then cards, then evidence. Pure.
-
-Nothing is loaded from elsewhere: figures are data URIs, the style is inline, and there is no script.
-"""
+"""Render the report as one self-contained HTML page: data-URI figures, inline style, no script."""
 
 from __future__ import annotations
 
@@ -29,11 +26,11 @@ from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 
 _WEAKER_ROWS_SHOWN = 8
-_PUBLISHED_CASE = "1024"  # the record size, in bytes, of the published study's Figures 3 and 6
+_PUBLISHED_CASE = "1024"  # record size in bytes of the published study's Figures 3 and 6
 
 
 def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
-    """The page as UTF-8 HTML; every value from the study or the cluster is escaped."""
+    """Return the page as UTF-8 HTML; all values are escaped."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kafka_pareto.report"),
         autoescape=True,
@@ -77,7 +74,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
 
 
 def _captions(study: Tune) -> dict[str, str]:
-    """Returns each figure's caption by its name."""
+    """Return captions by figure name."""
     driver = study.declaration
     alone = f" The published one is of {case_label(_PUBLISHED_CASE)} alone." if _PUBLISHED_CASE in study.cases else ""
     across, up = (label_of(each) for each in driver.plane)
@@ -185,7 +182,7 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
-    """Returns each case's front of weaker durability than the study accepts: estimates, never recommended."""
+    """Return each case's estimated fronts of durabilities the study does not accept: never recommended."""
     found = []
     best, _ = evidence.study.declaration.plane
     for case, front in evidence.fronts.items():
@@ -208,7 +205,7 @@ def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _fingerprints(evidence: Evidence) -> list[dict[str, Any]]:
-    """The fingerprints, one entry per distinct system and machine; the topics differ by case."""
+    """Return one entry per distinct system and machine; topics differ by case."""
     groups: dict[str, dict[str, Any]] = {}
     for case, fingerprint in evidence.fingerprints.items():
         facts = fingerprint.facts()

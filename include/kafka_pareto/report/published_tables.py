@@ -1,4 +1,4 @@
-"""Makes the published study's Tables 1 and 2 of a campaign's own design: what was measured, without the baseline. Pure.
+"""Build the published study's Tables 1 and 2 from a campaign's design, without the baseline.
 
 `docs/reproduced-study.md` cites the study.
 """
@@ -18,20 +18,18 @@ from kafka_pareto.study.tune import Tune
 
 
 def best_and_worst_table(study: Tune, design: pd.DataFrame) -> pd.DataFrame:
-    """Returns Table 1: a row per case; per objective the best and the worst trial's value, and their configurations.
+    """Return Table 1: a row per case; per objective the best and the worst trial's value and configuration.
 
-    Args:
-        study: The campaign's study.
-        design: `TRIAL_COLUMNS` and factors, of the design alone.
+    `design` has `TRIAL_COLUMNS` and factors.
     """
     return pd.DataFrame([_extremes(study, _of_case(design, case), case) for case in study.cases])
 
 
 def best_per_objective_table(study: Tune, design: pd.DataFrame) -> pd.DataFrame:
-    """Returns Table 2: per case and objective, the CVs among them, the configuration that measured best.
+    """Return Table 2: the best measured configuration per case and objective, including the CVs.
 
-    Columns: case, objective, value, configuration id, durability, feasible, factors, repetition ids. An objective that
-    no trial has a value of has no row.
+    Columns: case, objective, value, configuration id, durability, feasible, factors, repetition ids. An objective
+    without values has no row.
     """
     rows = []
     for case in study.cases:
@@ -47,7 +45,7 @@ def best_per_objective_table(study: Tune, design: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_and_worst_rows(evidence: Evidence) -> list[dict[str, Any]]:
-    """Returns Table 1 for the page: a label per record size, and per objective the texts of best and worst."""
+    """Return Table 1 for the page: a label per record size, and per objective the texts of best and worst."""
     table = best_and_worst_table(evidence.study, evidence.design_trials)
     return [
         {
@@ -64,7 +62,7 @@ def best_and_worst_rows(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def best_per_objective_rows(evidence: Evidence) -> list[dict[str, Any]]:
-    """Returns Table 2 for the page."""
+    """Return Table 2 for the page."""
     table = best_per_objective_table(evidence.study, evidence.design_trials)
     return [
         {
@@ -84,7 +82,7 @@ def _of_case(design: pd.DataFrame, case: str) -> pd.DataFrame:
 
 
 def _ranked(trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
-    """Returns the trials that have the objective, the best first; the order of the design where two are equal."""
+    """Return the trials with a value of the objective, best first; ties in design order."""
     known = trials.dropna(subset=[objective])
     return known.sort_values(objective, ascending=not is_maximised(objective), kind="stable")
 

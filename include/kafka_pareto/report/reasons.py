@@ -1,4 +1,4 @@
-"""The sentences of a decision: why its verdict is what it is, and what the pick costs. Pure."""
+"""Explain a decision: the reason for its verdict, and what the pick costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEPT_BECAUSE: dict[Verdict, str] = {
 
 
 def headline_of(decision: Decision) -> str:
-    """Returns the verdict in a few words."""
+    """Return the verdict in a few words."""
     if decision.verdict == "recommended":
         return "CHANGE RECOMMENDED"
     if decision.verdict == "ask_a_person":
@@ -42,18 +42,18 @@ def headline_of(decision: Decision) -> str:
 
 
 def whom_it_holds_for(decision: Decision) -> str:
-    """Names the case and for whom the decision holds."""
+    """Name the case and the scope of the decision."""
     case = case_label(decision.case)
     return f"{case}, {decision.holds_for}" if decision.holds_for else case
 
 
 def reference_words(decision: Decision) -> str:
-    """Names what the pick is compared with."""
+    """Name the pick's reference."""
     return f"version {decision.in_force.version}, which is in force" if decision.in_force else "the baseline"
 
 
 def reason_of(decision: Decision) -> str:
-    """Says why the verdict is what it is, in one or two sentences."""
+    """Explain the verdict in one or two sentences."""
     match decision.verdict:
         case "keep_lost_records":
             return f"The pick lost or duplicated records in {counted(decision.pick_counts.lost_records, 'repetition')}."
@@ -76,7 +76,7 @@ def reason_of(decision: Decision) -> str:
 
 
 def rules_broken(decision: Decision) -> str:
-    """Says which of the study's rules of today the settings in force break; empty if they keep all."""
+    """Name the study's current rules that the active settings break; empty if none."""
     found = decision.in_force
     if found is None or not decision.in_force_breaks_rules:
         return ""
@@ -91,7 +91,7 @@ def rules_broken(decision: Decision) -> str:
 
 
 def harm_text(gain: Gain, than: str = "") -> str:
-    """Says how much worse a mean may be."""
+    """State how much worse a mean may be."""
     label = label_of(gain.objective)
     if gain.worst_fraction is None:
         return f"what becomes of {label} cannot be judged"
@@ -99,7 +99,7 @@ def harm_text(gain: Gain, than: str = "") -> str:
 
 
 def given_up(decision: Decision) -> list[str]:
-    """Says what the pick costs: a weaker durability, and each objective shown to be worse."""
+    """List the pick's trade-offs: a weaker durability, and each objective that is significantly worse."""
     sentences = []
     if decision.weaker_than_in_force:
         promised = f"{decision.reference_durability}, which is in force"
@@ -114,7 +114,7 @@ def given_up(decision: Decision) -> list[str]:
 
 
 def missed_limits_text(missed: Iterable[MissedLimit]) -> str:
-    """Enumerates limits that are not kept, and by how much."""
+    """List the missed limits, and by how much."""
     return joined(missed_limit_text(each.limit, each.value) for each in missed)
 
 
@@ -154,7 +154,7 @@ def _than_in_force(decision: Decision) -> str:
 
 
 def harm_sentences(decision: Decision) -> str:
-    """Says what may be worse by more than the study tolerates; empty if harm is excluded."""
+    """State what may be worse by more than the study tolerates; empty if harm is excluded."""
     said, margin = [], f"{decision.harm_margin_fraction:.0%}"
     for doubtful, than in (
         (decision.harm_not_excluded, ""),
@@ -184,7 +184,7 @@ def _failures(decision: Decision) -> str:
 
 
 def _upsets(counts: Counts) -> str:
-    """Says how often of the failures a leader moved, or the cluster was in trouble after; empty for never."""
+    """State how many of the failures involved a leader change or a cluster in trouble; empty for none."""
     if not counts.upsets:
         return ""
     return f" ({counted(counts.upsets, 'time')} {UPSET})"
@@ -199,7 +199,7 @@ def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
     label = label_of(gain.objective)
     if gain.resolution == "no difference shown":
         return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
-    if gain.resolution == "worse":  # a spread that the study chooses by
+    if gain.resolution == "worse":  # a spread among the study's criteria
         return f"{label} is worse"
     return f"{label} is not resolved by this budget"
 

@@ -1,4 +1,4 @@
-"""The decision of a whole campaign in three plain sentences and one table. Pure."""
+"""Summarize a campaign's decision in three sentences and one table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_pareto.study.objectives import ObjectiveName
 
 @dataclass(frozen=True)
 class OverviewRow:
-    """Holds one case's line of the overview: the decision, and by objective the change and its resolution as texts."""
+    """One case in the overview: the decision, and each objective's change and resolution as texts."""
 
     case: str
     headline: str
@@ -26,7 +26,7 @@ class OverviewRow:
 
 
 def overview(decisions: Sequence[Decision], objectives: Sequence[ObjectiveName]) -> list[OverviewRow]:
-    """Returns a line for each case, with a cell for each of the objectives."""
+    """Return a row for each case, with a cell for each objective."""
     rows = []
     for decision in decisions:
         gains = {gain.objective: gain for gain in decision.gains}
@@ -43,7 +43,7 @@ def _cell(gain: Gain | None) -> tuple[str, str]:
 
 
 def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str]:
-    """Says the decision in three plain sentences: what to change, what it brings, what it costs or risks."""
+    """Summarize the decision: what to change, its gains, its costs or risks."""
     changed = [decision for decision in decisions if decision.recommended]
     return [_what(decisions, changed, driver), _benefit(decisions, changed, driver), _price(decisions, changed, driver)]
 
@@ -123,7 +123,7 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
 
 
 def _cost(changed: Sequence[Decision], driver: Driver) -> str:
-    """Says what got worse, or may have."""
+    """State what got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
     cost = f"steadiness is given up at {driver.cases_text(unsteady)}" if unsteady else "nothing was shown to get worse"
     unknown = [

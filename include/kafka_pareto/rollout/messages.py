@@ -89,8 +89,8 @@ def approval_text(
 ) -> str:
     """Summarize what an approval overrides at a record size, and what it changes.
 
-    Without active settings the baseline applies. The campaign compared the recommended settings with a version, or (None)
-    with the baseline alone.
+    Without active settings the baseline applies. The campaign compared the recommended settings with a version, or
+    (None) with the baseline alone.
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]

@@ -19,7 +19,7 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import settings_dag_of
 
 Kept = list[SettingsInForce]
-"""Every version of a case, the oldest first."""
+"""Every version of a case, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def no_longer_counts(
 ) -> Stays | None:
     """Return why a recommendation, or an answer to it, is no longer valid; None if it is.
 
-    `shown` maps a case to the system changes shown to the person; `asked_at` is the time of the question, None if it does
-    not matter.
+    `shown` maps a case to the system changes shown to the person; `asked_at` is the time of the question, None if it
+    does not matter.
     """
     case, changes = case_label(decision.case), system.changes(decision.case)
     if changes and changes != shown.get(decision.case):
@@ -100,9 +100,9 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     if decision.in_force_left_out:
         why = f"version {newest} is in force and was not measured beside it ({'; '.join(decision.in_force_left_out)})"
         return Stays("needs_approval", f"{case_label(case)}: a person must approve of it, since {why}. {how}")
-    if may_harm := harm_sentences(decision):  # a decision of an earlier release did not ask
+    if may_harm := harm_sentences(decision):  # not asked by earlier releases
         return Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
-    # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
+    # Weaker durability than the baseline's, or than a person has since set, needs approval.
     before = [decision.baseline_durability, *(settings.durability for settings in kept[-1:])]
     after = decision.pick_durability or decision.reference_durability
     if weakens := weakening(max(before, key=lambda name: Durability[name]), after):

@@ -22,7 +22,7 @@ from kafka_pareto.settings import load_settings
 logger = logging.getLogger(__name__)
 
 Look: TypeAlias = Callable[[Campaign], Fingerprint]
-"""Describes the system that a campaign's study is about, as it is now."""
+"""Describes the current system of a campaign's study."""
 
 NOT_SEEN = "fingerprint: it cannot be looked at now, so nobody knows whether it is the same"
 
@@ -53,7 +53,7 @@ class SystemNow:
         self._look = look
 
     def changes(self, case: str) -> list[str]:
-        """List the changes of the system with both values; empty for a study's own brokers, which are gone afterwards."""
+        """List the changes of the system with both values; empty for a study's own brokers, which no longer exist."""
         campaign = self._campaign
         if campaign.study.own_brokers is not None:
             return []
@@ -80,7 +80,7 @@ def question_about(
         "study": campaign.keys.study,
         "campaign": campaign.keys.campaign,
     }
-    # The copy of credentials that a campaign was handed goes with its run: an answer comes when it is gone.
+    # An answer may come after the run, and its copy of the credentials, is gone.
     cluster = campaign.study.cluster
     is_handed_over = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
     unseen = [NOT_SEEN] if is_handed_over else []

@@ -122,7 +122,7 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
     """
     key = InForceKeys(settings.study, settings.case).version(settings.version)
     content = settings.model_dump_json().encode()
-    # Our own version lies there if the store's answer was lost on the way and the client asked once more.
+    # The stored version is ours if the store's reply was lost and the client retried.
     if store.put_if(key, content, None) is None and store.get(key) != content:
         raise BadInputError(
             f"{key}: was written meanwhile; look at what is in force for {case_label(settings.case)} now, "
@@ -140,8 +140,8 @@ def in_force_with_files(store: Store, study: str, case: str) -> SettingsInForce 
 def write_files(store: Store, study: str, case: str) -> None:
     """Write the newest version as client files where they are outdated.
 
-    A slow writer cannot restore an older version: a file is written only if it is unchanged since before the version was
-    read.
+    A slow writer cannot restore an older version: a file is written only if it is unchanged since before the version
+    was read.
     """
     newest = in_force(store, study, case)
     for name in client_files(newest.driver) if newest else ():
@@ -161,7 +161,7 @@ def file_of(settings: SettingsInForce, name: str) -> str:
 def _is_written(store: Store, study: str, case: str, name: str) -> bool:
     """Write the file if outdated; return False if somebody else has written meanwhile."""
     key = InForceKeys(study, case).file(name)
-    # The tag first: whoever adds a version after the look at versions writes its file, too, which changes the tag.
+    # Read the tag first: whoever adds a version later also writes its file, which changes the tag.
     tag = store.tag(key)
     newest = in_force(store, study, case)
     if newest is None:

@@ -1,1 +1,1 @@
-"""One module per step: reads what earlier steps wrote, calls the library, writes one named artifact."""
+"""One module per step: read earlier artifacts, call the library, write one named artifact."""

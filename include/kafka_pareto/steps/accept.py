@@ -1,4 +1,4 @@
-"""Step `accept`: puts what a campaign recommends, or a confirmed configuration that somebody picked, in force."""
+"""Step `accept`: activate a campaign's recommendation, or a confirmed configuration picked by a person."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
-    """Moves record size by record size, and says what moved and what did not.
+    """Activate record size by record size, and report what moved and what did not.
 
-    Safe to run again: what this campaign has put in force already gets no second version. What was left since, what
-    was rejected, and what was measured before something else came into force needs a person's word. So does what was
-    measured on a system that has changed since; the manifest's question is then asked, by another run.
+    Safe to run again: settings that this campaign has activated get no second version. Settings rolled back since,
+    rejected, or measured before another activation need a person's approval, and so do those measured on a system that
+    has changed since: the manifest's question is then asked by another run.
 
     Raises:
-        BadInputError: If the campaign has no report or no such record size, if it is of a cluster that may not be moved
-            here, if what was picked may not be put in force, or was picked without a look at how the system has
-            changed, or if somebody else has moved the settings meanwhile. What moved at other record sizes before that
-            stays, and the same request announces it once it is tried again.
+        BadInputError: If the campaign has no report or no such record size, belongs to a cluster that may not be moved
+            here, if the pick may not be activated or was made without seeing the system's changes, or if somebody else
+            has moved the settings meanwhile. Record sizes moved before that stay moved, and the same request announces
+            them once it is retried.
     """
     refuse_another_cluster(campaign.study.cluster_name, wanted.cluster)
     decisions = _decisions(campaign, wanted)
@@ -131,7 +131,7 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
 def _moved(
     campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted, system: SystemNow
 ) -> Kept | Stays:
-    """All versions of this record size, the newest being the one wanted; or why nothing moves."""
+    """Return this record size's versions, with the wanted one as newest; or why nothing moves."""
     store, study, case = campaign.store, campaign.keys.study, decision.case
     kept = versions(store, study, case)
     refuse_a_former_cluster(campaign, kept[-1] if kept else None, wanted.cluster)
@@ -172,12 +172,12 @@ def _next_version(
     properties = study.properties(configuration)
     is_the_pick = configuration_id == decision.pick_configuration_id
     newest = kept[-1] if kept else None
-    # The way back leads to no settings of another cluster: they were not measured on this one.
+    # Never roll back to another cluster's settings: they were not measured on this one.
     before = newest if newest and cluster_of_version(campaign.store, newest) == study.cluster_name else None
     previous_version = before.version if before else None
     previous_properties = before.properties if before else decision.baseline_properties
     previous_durability = before.durability if before else decision.baseline_durability
-    if before and before.properties == properties:  # newer evidence; the way back leads to something else
+    if before and before.properties == properties:  # newer evidence only: keep the rollback target
         previous_version, previous_properties = before.previous_version, before.previous_properties
         previous_durability = before.durability_after_going_back
     return SettingsInForce(
@@ -230,13 +230,13 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | Stays], written: Seq
     added = [InForceKeys(study, settings.case).version(settings.version) for settings in newest]
     counts = {"moved": len(moved), "stayed": len(stays)}
     manifest = campaign.manifest("accept", [*written, *added], counts, cases)
-    # The report has told of a campaign without a gain; whoever accepted it by hand has an answer to get.
+    # The report covers a campaign without a gain, but a person who accepted it needs a reply.
     told = None if notice.kind == "no_gain" and not written else notice
     return manifest.model_copy(update={"event": event_of(study, newest), "notice": told})
 
 
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -> Notice:
-    """Makes the notice: what a person must do comes first, then what moved; the text holds all of it."""
+    """Build the notice: required action first, then what moved."""
     kind: NoticeKind = "no_gain"
     what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"
     kinds = {each.kind for each in stays}

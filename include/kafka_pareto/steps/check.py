@@ -1,4 +1,4 @@
-"""Step `check`: which settings in force are to be measured, and which are tuned again without measuring."""
+"""Step `check`: decide which active settings to measure, and which to tune again without measuring."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ log = logging.getLogger(__name__)
 
 
 def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | None = None) -> Manifest:
-    """Begins a check, or goes on with one that was begun: what it does is decided once.
+    """Begin a check or resume one; what it does is decided once.
 
     Raises:
         PlanError: If it may not run as planned.
         ClusterError: If the system cannot be reached.
-        BadInputError: If the settings in force were confirmed on a cluster that the study does not name.
+        BadInputError: If the active settings were confirmed on a cluster that the study does not name.
     """
     keys, cases = CheckKeys(study.name, check_id), cases_in_force(store, study.name)
     if store.tag(keys.plan()) is None:
-        # Settings may be in force at record sizes that a campaign was asked for, and no study names.
+        # Settings may be active at record sizes that a campaign's options, but no study, name.
         check = Campaign(with_overrides(study, in_order({*study.cases, *cases})), keys, store)
         plan = _begin(check, cases, system, corpus)
     else:
@@ -85,7 +85,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
 
 def _planned(check: Campaign, case: str, system: System, past: Sequence[PastCheck]) -> PlannedCase:
     settings = in_force_with_files(check.store, check.keys.study, case)
-    if settings is None:  # its folder holds files alone
+    if settings is None:  # its folder has files but no version
         raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
     now = system.fingerprint(check, case)
     check.write_record(check.keys.fingerprint(case), now)
@@ -98,7 +98,7 @@ def _planned(check: Campaign, case: str, system: System, past: Sequence[PastChec
 
 
 def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[PastCheck], now: Fingerprint) -> list[str]:
-    """Lists what makes this check and the last look at these settings incomparable; if empty, both load alike."""
+    """List what makes this check incomparable with the last one of these settings; empty if the loads are equal."""
     case = settings.case
     try:
         last = Campaign.at(check.store, last_look(check.store, settings, past))
@@ -127,7 +127,7 @@ def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[Past
 
 
 def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) -> list[str]:
-    """Those that the study has now, and had not at the last check: a campaign may have been asked for fewer."""
+    """Return the study's cases that the last check did not have."""
     store, study = check.store, check.keys.study
     last = latest_check(store, study)
     known = set(check.study.cases if last is None else last.study.cases)

@@ -1,4 +1,4 @@
-"""Step `check_compare`: has what is in force drifted since it was confirmed, and is it tuned again?"""
+"""Step `check_compare`: decide whether the active settings have drifted and are tuned again."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _NOTHING_YET = "there was nothing to compare with: later checks are compared wit
 
 
 def run(check: Campaign) -> Manifest:
-    """Compares every record size that was measured, and says which are tuned again; decided once.
+    """Compare every measured record size, and decide once which are tuned again.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
-        TrackingError: If MLflow is configured and cannot be reached; the outcome is in the store by then.
+        TrackingError: If MLflow is configured and cannot be reached; the outcome is already stored.
     """
     key = CheckKeys(check.keys.study, check.keys.campaign).check()
     if check.store.tag(key) is None:
-        # A try that lingers beside its retry must not write over what was told already.
+        # A try that outlives its retry must not overwrite an announced outcome.
         check.store.put_if(key, _decided(check).model_dump_json().encode(), None)
     decided = check.read_record(key, Check)
     notice = notice_of(decided)
-    log.info("%s\n%s", notice.subject, notice.text)  # before MLflow, whose outage must not hide it
+    log.info("%s\n%s", notice.subject, notice.text)  # before MLflow, so that an outage does not hide it
     _track(check, decided)
     tuned = [each.case for each in decided.cases if each.tune]
     counts = {"cases": len(decided.cases), "tuned_again": len(tuned)}
@@ -81,7 +81,7 @@ def _decided(check: Campaign) -> Check:
 
 
 class _Compared:
-    """One record size that was measured, beside what it is compared with."""
+    """One measured record size beside its reference."""
 
     def __init__(
         self, check: Campaign, planned: PlannedCase, settings: SettingsInForce, history: Sequence[PastCheck]
@@ -96,14 +96,14 @@ class _Compared:
         self._found = ratios_of(self._repetitions, settings.configuration_id, check.tune)
 
     def changes(self, drift_fraction: float) -> list[RatioChange]:
-        """One of each mean, in their order."""
+        """Return one change per mean, in order."""
         return [
             change_between(objective, self._reference.get(objective), self._found.get(objective), drift_fraction)
             for objective in self._means
         ]
 
     def checked(self, changes: Sequence[RatioChange]) -> CheckedCase:
-        """Concludes from the changes, and from what was lost or failed."""
+        """Conclude from the changes, and from losses and failures."""
         reasons = [drift_reason(change) for change in changes if change.drifted]
         outcome: CheckOutcome = "unchanged"
         if reasons := [*reasons, *self._harm()]:
@@ -126,7 +126,7 @@ class _Compared:
         )
 
     def _harm(self) -> list[str]:
-        """Lists what makes settings unfit whatever their speed: records lost, or failures shown to be more."""
+        """List what makes settings unfit at any speed: lost records, or significantly more failures."""
         lost = self._count(self._settings.configuration_id, "records_lost", "records_duplicated")
         failed, baseline_failed = (
             self._count(each, "failed") for each in (self._settings.configuration_id, self._baseline_id)
@@ -164,7 +164,7 @@ def _track(check: Campaign, decided: Check) -> None:
 
 
 def _event(check: Campaign, decided: Check, tuned: Sequence[str]) -> dict[str, JsonValue]:
-    """Returns what other DAGs may react to, and `tune`: the parameters of the `tune_producer` that follows."""
+    """Return the event for other DAGs, and `tune`: the parameters of the `tune_producer` run that follows."""
     study = check.tune
     tune: dict[str, JsonValue] = {
         "study": study.name,

@@ -1,4 +1,4 @@
-"""Step `check_measure`: the settings in force and the baseline, in fresh blocks, at one record size."""
+"""Step `check_measure`: measure the active settings and the baseline in fresh blocks, at one record size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_pareto.rollout.versions import SettingsInForce
 
 
 def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
-    """Measures what the store does not hold yet.
+    """Measure what the store does not hold yet.
 
     Raises:
         BadInputError: If the check does not measure this record size.

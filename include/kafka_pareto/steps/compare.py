@@ -1,4 +1,4 @@
-"""Step `compare`: what each part's levels come to beside the reference, from the repetitions that the gate accepted."""
+"""Step `compare`: compare each part's levels with the reference, from accepted repetitions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign) -> Manifest:
-    """Compares the levels of each part, and stores one record for each.
+    """Compare the levels of each part, and store one record for each.
 
     Raises:
         ArtifactError: If a repetition or the table of rejected ones cannot be read.
@@ -45,7 +45,7 @@ def run(campaign: Campaign) -> Manifest:
 
 
 def with_predictions(study: Compare, parts: Sequence[PartComparison]) -> list[PartComparison]:
-    """Returns the parts with what the study's model predicts of their levels, if it has one."""
+    """Add the predictions of the study's model, if it has one."""
     means = {part.part: {level.configuration_id: level.means for level in part.levels} for part in parts}
     found = []
     for part in parts:
@@ -59,7 +59,7 @@ def with_predictions(study: Compare, parts: Sequence[PartComparison]) -> list[Pa
 
 
 def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """Reads the repetitions of a part that the gate did not reject, with any outcome.
+    """Read the repetitions of a part that the gate did not reject, with any outcome.
 
     Raises:
         ArtifactError: If one, or the table of rejected ones, cannot be read.
@@ -70,7 +70,7 @@ def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
 
 
 def stored_ceilings(campaign: Campaign) -> Ceilings | None:
-    """Returns what the machine can do without Kafka; None where that was not measured."""
+    """Return what the machine can do without Kafka; None if not measured."""
     try:
         return campaign.read_record(campaign.keys.ceilings(), Ceilings)
     except MissingArtifactError:
@@ -80,7 +80,7 @@ def stored_ceilings(campaign: Campaign) -> Ceilings | None:
 def _limits(
     campaign: Campaign, case: str, repetitions: Sequence[Repetition], ceilings: Ceilings | None
 ) -> dict[str, Limit]:
-    """Names again what limited each valid repetition: with the ceilings, which the driver has not."""
+    """Find the bottleneck of each valid repetition again, with the ceilings, which the driver does not have."""
     driver, study = runtime_of(campaign.study), compare_study(campaign.study)
     found: dict[str, Limit] = {}
     for level in study.levels_of(case):
@@ -94,7 +94,7 @@ def _limits(
 def compared_part(
     study: Compare, case: str, repetitions: list[Repetition], limits: Mapping[str, Limit] | None = None
 ) -> PartComparison:
-    """Compares the levels of one part by the repetitions that the gate accepted, with any outcome."""
+    """Compare the levels of one part by its accepted repetitions."""
     part, driver = study.part(case), study.declaration
     levels = study.levels_of(case)
     shown, settings = levels, list[Configuration | None]([None] * len(levels))

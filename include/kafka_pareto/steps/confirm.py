@@ -1,7 +1,7 @@
-"""Step `confirm`: points of the front on the real cluster, in blocks with what is in force and the baseline.
+"""Step `confirm`: measure points of the front in blocks with the active settings and the baseline.
 
-The choice is made on one set of blocks, and everything that is claimed of it on fresh ones, so that the choice's luck
-is not counted. What the first of them show, final ones have to bear out.
+Choice blocks select the pick, and fresh gain blocks provide every claim about it, to avoid selection bias. A gain shown
+there has to hold in final blocks.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
-    """Measures the candidates beside what is in force, chooses one, measures it afresh, and decides."""
+    """Measure the candidates beside the active settings, choose one, measure it afresh, and decide."""
     keys = campaign.keys
     confirming = _Confirming(campaign, case, runner)
     decision = confirming.decision()
-    # Without the gain blocks: they would favour the one candidate that has them.
+    # Without the gain blocks, which would favor the one candidate that has them.
     trials = summarise_trials(confirming.choice_repetitions, campaign.tune)
     written = [
         keys.confirmation(case, "in_force.json"),
@@ -56,7 +56,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
 
 
 class _Confirming:
-    """One case's confirmation, phase by phase; a repetition that an earlier try has stored is not measured again."""
+    """One case's confirmation, phase by phase; stored repetitions are not measured again."""
 
     def __init__(self, campaign: Campaign, case: str, runner: RepetitionRunner) -> None:
         self._campaign, self._study, self._case = campaign, campaign.tune, case
@@ -65,7 +65,7 @@ class _Confirming:
         self._in_force_id = self._found.settings.configuration_id if self._found.settings else None
         self.candidates = _candidates(campaign, case, self._found)
         self._always = [baseline_candidate(campaign, case), *_settings_in_force(self._found)]
-        # Candidates that an earlier try has stored may hold what came into force since.
+        # Candidates stored by an earlier try may include settings activated since.
         always_ids = {each.configuration_id for each in self._always}
         stored = candidates_of(self.candidates, campaign.tune)
         self._others = [each for each in stored if each.configuration_id not in always_ids]
@@ -76,7 +76,7 @@ class _Confirming:
         self.repetitions = 0
 
     def decision(self) -> Decision:
-        """Chooses, compares with what is in force and with the best advice, and states what the pick brings."""
+        """Choose, compare with the active settings and the best advice, and state the gains."""
         in_play = [*self._always, *self._others]
         self.choice_repetitions = self._measured("choice", in_play, self._confirmation.choice_blocks)
         choice = choose(self._study, self.candidates, self.choice_repetitions, self._in_force_id)
@@ -166,7 +166,7 @@ class _Confirming:
 
 
 def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
-    """Returns what is in force: as an earlier try of this task has found it, else as it is now."""
+    """Return the active settings as found by an earlier try, else the current ones."""
     key = campaign.keys.confirmation(case, "in_force.json")
     try:
         return campaign.read_record(key, FoundInForce)
@@ -182,13 +182,13 @@ def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
 
 
 def _settings_in_force(found: FoundInForce) -> list[Candidate]:
-    """Returns the settings in force as a candidate; none where the baseline is the reference."""
+    """Return the active settings as a candidate; empty if the baseline is the reference."""
     settings = found.settings
     return [Candidate(settings.configuration_id, False, settings.configuration)] if settings else []
 
 
 def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFrame:
-    """Returns the points to be measured: those selected by an earlier try of this task, else newly selected ones."""
+    """Return the points selected by an earlier try, else newly selected ones."""
     key = campaign.keys.confirmation(case, "candidates.parquet")
     try:
         return campaign.read_table(key, CANDIDATE_INTERVAL_COLUMNS)
@@ -196,7 +196,7 @@ def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFr
         last_round = campaign.last_round()
         front = campaign.read_table(campaign.keys.front(case, last_round), FRONT_INTERVAL_COLUMNS)
         trials = campaign.read_table(campaign.keys.trials(last_round), TRIAL_COLUMNS)
-        if found.settings:  # measured in every block as it is
+        if found.settings:  # already in every block
             front, trials = (each[each.configuration_id != found.settings.configuration_id] for each in (front, trials))
         candidates = select_candidates(
             front,
@@ -211,7 +211,7 @@ def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFr
 
 
 def _with_intervals(candidates: pd.DataFrame, front: pd.DataFrame, study: Tune) -> pd.DataFrame:
-    """Returns the candidates with the ends of the front's intervals; NaN where a candidate has no estimate."""
+    """Add the ends of the front's intervals; NaN for a candidate without an estimate."""
     ends = [f"estimated_{mean}_{end}" for mean in study.means for end in ("low", "high")]
     table = candidates.merge(front[["configuration_id", *ends]], on="configuration_id", how="left")
     for name in ends:

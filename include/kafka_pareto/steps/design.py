@@ -1,4 +1,4 @@
-"""Step `design`: freezes the study and what it begins with, computes the plan, draws the design."""
+"""Step `design`: freeze the study and its inputs, compute the plan, draw the design."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def run(
     overrides: Sequence[Override] = (),
     advice: Sequence[Advice] = (),
 ) -> Manifest:
-    """Starts the campaign, or goes on with one that was started with the same study.
+    """Start the campaign, or resume one started with the same study.
 
-    `corpus` is the text that records are cut from, where the study names a file; `overrides` what of the study is not
-    its file's, for the plan to name.
+    `corpus` is the text that records are cut from, if the study names a file; `overrides` are deviations from the
+    study's file, for the plan to name.
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
         ClusterError: If the system cannot be reached.
-        BadInputError: If the campaign exists and was started with another study, or a warm start names one that is
-            not there.
+        BadInputError: If the campaign exists and was started with another study, or a warm start names one that does
+            not exist.
     """
     require_distinct_columns(study)
     keys = CampaignKeys(study.name, campaign_id)
@@ -101,7 +101,7 @@ def _because(reasons: set[str]) -> str:
 
 
 def _freeze_prior(campaign: Campaign, warm_start: WarmStart, found: Fingerprint) -> None:
-    """Writes what the campaign begins with of earlier ones: what comes after it, or its age, changes that no more."""
+    """Store what the campaign knows from earlier ones, so that later campaigns and its age do not change it."""
     keys = campaign.keys
     prior, trials = earlier_trials(campaign, warm_start, found, datetime.now(UTC))
     campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
@@ -109,6 +109,6 @@ def _freeze_prior(campaign: Campaign, warm_start: WarmStart, found: Fingerprint)
 
 
 def _best_known(study: Tune, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
-    """Returns by case what earlier campaigns found best: at most half of a design, to be measured again."""
+    """Return the best configurations of earlier campaigns by case: at most half of a design, to be measured again."""
     most = (study.design.configurations or 0) // 2
     return {case: best_known(study, prior, case, most) for case in study.cases}

@@ -1,4 +1,4 @@
-"""Step `design` of a comparison: freezes the study, computes the plan, and lists the levels of each part."""
+"""Step `design` of a comparison: freeze the study, compute the plan, list the levels of each part."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
     overrides: Sequence[Override] = (),
     corpus: str | None = None,
 ) -> Manifest:
-    """Starts the campaign, or goes on with one that was started with the same study.
+    """Start the campaign, or resume one started with the same study.
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
@@ -58,11 +58,7 @@ def run(
 
 
 def levels_table(study: Compare) -> pd.DataFrame:
-    """Lists the levels of each part, the reference's among them.
-
-    Returns:
-        A frame with `DESIGN_COLUMNS` and one column per factor.
-    """
+    """Return the levels of each part including the reference: `DESIGN_COLUMNS` and one column per factor."""
     rows = [
         {
             "case": case,

@@ -1,4 +1,4 @@
-"""Freezes a campaign's study, and tells whether a campaign that goes on was begun with the same one."""
+"""Freeze a campaign's study, and check that a resumed campaign was started with the same one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto.study.tune import Tune
 
 
 def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None) -> bool:
-    """Tells whether the campaign exists.
+    """Return whether the campaign exists.
 
     Raises:
         BadInputError: If it was started with another study, or with another text for its loads.
@@ -36,7 +36,7 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
 
 
 def freeze(campaign: Campaign, corpus: str | None = None) -> list[str]:
-    """Stores the text of the loads and the study, and returns their keys. Once the study is there, the campaign is."""
+    """Store the loads' text, then the study, and return their keys: once the study is stored, the campaign exists."""
     keys, store = campaign.keys, campaign.store
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
@@ -52,7 +52,7 @@ def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
 
 
 def _as_measured(study: Study) -> Study:
-    """Returns the study without what may change later: the consent, and when it is checked afterwards."""
+    """Return the study without what may change later: the consent and the schedule of checks."""
     if isinstance(study, Tune):
         study = study.model_copy(update={"retune": Retune()})
     if study.cluster is None:

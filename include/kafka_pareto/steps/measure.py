@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: int = 0) -> Manifest:
-    """Measures what the round plans for this record size and the store does not hold yet."""
+    """Measure the round's plan for this record size, as far as the store does not hold it yet."""
     keys = campaign.keys
     design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
     candidates = candidates_of(design[design.case == case], campaign.study)
@@ -44,7 +44,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: i
 
 
 def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[str]:
-    """Measures the baseline against itself, before anything depends on it; returns the keys of what was written."""
+    """Measure the baseline against itself first; return the written keys."""
     study, keys = campaign.study, campaign.keys
     if not study.protocol.noise_repetitions:
         return []
@@ -67,7 +67,7 @@ def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[st
 
 
 def _round(campaign: Campaign, case: str, candidates: Sequence[Candidate], round_number: int) -> MeasurementPhase:
-    """Plans the round; with adaptive repetitions its candidates race from block to block."""
+    """Plan the round; with adaptive repetitions its candidates race from block to block."""
     study = campaign.study
     planned = plan_blocks(
         candidates,

@@ -20,11 +20,11 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
-    """Searches one record size and writes its fronts and the hypervolume of every generation.
+    """Search one record size, and write its fronts and the hypervolume of every generation.
 
-    First all durabilities that the study accepts together, for the joint front; then each class that the factors can
-    reach by itself, so that the report can show weaker promises apart. With strategy `rounds` the search leaves an
-    objective out that the surrogates have not learned at this record size: it is judged where it is measured.
+    All accepted durabilities are searched together for the joint front, then each reachable class by itself, so that
+    the report can show weaker guarantees separately. With strategy `rounds`, an objective that the surrogates have not
+    learned at this record size is left out of the search and judged by measurement.
 
     Raises:
         BadInputError: If the study has no such record size, or no configuration keeps its rules.
@@ -75,7 +75,7 @@ def _surrogates(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Su
 
 
 def _calibrations(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Calibration]:
-    """Returns none where the models were trained by an earlier release."""
+    """Return the calibrations; empty for models of an earlier release."""
     try:
         return campaign.read_record(campaign.keys.surrogates("calibration.json", round_number), Calibrations).objectives
     except MissingArtifactError:
@@ -85,7 +85,7 @@ def _calibrations(campaign: Campaign, round_number: int) -> dict[ObjectiveName, 
 def _learned(
     campaign: Campaign, surrogates: dict[ObjectiveName, Surrogate], case: str, round_number: int
 ) -> dict[ObjectiveName, Surrogate]:
-    """Those that are judged learnable at this record size (over all sizes, where it has no verdict of its own)."""
+    """Return those judged learnable at this record size (over all sizes, without a verdict of its own)."""
     key = campaign.keys.surrogates("scores.parquet", round_number)
     scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
     learned = {

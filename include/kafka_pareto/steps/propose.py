@@ -1,4 +1,4 @@
-"""Step `propose`: which record sizes go on with another round, and what it measures there."""
+"""Step `propose`: decide which record sizes get another round, and what it measures."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, round_number: int) -> Manifest:
-    """Writes the round's decision and its design; the manifest names the record sizes that go on.
+    """Write the round's decision and design; the manifest names the record sizes that continue.
 
-    A decision that is in the store is kept: what it proposed may have been measured. A record size that has stopped
-    stays stopped.
+    A stored decision is kept: its proposal may have been measured. A stopped record size stays stopped.
 
     Raises:
-        ArtifactError: If the trials or the front of the round before, or what a warm start began with, are missing,
-            damaged or of another version.
+        ArtifactError: If the trials or the front of the round before, or the warm start's data, are missing, damaged
+        or of another version.
     """
     study, keys = campaign.tune, campaign.keys
     if round_number not in study.round_numbers():
@@ -57,7 +56,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
 
 
 def _propose(campaign: Campaign, round_number: int) -> Proposal:
-    """Decides, and writes the design before the decision: once that is there, the round is as decided."""
+    """Decide, and write the design before the decision: once that is stored, the round is fixed."""
     study, keys = campaign.tune, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
     taken = _taken(campaign, round_number)
@@ -85,7 +84,7 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
 
 
 def _posteriors(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None) -> dict[str, list[Posterior]]:
-    """Fits the objectives for each case: to all trials, or of very many to those of neighbouring cases."""
+    """Fit the objectives for each case: to all trials, or to those of neighboring cases if there are very many."""
     fitted: dict[str, list[Posterior]] = {}
     for cases in neighbouring_cases(study, trials):
         of_cases = None if prior is None else prior[prior.case.isin(cases)]
@@ -95,7 +94,7 @@ def _posteriors(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None) -
 
 
 def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:
-    """The ids of all designs so far by record size, also of what failed or was rejected."""
+    """Return the ids of all designs so far by record size, including failed and rejected ones."""
     tables = [campaign.read_table(campaign.keys.design(number), DESIGN_COLUMNS) for number in range(round_number)]
     designs = pd.concat(tables)
     cases = campaign.tune.cases
@@ -103,7 +102,7 @@ def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:
 
 
 def _stopped_before(campaign: Campaign, round_number: int) -> dict[str, Stop]:
-    """The reasons by record size of those that have stopped before."""
+    """Return why record sizes have stopped in earlier rounds."""
     if round_number == 1:
         return {}
     before = campaign.read_record(campaign.keys.proposal(round_number - 1), Proposal)

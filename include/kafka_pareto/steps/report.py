@@ -43,11 +43,11 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign) -> Manifest:
-    """Writes the report, logs the searches in MLflow and judges the champions, and ends its log with the cards.
+    """Write the report, log the searches in MLflow, judge the champions, and log the cards last.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
-        TrackingError: If MLflow is configured and cannot be reached; the report is in the store by then.
+        TrackingError: If MLflow is configured and cannot be reached; the report is already stored.
     """
     evidence = _read(campaign)
     figures = {**draw_figures(evidence), **draw_measurement_figures(evidence)}
@@ -73,7 +73,7 @@ def run(campaign: Campaign) -> Manifest:
     try:
         _track(campaign, evidence, page)
     finally:
-        logger.info("%s", cards)  # where a reader looks first; an outage of MLflow must not hide them
+        logger.info("%s", cards)  # before MLflow, so that an outage does not hide them
     counts = {
         "cards": len(evidence.cards.cards),
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),
@@ -86,7 +86,7 @@ def run(campaign: Campaign) -> Manifest:
 
 
 def _event(cards: Cards) -> dict[str, JsonValue]:
-    """Returns what other DAGs get to know: by case the verdict, and the properties that it is about."""
+    """Return the event for other DAGs: by case the verdict and its properties."""
     decided = {
         str(decision.case): {
             "verdict": decision.verdict,
@@ -171,7 +171,7 @@ def _read(campaign: Campaign) -> Evidence:
 
 
 def _rejected(campaign: Campaign, last_round: int) -> dict[str, str]:
-    """Returns why the gates rejected repetitions, by their ids."""
+    """Return why the gates rejected repetitions, by id."""
     names = [campaign.keys.validation("rejected.parquet", number) for number in range(last_round + 1)]
     columns = rejected_columns(campaign.study.declaration)
     rejected = pd.concat([campaign.read_table(name, columns) for name in names])
@@ -179,7 +179,7 @@ def _rejected(campaign: Campaign, last_round: int) -> dict[str, str]:
 
 
 def _measured(campaign: Campaign, case: str, last_round: int, reasons: Mapping[str, str]) -> list[Repetition]:
-    """The repetitions of the design and the rounds; those that the gate rejected count as failed, with its reason."""
+    """Return the repetitions of the design and the rounds; rejected ones count as failed, with the gate's reason."""
     rounds = range(last_round + 1)
 
     def judged(repetition: Repetition) -> Repetition:
@@ -191,13 +191,13 @@ def _measured(campaign: Campaign, case: str, last_round: int, reasons: Mapping[s
 
 
 def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
-    """Returns what the rounds came to, by case; empty for a study without rounds."""
+    """Return the rounds' results by case; empty for a study without rounds."""
     study, keys = campaign.tune, campaign.keys
     if study.strategy != "rounds":
         return {}
     trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
     found = {case: rounds_so_far(study, case, trials) for case in study.cases}
-    # The last decision knows of every record size why it stopped, but for those that went on to the last round.
+    # The last decision has every record size's stop reason, except for those that reached the last round.
     decisions = [_if_written(campaign, keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
     for decision in decisions:
         for decided in decision.cases if decision else []:
@@ -208,14 +208,14 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
-    """Those of the planned blocks; an earlier try may have picked another finalist."""
+    """Return those of the planned blocks; an earlier try may have picked another finalist."""
     confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(decision.case)
     finalists = (
         decision.baseline_configuration_id,
         decision.reference_configuration_id,
         decision.pick_configuration_id,
     )
-    # Where an advice took the pick's place, it had gain blocks of its own.
+    # An advice that replaced the pick has gain blocks of its own.
     most_gain_blocks = confirmation.gain_blocks * (2 if campaign.tune.advice else 1)
     planned = {
         "choice": range(confirmation.choice_blocks),
@@ -260,10 +260,10 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
     last_round = campaign.last_round()
-    campaign_runs.log_training(campaign, last_round)  # what an outage has kept from `train`
+    campaign_runs.log_training(campaign, last_round)  # whatever `train` could not log
     campaign_runs.log_search(campaign, last_round, _rounds(campaign, last_round).values())
     campaign_runs.log_report(campaign, page)
-    # What a surrogate was trained on tells nothing about its error, and would favour this campaign's models.
+    # Training data would understate the error of this campaign's surrogates.
     for outcome in champions.judge_champions(campaign, evidence.newly_confirmed()):
         champion = "this campaign's model" if outcome.moved else f"version {outcome.champion_version}"
         logger.info("champion for %s: %s (error %.4g)", outcome.objective, champion, outcome.error)

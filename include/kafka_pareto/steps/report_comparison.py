@@ -1,4 +1,4 @@
-"""Step `report` of a comparison: the tables as text and CSV, three sentences, figures, one HTML page, MLflow's runs."""
+"""Step `report` of a comparison: tables as text and CSV, three sentences, figures, one HTML page, MLflow runs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign) -> Manifest:
-    """Writes the report, tells MLflow, and ends its log with the tables and the sentences.
+    """Write the report, log it to MLflow, and log the tables and sentences last.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
-        TrackingError: If MLflow is configured and cannot be reached; the report is in the store by then.
+        TrackingError: If MLflow is configured and cannot be reached; the report is already stored.
     """
     study, keys = compare_study(campaign.study), campaign.keys
     parts = [campaign.read_record(keys.comparison(case), PartComparison) for case in study.cases]
@@ -34,7 +34,7 @@ def run(campaign: Campaign) -> Manifest:
     sentences = closing_sentences(parts)
     symptoms = symptom_texts(study, [each for case in study.cases for each in accepted_repetitions(campaign, case)])
     remarks = Remarks(parts, symptoms, stored_ceilings(campaign))
-    # The page and the CSV have all quantities.
+    # The page and the CSV have the rest.
     text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
     figures = {part.part: part_figures(part, driver.stage_quantities, driver.over_time) for part in parts}
     page = comparison_page(
@@ -64,7 +64,7 @@ def run(campaign: Campaign) -> Manifest:
     try:
         comparison_runs.log_comparison(campaign, parts, page)
     finally:
-        logger.info("%s", text)  # where a reader looks first; an outage of MLflow must not hide it
+        logger.info("%s", text)  # before MLflow, so that an outage does not hide it
     counts = {"parts": len(parts), "levels": sum(len(part.levels) for part in parts)}
     notice = Notice(
         kind="finished",
@@ -75,7 +75,7 @@ def run(campaign: Campaign) -> Manifest:
 
 
 def _how_measured(study: Compare, plan: Plan) -> dict[str, str]:
-    """Returns how the levels were measured, as names and texts."""
+    """Return the measurement settings as label and text."""
     own, protocol = study.own_brokers, study.protocol
     cluster = "the installation's own"
     if own is not None:

@@ -1,4 +1,4 @@
-"""Step `roll_back`: puts back in force what was before the newest version."""
+"""Step `roll_back`: reactivate the settings from before the newest version."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def run(
     from_version: int | None = None,
     cluster: str | None = None,
 ) -> Manifest:
-    """Goes back by one version, or to the baseline from the first.
+    """Go back by one version, or to the baseline from the first.
 
-    Safe to run again with the same request: it announces what it has moved. What was left since stays left. What the
-    other arguments say is in `study.options.Move`.
+    Safe to run again with the same request: it announces its earlier move. Settings rolled back since stay so. See
+    `study.options.Move` for the other arguments.
 
     Raises:
-        BadInputError: If nothing is in force, if the baseline is, if it is of a cluster that may not be moved here, or
-            if somebody else has moved the settings meanwhile.
+        BadInputError: If nothing or the baseline is active, if it belongs to a cluster that may not be moved here, or
+        if somebody else has moved the settings meanwhile.
     """
     if not re.fullmatch(STUDY_NAME, study):
         raise BadInputError(f"--study: {study!r} is no name of a study; it must match {STUDY_NAME}")

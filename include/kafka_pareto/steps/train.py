@@ -1,4 +1,4 @@
-"""Step `train`: one surrogate per objective on all trials of the campaign, judged and stored."""
+"""Step `train`: train, judge and store one surrogate per objective on all trials of the campaign."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
-    """Trains, judges and stores the surrogates on all trials up to this round.
+    """Train, judge and store the surrogates on all trials up to this round.
 
-    They are logged to MLflow at once, so that a campaign that dies leaves its runs. If MLflow is down, the campaign
-    continues, and the report logs what is missing.
+    They are logged to MLflow at once, so that a failing campaign leaves its runs. If MLflow is down, the campaign
+    continues and the report logs what is missing.
 
     Raises:
         BadInputError: If no trial measured any objective.

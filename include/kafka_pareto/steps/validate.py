@@ -1,4 +1,4 @@
-"""Step `validate`, the gate between measuring and learning: bad rows are set aside, too many stop the campaign."""
+"""Step `validate`: the gate between measuring and learning. Bad rows are rejected; too many stop the campaign."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
-    """Checks every repetition of the round; where a study tunes, summarises all accepted ones into trials.
+    """Check every repetition of the round; for a tuning study, summarize accepted ones into trials.
 
-    The rejected rows, the summary and the Data Docs are written whatever the verdict; the trials only when the gate
-    lets the campaign pass. The baseline's repetitions of all rounds are one trial.
+    Rejected rows, summary and Data Docs are always written; trials only if the gate passes. The baseline's repetitions
+    of all rounds form one trial.
 
     Raises:
         GateError: If repetitions are missing, their table has another schema, more were set aside or failed than the
@@ -48,7 +48,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     )
     summary_key = campaign.write_record(keys.validation("summary.json", round_number), verdict.summary)
     if verdict.problems:
-        campaign.store.delete(keys.trials(round_number))  # those of an earlier pass must not be learned from
+        campaign.store.delete(keys.trials(round_number))  # of an earlier pass: must not be learned from
         problems = "\n".join(verdict.problems)
         raise GateError(
             f"the validation gate stops campaign {keys.prefix}: {problems}\n"
@@ -71,7 +71,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
 
 
 def _earlier(campaign: Campaign, round_number: int) -> Earlier:
-    """Returns what the rounds before this one measured and their gates accepted."""
+    """Return the measurements and accepted trials of earlier rounds."""
     study, keys = campaign.study, campaign.keys
     rounds = range(round_number)
     rejected = {
@@ -89,9 +89,9 @@ def _earlier(campaign: Campaign, round_number: int) -> Earlier:
 
 
 def _store_docs(campaign: Campaign, folder: Path, round_number: int) -> str:
-    """Stores the site and returns its first page's key; pages of an earlier run are taken away.
+    """Store the site and return its first page's key; pages of an earlier run are deleted.
 
-    Great Expectations adds 7 MB of fonts and animations that no page refers to: these stay behind.
+    Great Expectations adds 7 MB of fonts and animations that no page uses: these are left out.
     """
     pages = sorted(folder.rglob("*.html"))
     text = "".join(page.read_text("utf-8") for page in pages)

@@ -1,6 +1,6 @@
-"""Parts of a comparison as the step `compare` stores them: the published numbers of a guide, with noise and blocks.
+"""Build parts like step `compare` does, from a guide's published numbers, with noise and blocks.
 
-Means, intervals and p-values follow from made blocks; a value of a block is the level's times the block's own pace.
+A block's value is the level's mean times the block's own pace; all statistics follow from the blocks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Values = Mapping[str, float]
 def estimates_of(
     level: Values, reference: Values, best: Values, letters: Mapping[str, str], seed: int, noise: float, blocks: int
 ) -> dict[str, Estimate]:
-    """Returns the estimates of one level from made blocks; the paired test is on logs, Holm's adjustment over eight."""
+    """Return the estimates of one level from generated blocks: paired test on logs, Holm over eight."""
     found = {}
     for at, (name, true_mean) in enumerate(level.items()):
         rng = np.random.default_rng((seed, at))
@@ -72,7 +72,7 @@ def made_part(
     compared: Sequence[Quantity] = COMPARED,
     bottleneck: str = "cpu",
 ) -> PartComparison:
-    """Returns a part whose levels have these true means."""
+    """Return a part whose levels have these true means."""
     names = list(levels[reference])
     maximised = {quantity.name: quantity.maximised for quantity in (*COMPARED, P50, FETCH)}
     best = {
@@ -119,7 +119,7 @@ def both(records_s: float, p99_ms: float) -> dict[str, float]:
 
 
 def slower(published: Mapping[tuple[str | int | float, ...], Values]) -> dict[tuple[str | int | float, ...], Values]:
-    """Returns what the made machine has where the guide states the published values."""
+    """Return the generated machine's means for the guide's published values."""
     return {
         level: both((values[THROUGHPUT.name] / SLOWER) ** 0.95, 2 * values[P99.name] ** 0.9)
         for level, values in published.items()
@@ -168,14 +168,13 @@ def codec_part() -> PartComparison:
 
 @cache
 def same_part(part: str = "acks", blocks: int = BLOCKS) -> PartComparison:
-    """Returns a part in which nothing differs."""
     levels = {("1",): both(200_000, 40), ("all",): both(200_000, 40)}
     return made_part(part, levels, ["acks"], ("1",), noise=0.05, blocks=blocks, bottleneck="")
 
 
 @cache
 def grid_part() -> PartComparison:
-    """Returns batch.size by linger.ms, where small batches gain nothing from a longer linger."""
+    """Return batch.size by linger.ms, where small batches gain nothing from a longer linger."""
     batches = (16384, 65536, 262144, 1048576)
     gain = {0: 0.55, 5: 0.8, 10: 1.0, 50: 1.08, 100: 1.12}
     levels = {}
@@ -219,7 +218,7 @@ RECORD_SIZES = (100, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 
 @cache
 def record_size_part() -> PartComparison:
-    """Returns record sizes whose p99 latency rises slowly, and by half between 1,024 and 2,048 B."""
+    """Return record sizes with a slowly rising p99 latency that jumps by half between 1,024 and 2,048 B."""
     levels = {
         (size,): both(300_000_000 / (600 + size), (12 + size / 4000) * (1.9 if size > 1024 else 1.0))
         for size in RECORD_SIZES
@@ -233,7 +232,7 @@ def record_size_part() -> PartComparison:
 
 @cache
 def fetch_part() -> PartComparison:
-    """Returns a consumer's table; the guide states one group of ten, nothing of these levels."""
+    """Return a consumer's table; the guide gives one group of ten, none of these levels."""
     names = (THROUGHPUT.name, FETCH.name)
     levels = {
         (size,): dict(zip(names, values, strict=True))

@@ -1,5 +1,3 @@
-"""Where the levels of a table lie on a chart's axis, and what is drawn of them."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Looks at what the figures of a comparison hold."""
-
 from __future__ import annotations
 
 import pytest

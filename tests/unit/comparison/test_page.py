@@ -1,5 +1,3 @@
-"""The page of a comparison, read as a browser would."""
-
 from __future__ import annotations
 
 import re
@@ -37,7 +35,7 @@ CONTEXT = PageContext(
 
 
 class Read(HTMLParser):
-    """Holds a page's texts, its addresses and the cells of its tables."""
+    """A page's texts, addresses and table cells."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -194,7 +194,7 @@ def test_a_limit_is_named_where_at_least_half_of_the_repetitions_found_it(codes:
 
 
 def grid() -> tuple[list[PlannedLevel], np.ndarray]:
-    """Batch sizes and lingers that multiply, but for one combination, which brings 1.6 times as much."""
+    """Return batch sizes and lingers that multiply, except for one combination with 1.6 times as much."""
     levels = planned([{"batch.size": b, "linger.ms": w} for b, w in product((1024, 2048, 4096), (0, 10))], reference=5)
     effects = np.array([0.4 * 1.6, 0.5, 0.64, 0.8, 0.8, 1.0])[:, np.newaxis]
     return levels, effects

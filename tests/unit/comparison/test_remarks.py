@@ -1,5 +1,3 @@
-"""Shows symptoms and the machine's ceilings beside the parts of a comparison, and what limited single levels."""
-
 from __future__ import annotations
 
 import pytest
@@ -29,7 +27,7 @@ SYMPTOM = SymptomText(
 
 
 def limited_part() -> PartComparison:
-    """Returns a part whose reference is limited by the CPU, gzip by the disk, the others by the CPU too."""
+    """Return a part whose levels are limited by the CPU, except gzip by the disk."""
     found = {"lz4": ("cpu", {"host_cpu_busy_fraction": 0.93}), "gzip": ("disk", {"disk_busy_fraction": 0.9})}
     part = codec_part()
     levels = []

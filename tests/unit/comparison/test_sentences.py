@@ -1,5 +1,3 @@
-"""The three sentences that a comparison ends with."""
-
 from __future__ import annotations
 
 import pytest
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.fast
 
 
 def with_ratio(part: PartComparison, level: int, quantity: str, ratio: float, p: float) -> PartComparison:
-    """Returns the part with this ratio, without an interval, and this adjusted p-value at one level."""
+    """Return the part with this ratio (without an interval) and adjusted p-value at one level."""
     levels = list(part.levels)
     changed = levels[level].estimates[quantity].model_copy(
         update={"ratio": Interval(value=ratio), "p_value_holm": p}

@@ -1,5 +1,3 @@
-"""Compares the levels of a series at each point, over its ranges, and where one overtakes another."""
-
 from __future__ import annotations
 
 from itertools import product
@@ -32,7 +30,7 @@ LEVELS = [
 
 
 def series(slope: float = 0.2, published: bool = False) -> PartComparison:
-    """Two clusters: the second's latency is lower before the crossing and higher behind, its throughput 10 % higher."""
+    """Return two clusters: the second has a latency that crosses the first's, and 10 % more throughput."""
     rng = np.random.default_rng(4)
     orders = np.array([float(each.configuration["orders"]) for each in LEVELS])[:, np.newaxis]
     is_second = np.array([each.configuration["topology"] == "c2" for each in LEVELS])[:, np.newaxis]

@@ -1,5 +1,3 @@
-"""Parts of a comparison as text and as CSV."""
-
 from __future__ import annotations
 
 import csv
@@ -35,7 +33,6 @@ MADE = (
 
 
 def row_of(text: str, level: str) -> str:
-    """Returns the first row of this level."""
     return next(line.strip() for line in text.splitlines() if line.strip().startswith(level))
 
 

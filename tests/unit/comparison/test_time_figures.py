@@ -1,5 +1,3 @@
-"""Looks at what is drawn of stages, and of what was seen over time: by each driver's own words."""
-
 from __future__ import annotations
 
 from typing import Any

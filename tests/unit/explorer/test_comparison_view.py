@@ -1,4 +1,4 @@
-"""What the explorer shows of comparisons: by its routes, over a store in a folder, without Airflow in front of them."""
+"""Explorer routes for comparisons, over a folder store, without Airflow in front."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARTS = (batch_size_part(), grid_part(), producers_part(), record_size_part(), f
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
-    """A comparison with its results, one that has none yet, and two campaigns that tune."""
+    """Return a comparison with results, one without, and two tuning campaigns."""
     found = FolderStore(tmp_path)
     found.put(KEYS.frozen_study(), b"name: impact\ndescription: of\n  kind\nkind: compare\n")
     for part in PARTS:

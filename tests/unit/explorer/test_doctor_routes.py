@@ -1,5 +1,3 @@
-"""Answers the doctor's page: one examination at a time, with an end, and clear where the cluster is away."""
-
 from __future__ import annotations
 
 import asyncio
@@ -20,7 +18,7 @@ pytestmark = pytest.mark.fast
 
 @pytest.fixture
 def go_on() -> Iterator[Event]:
-    """Ends the examinations that wait for it, at the latest with the test."""
+    """Release waiting examinations, at the latest at the end of the test."""
     event = Event()
     yield event
     event.set()

@@ -1,5 +1,3 @@
-"""The explorer's own threads: few at work, few questions open, one computation for all who ask the same."""
-
 from __future__ import annotations
 
 import asyncio
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.fast
 
 
 class Counted:
-    """Answers with how often it was asked, after `go_on`."""
+    """Returns its number of calls once `go_on` is set."""
 
     def __init__(self, go_on: Event) -> None:
         self.go_on, self.times = go_on, 0
@@ -31,7 +29,6 @@ class Counted:
 
 @pytest.fixture
 def counted() -> Iterator[Counted]:
-    """Waits; it goes on at the latest with the end of the test."""
     found = Counted(Event())
     yield found
     found.go_on.set()

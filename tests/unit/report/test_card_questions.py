@@ -1,5 +1,3 @@
-"""A card's line is printed only if the study asked its question, whatever is tuned."""
-
 from __future__ import annotations
 
 from functools import cache
@@ -29,7 +27,7 @@ PICK = "c0d71cf23f4"
 
 @cache
 def pipeline() -> tuple[Tune, tuple[Repetition, ...], Decision]:
-    """The study, the fresh blocks and the decision of a kept campaign that tuned a log pipeline."""
+    """Return study, fresh blocks and decision of a stored log pipeline campaign."""
     study = tune_study(load_study(KEPT / "study.yaml"))
     rows = pd.read_csv(KEPT / "repetitions.csv", keep_default_na=False, na_values=[""])
     gain = tuple(repetition_of(study, row) for row in rows[rows.phase == "gain"].to_dict("records"))

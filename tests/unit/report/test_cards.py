@@ -37,7 +37,7 @@ def study() -> Study:
 
 @cache
 def recorded_decision(acks: str, case: str = CASE, blocks: int = 10) -> Decision:
-    """The recorded baseline against the first recorded configuration with these acks."""
+    """Compare the recorded baseline with the first recorded configuration with these acks."""
     recorded = recorded_repetitions((case,), blocks=blocks, phase="gain")
     pick = next(r for r in recorded if r.configuration["acks"] == acks and not r.is_baseline)
     row = {"configuration_id": pick.configuration_id, "durability_accepted": True, "feasible": True}
@@ -103,7 +103,7 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
 
 
 def limited(repetitions: list[Repetition], codes: dict[str, list[str | None]]) -> list[Repetition]:
-    """Returns the repetitions with these verdicts, in turn for each configuration."""
+    """Assign these verdicts to each configuration's repetitions in turn."""
     endless = {name: itertools.cycle(given) for name, given in codes.items()}
     return [
         each.model_copy(update={"quantities": {**each.quantities, "limited_by": next(endless[each.configuration_id])}})

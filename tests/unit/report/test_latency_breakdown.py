@@ -47,7 +47,7 @@ BATCHES_TOLD = DEFAULTS_TOLD | {
 
 @cache
 def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
-    """The recorded baseline and one recorded pick in gain blocks, each with the same client's words in every block."""
+    """Return the recorded baseline and one pick in gain blocks, with the same client metrics in every block."""
     study = paper_study()
     recorded = recorded_repetitions((CASE,), phase="gain")
     pick = next(r for r in recorded if not r.is_baseline and r.configuration["batch.size"] == 131072)
@@ -69,7 +69,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
 
 
 def told_by(**pick: float | None) -> Breakdown:
-    """The defaults against a pick that differs from them in nothing but these figures."""
+    """Return the defaults against a pick that differs only in these figures."""
     decision, blocks = decision_and_blocks()
     own = decision.pick_configuration_id
     changed = [r.with_values({**DEFAULTS_TOLD, **pick} if r.configuration_id == own else {}) for r in blocks]

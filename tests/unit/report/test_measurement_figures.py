@@ -1,5 +1,3 @@
-"""Looks at what the figures of the measuring itself hold."""
-
 from __future__ import annotations
 
 import pytest

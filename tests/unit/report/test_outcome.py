@@ -1,5 +1,3 @@
-"""Reads what a finished campaign came to, as scripts do."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""The sentences that follow from the numbers of a sentinel's tests."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Settings as clients' files: what their real clients take, and under which names."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Checks of what is in force: what is measured, what it is compared with, and what follows."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A comparison's steps on the seeded fake: what design lists, what measure repeats, what compare makes of it."""
-
 from __future__ import annotations
 
 import csv
@@ -38,7 +36,7 @@ LEVELS = {"compression_type": 2, "record_size": 3, "grid": 4}
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """A comparison with its results; one repetition was set aside by the gate."""
+    """Return a comparison with its results; the gate rejected one repetition."""
     campaign = measured(tmp_path_factory.mktemp("compared"))
     (first, *_) = campaign.read_measurements(["compression_type"], [0])
     accept(campaign, first.repetition_id)

@@ -1,5 +1,3 @@
-"""The confirmation goes on with the candidates of an earlier try, and counts what a pick does to the cluster."""
-
 from __future__ import annotations
 
 from pathlib import Path

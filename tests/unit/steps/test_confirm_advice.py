@@ -1,5 +1,3 @@
-"""The best advice is measured beside the pick, and takes its place where it is better."""
-
 from __future__ import annotations
 
 from datetime import date
@@ -34,7 +32,7 @@ STUDY = quick(record_sizes_bytes=[int(CASE)], confirmation=CONFIRMATION, advice=
 
 
 def following(folder: Path, advised: Configuration, *candidates: Configuration, study: Tune = STUDY) -> Campaign:
-    """A campaign that follows one advice, and is about to confirm these candidates."""
+    """Return a campaign that follows one advice, ready to confirm these candidates."""
     campaign = campaign_in(folder, study, *candidates)
     advice = Advice(
         name="guide",
@@ -50,7 +48,7 @@ def following(folder: Path, advised: Configuration, *candidates: Configuration, 
 
 
 def decided(campaign: Campaign, *, winner_later_ms: float | None = None) -> Decision:
-    """Confirms; from the gain blocks on the winner may have another p95 latency than the others' 20 ms."""
+    """Confirm, with a different p95 latency for the winner than the others' 20 ms from the gain blocks on."""
     with fake_testbed(campaign, CASE) as testbed:
         tool = testbed.load_tool
         assert isinstance(tool, FakeLoadTool)

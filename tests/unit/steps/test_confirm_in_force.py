@@ -1,5 +1,3 @@
-"""The confirmation measures what is in force in every block, and keeps to what it found when it began."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -140,7 +138,6 @@ def test_more_blocks_follow_while_harm_cannot_be_told_and_then_a_person_is_asked
     campaign, rng = campaign_in(tmp_path, study_of(), WINNER), np.random.default_rng(3)
 
     def alike_but_noisy(result: LoadResult) -> LoadResult:
-        """The same p95 latency on both sides: only the throughput can be claimed."""
         assert result.figures is not None
         p95_ms = 20 * float(np.exp(rng.normal(0, noise))) + result.figures.throughput_records_s * 1e-9
         tail = dict.fromkeys(("latency_p99_ms", "latency_p999_ms", "latency_max_ms"), p95_ms + 1)

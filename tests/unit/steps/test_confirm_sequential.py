@@ -1,5 +1,3 @@
-"""Sequential confirmation: blocks end as soon as they answer, and go on to their most where they do not."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""The design step freezes the text that records are cut from, beside the study."""
-
 from __future__ import annotations
 
 from pathlib import Path

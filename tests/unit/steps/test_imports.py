@@ -1,4 +1,4 @@
-"""Steps that measure start at once: none of what takes a second to import is imported before it is used."""
+"""Measuring steps start fast: slow imports are deferred until used."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""The measure step's phases on the seeded fake: the noise first, then blocks for as long as somebody goes on."""
-
 from __future__ import annotations
 
 import logging

@@ -1,5 +1,3 @@
-"""The step `propose`: which record sizes go on, with what, and why the others do not."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -30,7 +28,7 @@ ROUNDS = {"maximum": 2, "configurations": 3}
 
 
 def study_of(**changes: Any) -> Study:
-    """The paper's factors at the baseline's durability, in rounds."""
+    """Return the paper's factors at the baseline's durability, in rounds."""
     content = yaml.safe_load((STUDIES / "paper.yaml").read_text())
     del content["durability"]
     content |= {
@@ -44,12 +42,12 @@ def study_of(**changes: Any) -> Study:
 
 
 def recorded_trials(study: Study, configurations: int, cases: Sequence[str] = CASES) -> pd.DataFrame:
-    """One recorded repetition of so many configurations and of the baseline."""
+    """Return one recorded repetition of each configuration and of the baseline."""
     return summarise_trials(recorded_repetitions(cases, configurations, blocks=1), study)
 
 
 def campaign_of(folder: Path, study: Study, *trials_by_round: pd.DataFrame) -> Campaign:
-    """A campaign whose rounds so far came to these trials; the searches found no front."""
+    """Return a campaign whose rounds so far gave these trials; the searches found no front."""
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     nothing = pd.DataFrame(columns=table_schema(FRONT_COLUMNS, study).names)
@@ -88,7 +86,6 @@ def test_a_round_that_the_study_does_not_have_measures_nothing_and_writes_nothin
 
 @pytest.fixture(scope="module")
 def proposed(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """A campaign whose first round is proposed."""
     study = study_of()
     campaign = campaign_of(tmp_path_factory.mktemp("proposed"), study, recorded_trials(study, 12))
     assert propose.run(campaign, 1).cases == list(CASES)

@@ -1,5 +1,3 @@
-"""A warm start step by step: the design begins with what is known, the rounds learn from it, and both keep it."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -30,14 +28,14 @@ KEYS = CampaignKeys(WARM.name, "c9")
 
 
 def designed(folder: Path) -> Campaign:
-    """A campaign that begins warm, by what the one before it knows."""
+    """Return a campaign that starts warm from the one before it."""
     past_campaign(folder)
     design.run(FolderStore(folder), WARM, "c9", ClusterSystem(FakeCluster()))
     return Campaign.open(FolderStore(folder), WARM.name, "c9")
 
 
 def proposed(campaign: Campaign) -> bytes:
-    """The first round's design, after a round 0 of twelve recorded configurations."""
+    """Return the first round's design, after a round 0 of twelve recorded configurations."""
     trials = summarise_trials(recorded_repetitions(CASES, 12, blocks=1), campaign.study)
     nothing = pd.DataFrame(columns=table_schema(FRONT_COLUMNS, campaign.study).names)
     columns = table_schema(DESIGN_COLUMNS, campaign.study).names

@@ -1,4 +1,4 @@
-"""The whole pipeline, step by step, on the seeded fake: the shape of what comes out, without a server."""
+"""The whole pipeline on the seeded fake, without servers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def learn(campaign: Campaign, round_number: int) -> None:
 
 
 def run_rounds(campaign: Campaign) -> None:
-    """As the graph does: a round whose proposal names no case is the last one asked for."""
+    """Run rounds like the graph: the last one is the first whose proposal names no case."""
     for number in range(1, MOST_ROUNDS + 1):
         sizes = propose.run(campaign, number).cases
         if not sizes:
@@ -89,7 +89,7 @@ def run_rounds(campaign: Campaign) -> None:
 
 
 class DeadlyStore(FolderStore):
-    """A store that kills its process at one of the writes of artifacts, before the artifact is there or after."""
+    """A store that kills its process at one of the artifact writes, before or after it."""
 
     def __init__(self, folder: Path, writes_survived: int, too_early: bool) -> None:
         super().__init__(folder)
@@ -109,14 +109,14 @@ class DeadlyStore(FolderStore):
 
 
 def run_in_child(store: FolderStore, study: str, campaign_id: str, step: str, case: str) -> None:
-    """A step in a process of its own, with a lease that does not outlive it for long."""
+    """Run a step in its own process, with a short lease."""
     campaign = Campaign.open(store, study, campaign_id)
     with fake_testbed(campaign, case, lease_term_s=1.0) as testbed:
         STEPS[step](campaign, case, ProducerRunner(campaign, case, testbed))
 
 
 class KillingRunner:
-    """Runs steps in child processes that die some times, each at a write drawn at random, and lets the last one end."""
+    """Runs steps in child processes that die at random writes, until the last try."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder = folder
@@ -147,7 +147,7 @@ def _repetition_prefixes(campaign: Campaign, case: str) -> tuple[str, str]:
 
 
 def _repetitions(campaign: Campaign) -> list[dict[str, object]]:
-    """All repetitions in the order of their keys, but for what depends on the moment."""
+    """Return all repetitions in key order, without time-dependent fields."""
     prefixes = [prefix for case in CASES for prefix in _repetition_prefixes(campaign, case)]
     found = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
     return [repetition.model_dump(exclude=OF_THE_MOMENT) for repetition in found]
@@ -155,7 +155,7 @@ def _repetitions(campaign: Campaign) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def strong(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """A campaign with evidence enough for a decision."""
+    """Return a campaign with sufficient evidence for a decision."""
     study = study_of(
         design={"configurations": 16, "feasible": True},
         protocol={"kind": "cold_burst", "records": 1000, "repetitions": 4},
@@ -168,7 +168,7 @@ def strong(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 @pytest.fixture(scope="module")
 def survived(strong: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """The same again, killed now and then."""
+    """Return the same campaign, killed now and then."""
     folder = tmp_path_factory.mktemp("survived")
     killing = KillingRunner(folder, SEED_OF_KILLS)
     campaign = run_until_decided(FolderStore(folder), strong.study, killing)
@@ -234,7 +234,7 @@ def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_de
 
 @pytest.fixture(scope="module")
 def in_rounds(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    """A campaign with one round after its design, and one repetition of each configuration."""
+    """Return a campaign with one round after its design, and one repetition of each configuration."""
     study = study_of(
         record_sizes_bytes=[8192],
         design={"configurations": 8, "feasible": True},

@@ -1,11 +1,11 @@
-// What the page asks: of the explorer's own answers, and of Airflow's API with the session of whoever looks.
+// Requests to the explorer's API, and to Airflow's API with the user's session.
 
 export class Refused extends Error {}
 
-/** Nothing was decided: the same question may be answered a moment later. */
+/** A temporary failure: retrying may succeed. */
 export class Unanswered extends Refused {}
 
-/** For an Airflow that does not answer: what was known before, until it is asked again. */
+/** Keep the previous value while Airflow does not answer. */
 export const keptWhere = (before) => (error) => {
   if (error instanceof Unanswered) return before;
   throw error;
@@ -38,10 +38,9 @@ export async function ask(path) {
   throw new (answer.status >= 500 ? Unanswered : Refused)(await said(answer));
 }
 
-/** Where the explorer tells what is in force for a record size. */
 export const inForcePath = (study, size) => `api/in-force/${encodeURIComponent(study)}/${size}`;
 
-/** Whether a run belongs to a campaign: one without a name is called after the time from which it may run. */
+/** Whether a run belongs to a campaign; an unnamed campaign has the name of its run's `run_after` time. */
 function runs(run, study, campaign) {
   const named = run.conf?.campaign;
   if (named) return named === campaign && (run.conf.study ?? study) === study;
@@ -49,7 +48,7 @@ function runs(run, study, campaign) {
   return day && `${day.replaceAll("-", "")}T${time.replaceAll(":", "")}-${fraction.padEnd(6, "0")}` === campaign;
 }
 
-/** The campaign's last such run among Airflow's hundred last ones; null where there is none, or none may be seen. */
+/** The campaign's last such run among Airflow's last 100; null without one, or without permission. */
 export async function runOf(dag, study, campaign, isSuch = () => true) {
   const answer = await send(`${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns?order_by=-run_after&limit=100`);
   if (answer.status >= 500) throw new Unanswered(await said(answer));
@@ -58,7 +57,7 @@ export async function runOf(dag, study, campaign, isSuch = () => true) {
   return found.find((run) => runs(run, study, campaign) && isSuch(run)) ?? null;
 }
 
-/** Where somebody is to answer before the run goes on; null where nobody is, or it may not be seen. */
+/** The address of the question a run waits for; null without one, or without permission. */
 export async function questionOf(run) {
   const path = `dagRuns/${encodeURIComponent(run.dag_run_id)}/hitlDetails?response_received=false`;
   const answer = await send(`${AIRFLOW}/dags/${run.dag_id}/${path}`);
@@ -69,7 +68,7 @@ export async function questionOf(run) {
 
 const goesOn = (run) => run?.state === "queued" || run?.state === "running";
 
-/** Whether a decided campaign waits for anything, and where somebody is to answer. Its own run begins the one that asks. */
+/** Whether a decided campaign waits for anything, and the address of its question. Its own run starts the one that asks. */
 export async function waitingOf(tuneDag, settingsDag, study, campaign) {
   const isOpen = goesOn(await runOf(tuneDag, study, campaign));
   const asked = await runOf(settingsDag, study, campaign, (run) => run.conf?.action === "ask");
@@ -79,7 +78,7 @@ export async function waitingOf(tuneDag, settingsDag, study, campaign) {
 
 export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURIComponent(run.dag_run_id)}`;
 
-/** Triggers the DAG that moves the settings in force, and tells of its run, or why nothing is heard of it, until it ended. */
+/** Trigger the DAG that changes the active settings, and report its run, or why it is unknown, until it ends. */
 export async function moveSettings(dag, conf, tell) {
   const address = `${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns`;
   const answer = await send(address, {
@@ -94,7 +93,7 @@ export async function moveSettings(dag, conf, tell) {
   let run = await answer.json();
   tell(run);
   while (goesOn(run)) {
-    // biome-ignore lint/performance/noAwaitInLoops: it waits for the run, a look at a time
+    // biome-ignore lint/performance/noAwaitInLoops: polls the run
     await new Promise((done) => {
       setTimeout(done, POLL_MS);
     });
@@ -109,7 +108,7 @@ export async function moveSettings(dag, conf, tell) {
   return run;
 }
 
-/** The last lines that the run's failed task wrote, which say what is wrong; empty where they cannot be read. */
+/** The error that the run's failed task logged last; empty if unreadable. */
 export async function failureOf(run) {
   const address = `${AIRFLOW}/dags/${run.dag_id}/dagRuns/${encodeURIComponent(run.dag_run_id)}/taskInstances`;
   const listed = await send(address);

@@ -1,5 +1,4 @@
-// What the two charts draw, as Plotly takes it. What a point is shows in its symbol and in its colour (Okabe and Ito's,
-// for all kinds of sight).
+// Plotly traces of the two charts. Kinds of points differ in symbol and color (Okabe-Ito palette).
 
 import { measuredValue, roleOf, settingsOf, shown } from "./values.js";
 
@@ -32,7 +31,7 @@ const KINDS = [
 const FADED = 0.15;
 const PADDING = 0.04;
 const LONGEST_ON_A_LINE = 11;
-/** How many axes there may be until their names, side by side, reach into each other. */
+/** More axes than this would overlap their names. */
 const MOST_LEVEL_NAMES = 10;
 const LAST_BREAK = /^(?<first>.*)(?<second>[ .].*)$/u;
 const FEW = 10;
@@ -46,7 +45,7 @@ function kindOf(view, point) {
   return point.confirmed ? "confirmed" : "design";
 }
 
-/** What is drawn: every measured configuration by its kind, and every point of the estimated front at its estimate. */
+/** Every measured configuration by its kind, and every point of the estimated front at its estimate. */
 export function marks(view, choice, intervals) {
   const remaining = new Set(choice.remaining_ids);
   const measured = view.points
@@ -71,7 +70,7 @@ export function marks(view, choice, intervals) {
   return [...measured, ...estimated];
 }
 
-// Plotly reads a little markup in its texts.
+// Plotly interprets some markup in texts.
 export const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 function hoverText(view, mark) {
@@ -93,7 +92,7 @@ export const layoutOf = ({ ink, panel }, more) => ({
   ...more,
 });
 
-/** Bars of what remains: those of the rest would be as dark as these. */
+/** Error bars of what remains only: bars cannot be faded point by point. */
 function errorBars(trace, objective) {
   const around = trace.map((mark) => [mark.value(objective), mark.kept ? mark.interval(objective) : null]);
   if (!around.some(([, interval]) => interval)) return;
@@ -107,7 +106,7 @@ function errorBars(trace, objective) {
   };
 }
 
-/** Ticks of a logarithmic axis as whole numbers at 1, 2 and 5; at all digits where these are too few. */
+/** Ticks of a logarithmic axis at 1, 2 and 5; at all digits if these are too few. */
 export function logTicks(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const decades = Array.from({ length: 24 }, (_, at) => 10 ** (at - 9));
@@ -120,7 +119,7 @@ export function logTicks(values) {
   return { tickvals, ticktext: tickvals.map((value) => value.toLocaleString("en")) };
 }
 
-/** The scatter of two objectives, with a ring around the best that remains: its traces and its layout. */
+/** Traces and layout of two objectives' scatter, with a ring around the best that remains. */
 export function scatter(view, drawn, { across, up, best_id: bestId }, theme) {
   const known = drawn.filter((mark) => mark.value(across) !== null && mark.value(up) !== null);
   const traces = KINDS.map((kind) => [kind, known.filter((mark) => mark.kind === kind.key)])
@@ -165,7 +164,7 @@ export function scatter(view, drawn, { across, up, best_id: bestId }, theme) {
   return [traces, layoutOf(theme, { margin: { l: 60, r: 12, t: 44, b: 44 }, xaxis: axis(across), yaxis: axis(up) })];
 }
 
-/** An axis of the parallel chart: where a value lies between 0 and 1, and what is written where. */
+/** An axis of the parallel chart: a map of values to 0 to 1, and ticks. */
 function axisOf(label, values, read, { levels = [], log = false, write = String }) {
   const known = values.filter((value) => value !== null && value !== undefined);
   if (levels.length > 0) {
@@ -179,13 +178,13 @@ function axisOf(label, values, read, { levels = [], log = false, write = String 
   return { label, read, at, ticks: known.length > 0 ? [[0.5, write(low)]] : [] };
 }
 
-/** A name on two lines where it would reach into its neighbours'. */
+/** Break a name that would overlap its neighbor's into two lines. */
 function broken(name) {
   const { first, second } = (name.length > LONGEST_ON_A_LINE && LAST_BREAK.exec(name)?.groups) || {};
   return first ? `${plain(first)}<br>${plain(second.trim())}` : plain(name);
 }
 
-/** The axes of the parallel chart: every objective and every factor of which something is known. */
+/** The axes of the parallel chart: every objective and factor with a known value. */
 function axesOf(view, drawn) {
   const objectives = Object.entries(view.objectives).map(([name, objective]) => {
     const values = drawn.map((mark) => mark.value(name));
@@ -195,7 +194,7 @@ function axesOf(view, drawn) {
   });
   const factors = view.axes.map((factor) => {
     const values = drawn.map((mark) => mark.point.factors[factor.name]);
-    // A few numbers are told apart better as levels: most are powers of two.
+    // A few numbers are clearer as levels: most are powers of two.
     const distinct = [...new Set(values)].sort((a, b) => a - b).map(String);
     const few = distinct.length <= FEW ? distinct : [];
     const levels = factor.levels.length > 0 ? factor.levels : few;
@@ -208,7 +207,7 @@ function axesOf(view, drawn) {
   return [...objectives, ...factors].filter((axis) => axis.ticks.length > 0);
 }
 
-/** The lines of one kind along all axes, those that remain (`kept`) apart from those that do not. */
+/** The lines of one kind along all axes, either the remaining ones (`kept`) or the others. */
 function linesOf(view, drawn, axes, [kind, kept]) {
   const ofKind = drawn.filter((mark) => mark.kind === kind.key);
   const lines = ofKind.filter((mark) => mark.kept === kept);
@@ -235,7 +234,7 @@ function linesOf(view, drawn, axes, [kind, kept]) {
   };
 }
 
-/** The parallel coordinates of objectives and factors: their traces and their layout. */
+/** Traces and layout of the parallel coordinates of objectives and factors. */
 export function parallel(view, drawn, theme) {
   const axes = axesOf(view, drawn);
   const traces = KINDS.flatMap((kind) => [true, false].map((kept) => linesOf(view, drawn, axes, [kind, kept]))).filter(
@@ -265,7 +264,7 @@ export function parallel(view, drawn, theme) {
     ...axis.ticks.map(([y, text]) => ({
       x: at,
       y,
-      text: plain(isCrowded ? text.split(" ")[0] : text), // units would reach into the next axis
+      text: plain(isCrowded ? text.split(" ")[0] : text), // a unit would overlap the next axis
       showarrow: false,
       xanchor: "left",
       xshift: 6,

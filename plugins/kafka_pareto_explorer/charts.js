@@ -1,4 +1,4 @@
-// The two charts on the page.
+// Draw the page's two charts.
 
 import { marks, parallel, scatter } from "./chart_traces.js";
 
@@ -14,7 +14,7 @@ export function colours() {
   };
 }
 
-/** The library, begun at the first call, when what stands already was painted: it keeps the browser busy. */
+/** Plotly, loaded at the first call after a paint, because it blocks the browser. */
 export async function plotly() {
   if (!loading) {
     await new Promise((done) => {

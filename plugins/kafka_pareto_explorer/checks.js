@@ -1,4 +1,4 @@
-// The checks of what is in force, as a time series: how it compares with the baseline, measured beside it each time.
+// The checks of the active settings over time, each relative to the baseline measured beside them.
 
 import { ask } from "./asking.js";
 import { layoutOf, logTicks, plain } from "./chart_traces.js";
@@ -15,7 +15,7 @@ const STYLES = [
 ];
 const DRIFTED = { symbol: "x", size: 13 };
 
-/** The objectives that checks compare, by name, with a colour and a symbol: the view's means. */
+/** The objectives that checks compare (means only), with a color and a symbol each. */
 export const seriesOf = (view) =>
   Object.entries(view.objectives)
     .filter(([, { is_spread: isSpread }]) => !isSpread)
@@ -50,7 +50,7 @@ export function traceOf(checks, series) {
   };
 }
 
-/** Upright lines where another version was checked for the first time, and where a level was left. */
+/** Vertical lines at each version's first check, and at change points. */
 export function events(checks, theme) {
   const versions = checks
     .filter((check, at) => at && check.version !== checks[at - 1].version)
@@ -95,7 +95,7 @@ function changeText(change) {
   return `${percent(change.change_fraction)}${low === null ? "" : ` (${percent(low)} to ${percent(high)})`}`;
 }
 
-/** The table of all checks, the last one first. */
+/** The table of all checks, newest first. */
 export function checkRows(checks, allSeries) {
   const compared = allSeries.flatMap(({ name }) => [`${name}, in force / baseline`, "change since"]);
   const texts = (check) =>
@@ -146,7 +146,7 @@ async function draw(checks, allSeries) {
   );
 }
 
-/** Shows the checks of a record size, unless another one is looked at (`current`) once they are there. */
+/** Show a record size's checks if the view is still `current()`. */
 export async function showChecks(view, current) {
   const checks = await ask(`api/checks/${encodeURIComponent(view.study)}/${view.case}`);
   if (!current()) return;

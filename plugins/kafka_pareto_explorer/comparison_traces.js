@@ -1,4 +1,4 @@
-// One quantity of a comparison's part, as Plotly draws it: its traces and its layout.
+// Plotly traces and layouts of a comparison's quantities.
 
 import { layoutOf, logTicks, plain } from "./chart_traces.js";
 
@@ -8,14 +8,13 @@ const GROUPS = [
   { key: "untold", name: "not told apart from it", symbol: "square", size: 9, color: "#8a8a8a" },
 ];
 const PUBLISHED = { name: "published, on another machine", symbol: "diamond-open", color: "#d55e00" };
-// Each as red, green and blue.
 const [WORSE, SAME, BETTER] = [
   [213, 94, 0],
   [251, 247, 242],
   [0, 114, 178],
 ];
 const STRONG = 0.72;
-const BESIDE = 0.025; // of the axis: hollow marks would else lie on the measured ones
+const BESIDE = 0.025; // fraction of the axis; keeps hollow marks off the measured ones
 const LEAST_CHANGE = 0.05;
 
 function groupOf(point) {
@@ -75,7 +74,7 @@ function publishedTrace(points, isEven) {
   };
 }
 
-/** The levels of a table over the reference, on logarithmic axes where the levels are powers; null where none has a ratio. */
+/** A table's levels over the reference, on a logarithmic axis if the levels are powers; null without a ratio. */
 export function levels(view, chart, theme) {
   const drawn = chart.points.filter((point) => point.ratio && point.ratio.value > 0);
   if (!drawn.some((point) => !point.is_reference)) return null;
@@ -109,13 +108,13 @@ export function levels(view, chart, theme) {
   ];
 }
 
-/** The colour of a change from -1 to 1, where 1 is the largest that is better. */
+/** The color of a change from -1 (worst) to 1 (best). */
 function colourOf(change) {
   const end = change < 0 ? WORSE : BETTER;
   return `rgb(${SAME.map((same, at) => Math.round(same + Math.abs(change) * (end[at] - same))).join(",")})`;
 }
 
-/** A grid or a series over the reference as a heat map of rectangles, since Plotly's own needs a style that the page's policy refuses. */
+/** A grid or series as a heat map of rectangles: Plotly's own needs a style that the page's policy blocks. */
 export function heat(chart, theme) {
   const { down, across, sides, tops, better, texts, references } = chart.heat;
   const most = Math.max(LEAST_CHANGE, ...better.flat().map((value) => Math.abs(value ?? 0)));

@@ -1,4 +1,4 @@
-// The comparisons: which there are, and of one part what each level does beside the reference.
+// The comparisons page: one part's levels beside the reference.
 
 import { ask } from "./asking.js";
 import { colours, plotly } from "./charts.js";

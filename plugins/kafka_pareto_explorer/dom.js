@@ -1,4 +1,4 @@
-// Elements from data: everything that comes from a study or an artifact becomes text, never markup.
+// Build elements: data from studies and artifacts becomes text, never markup.
 
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -13,11 +13,10 @@ export function el(tag, attributes = {}, ...children) {
 
 const FILE_WORDS = { "application.yaml": "Spring Boot YAML", "librdkafka.properties": "librdkafka" };
 
-/** Links to the files that clients read, which the server names. */
 export const fileLinks = (path, files) =>
   files.map((name) => el("a", { href: `${path}/${name}`, download: true }, FILE_WORDS[name] ?? name));
 
-// Airflow's frame lets no other site in and opens no tab.
+// Airflow's frame blocks other sites and new tabs.
 export const EMBEDDED = globalThis.self !== globalThis.top;
 
 export const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
@@ -26,10 +25,10 @@ export function fill(id, ...children) {
   document.getElementById(id).replaceChildren(...children.filter((child) => child !== null));
 }
 
-// A value and its unit stay on one line.
+// Keep a value and its unit on one line.
 const BEFORE_UNIT = / (?=%|ms\b|MiB\b)/gu;
 
-/** A table from rows of texts, the first one its header; columns of `text` wrap, or where `wrap` says so all of them. */
+/** A table from rows of texts, header first; columns in `text` wrap, or all with `wrap`. */
 export function table(rows, { chosen = -1, text = [], wrap = false } = {}) {
   const [header, ...body] = rows;
   const kind = (column) => (text.includes(column) ? "text" : null);

@@ -1,11 +1,11 @@
-// What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
+// The Pareto explorer: the address holds the state of the view, and the server takes every decision.
 
 import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { el, fill, options } from "./dom.js";
 import { offer, showInForce } from "./in_force.js";
-// biome-ignore lint/performance/noNamespaceImport: panels.best says what best does not, and nothing is bundled
+// biome-ignore lint/performance/noNamespaceImport: panels.best reads better than best, and nothing is bundled
 import * as panels from "./panels.js";
 import { readRequirements, requirementsForm } from "./requirements.js";
 import { $, followTheme, shell, tell } from "./shell.js";
@@ -71,7 +71,7 @@ async function openSize(current = opening()) {
   if (!current()) return;
   Object.assign(state, { view, path, intervals: { design: {}, confirmed: {} } });
   $("trouble").hidden = true;
-  // New results bring new steps of the sliders; whoever moves one, or types, is not disturbed.
+  // New results change the sliders' steps; do not rebuild the form under a user's hands.
   if ($("view").hidden || !$("requirements").contains(document.activeElement))
     requirementsForm(
       view,
@@ -91,7 +91,7 @@ async function openSize(current = opening()) {
   draw();
 }
 
-/** What follows the campaign into use: neither the choice nor the charts wait for it. */
+/** Active settings and checks: neither the choice nor the charts wait for them. */
 function beside() {
   const { view, current } = state;
   told(() => showInForce(view, state.settingsDag, inForceMoved, current))();
@@ -111,7 +111,7 @@ function offerToMove(place, configuration) {
   if ($(place)) told(() => offer($(place), state.path, move, inForceMoved))();
 }
 
-/** Asks for the best that remains; of answers that overtake each other the last question's counts. */
+/** Ask for the best that remains; only the answer to the last question counts. */
 async function choose(changed) {
   const requirements = readRequirements();
   if (changed) remember(requirements);
@@ -158,7 +158,7 @@ function side(which, id) {
   choiceOfSides();
 }
 
-/** Says so while a decided campaign waits for somebody's approval; once that has ended, what is in force is asked anew. */
+/** Show a pending approval; reload the active settings once it is over. */
 function followApproval(dag) {
   const [study, campaign] = [asked("study"), asked("campaign")];
   let wentOn = false;
@@ -174,7 +174,7 @@ function followApproval(dag) {
     if (!waits) {
       clearInterval(timer);
       state.following = null;
-      // A view that is only being opened asks by itself.
+      // A view that is still opening loads them itself.
       if (wentOn && !$("view").hidden) inForceMoved();
     }
     wentOn = waits;
@@ -182,7 +182,7 @@ function followApproval(dag) {
   look();
 }
 
-/** Looks on while a campaign runs; new results are read at most every half minute: they come from the measured machine. */
+/** Follow a running campaign; read results at most every 30 s, because reading loads the measured machine. */
 function follow(first, dag) {
   const path = campaignPath();
   const [study, campaign] = [asked("study"), asked("campaign")];
@@ -197,7 +197,7 @@ function follow(first, dag) {
   );
   state.following = timer;
   async function show(progress) {
-    // What lies in the store is shown, whether or not Airflow answers.
+    // Stored progress is shown even if Airflow does not answer.
     run = progress.finished ? null : await runOf(dag, study, campaign).catch(keptWhere(run));
     if (timer !== state.following || path !== campaignPath()) return;
     panels.progress(progress, run, dag);

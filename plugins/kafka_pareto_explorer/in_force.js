@@ -1,4 +1,4 @@
-// The settings in force, and the buttons that move them: by a DAG of Airflow's, as whoever is logged in.
+// The active settings, and the buttons that change them through an Airflow DAG, as the logged-in user.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
 import { el, fileLinks, fill, link, table } from "./dom.js";
@@ -51,10 +51,7 @@ function history(view) {
   );
 }
 
-/**
- * Shows what is in force for a record size, unless another one is looked at (`current`) once it is known; `moved` is
- * called when it may have changed.
- */
+/** Show a record size's active settings if the view is still `current()`; call `moved` when they may have changed. */
 export async function showInForce({ study, case: size, case_label: at }, dag, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
@@ -92,7 +89,7 @@ export async function showInForce({ study, case: size, case_label: at }, dag, mo
   );
 }
 
-/** Readies a button that puts one measured configuration in force, or says why it may not be. */
+/** Show a button that activates a measured configuration, or why that is not allowed. */
 export async function offer(place, path, { conf, at, dag }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
@@ -154,8 +151,8 @@ function confirmMove({ title, move, conf, at, dag, moved }) {
 }
 
 /**
- * Has it done, and says how that ends. Returns whether a run of Airflow's began, after which the dialog's table may be
- * old; and by which name it told of changes of the cluster, which somebody must have seen before it moves anything.
+ * Trigger the move and report its result. Returns whether an Airflow run began (the dialog's table may then be
+ * outdated), and the name of the cluster changes that a person must have seen first.
  */
 async function carryOut(dag, conf, said, moved) {
   let begun = null;
@@ -177,7 +174,7 @@ async function carryOut(dag, conf, said, moved) {
   return { begun: begun !== null, changes };
 }
 
-/** Why a run has failed, and what is in force now: one that was killed may have moved it before. */
+/** Why a run failed, and the active settings: a killed run may have changed them. */
 async function failed(run, conf) {
   const why = await failureOf(run);
   const { versions } = await ask(inForcePath(conf.study, conf.case));

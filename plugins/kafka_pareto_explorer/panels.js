@@ -1,4 +1,4 @@
-// The parts of the page that are text and tables.
+// The page's texts and tables.
 
 import { runAddress } from "./asking.js";
 import { EMBEDDED, el, fileLinks, fill, link, list, table } from "./dom.js";
@@ -11,7 +11,6 @@ const STANDING = {
   success: "Ended without a report, its run in Airflow is over",
 };
 
-/** What a warm start has brought along, in a line. */
 export function priorText({ campaigns }) {
   const used = campaigns.filter((each) => each.trials);
   const days = (each) => Math.min(...Object.values(each.age_days)).toFixed(1);
@@ -24,7 +23,7 @@ export function priorText({ campaigns }) {
   return `Warm start: ${began}${left ? `; ${left} more gave nothing` : ""}. No number below is theirs.`;
 }
 
-/** How far an unfinished campaign is; `run` is Airflow's of it, where there is one. */
+/** Progress of an unfinished campaign; `run` is its Airflow run, if any. */
 export function progressText(report, run) {
   const done = report.steps.filter((step) => step.state === "done").length;
   const left = run?.state === "running" && report.time_left !== null ? `, ${timeLeftText(report.time_left)}` : "";
@@ -44,7 +43,7 @@ const timeLeftText = (left) =>
     ? "less than a minute left"
     : `about ${duration(left.likely_s)} left (${duration(left.low_s)} to ${duration(left.high_s)})`;
 
-/** A step with its mark and its repetitions; one that is under way goes on only while its run does (`running`). */
+/** A step with its mark and repetitions; it is active only while its run is (`running`). */
 export function stepText(step, running) {
   const marks = { done: "✓", "under way": running ? "▶" : "…", waiting: "·" };
   const count = step.repetitions === null ? "" : ` ${step.repetitions}/${step.repetitions_most ?? "?"}`;
@@ -59,7 +58,6 @@ function changeText(from, to) {
 
 const rulesText = (point) => (point.rules_broken.length > 0 ? `breaks ${point.rules_broken.join(", ")}` : "keeps all");
 
-/** Rows of two measured configurations beside each other. */
 export function comparison(view, left, right) {
   const sides = [left, right];
   const differs = (ours, theirs) => (ours === theirs ? "" : "differs");
@@ -83,7 +81,7 @@ export function comparison(view, left, right) {
   ];
 }
 
-/** Rows of what was estimated and measured, of the confirmed ones or else of the estimated front; empty without any. */
+/** Estimated and measured values of the confirmed configurations, else of the estimated front. */
 export function estimateRows(view, choice) {
   const confirmed = view.points.filter((point) => point.confirmed);
   const points = confirmed.length > 0 ? confirmed : view.points.filter((point) => point.on_estimated_front);
@@ -107,7 +105,7 @@ export function estimateRows(view, choice) {
   };
 }
 
-/** What the bars of the scatter are, and how many points of the estimated front are shown where not all are. */
+/** Explains the scatter's error bars, and how many points of the estimated front are shown if not all. */
 export function intervalNote(view) {
   const shownPoints = view.points.filter((point) => point.on_estimated_front).length;
   const all = view.estimated_front_points;
@@ -132,14 +130,13 @@ export function links(overview, path) {
   fill("links", report, ...rounds, tracked, alone, ...pages, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
 }
 
-/** What a warm start has brought along, in a line. */
 export function prior(found) {
   const place = document.getElementById("prior");
   place.hidden = !found;
   if (found) place.textContent = priorText(found);
 }
 
-/** That somebody is to approve, and where; nothing where `question` is null. */
+/** Link to a pending approval; hidden if `question` is null. */
 export function approval(question) {
   const place = document.getElementById("approval");
   place.hidden = !question;
@@ -153,7 +150,6 @@ export function approval(question) {
     );
 }
 
-/** How far an unfinished campaign is; `run` is Airflow's of it, where there is one. */
 export function progress(report, run, dag) {
   const panel = document.getElementById("progress");
   panel.hidden = report.finished;
@@ -213,7 +209,6 @@ function promiseOf(view, point) {
   return view.durabilities.length > 0 ? [["durability", point.durability.replaceAll("_", " ")]] : [];
 }
 
-/** Two configurations beside each other; the left one may be put in force. */
 export function compare(view, leftId, rightId) {
   const sides = [pointOf(view, leftId), pointOf(view, rightId)];
   if (sides.includes(undefined)) return fill("compare");
@@ -237,7 +232,7 @@ export function estimates(view, choice) {
   return fill("estimates", table([header, ...rows], { chosen, text: [1, header.length - 1] }), note);
 }
 
-/** The decision, the latency breakdown and the noise floor, as the card has them. */
+/** The card's decision, latency breakdown and noise floor. */
 export function evidence(view) {
   const { card } = view;
   const pending = (text) => el("p", { class: "quiet" }, text);

@@ -1,5 +1,5 @@
-// The form of what is needed: a slider and a number for each objective. The steps of a slider are the measured values, so
-// that every step of the keyboard leaves out, or lets in, at least one configuration; at one end it asks for nothing.
+// The requirements form: a slider and a number for each objective. A slider's steps are the measured values, so every
+// keyboard step excludes or includes at least one configuration; one end means no limit.
 
 import { el, options } from "./dom.js";
 import { measuredValue, shown } from "./values.js";
@@ -11,7 +11,7 @@ const PREFERENCES = [
   ["balanced", "both, balanced"],
 ];
 
-/** Builds the form for one record size; what the address asked for is kept. */
+/** Build the form for one record size, with the values from the address. */
 export function requirementsForm(view, asked, changed) {
   const form = document.getElementById("requirements");
   const lower = Object.entries(view.objectives).map((each) => requirement(view, each, asked, changed));
@@ -32,7 +32,6 @@ export function requirementsForm(view, asked, changed) {
   form.onsubmit = () => false;
 }
 
-/** What the study asks of every configuration, whatever is needed here. */
 function rulesOf(view) {
   const rules = [...view.rules, ...view.limits];
   return el("p", { class: "quiet" }, rules.length > 0 ? `The study's rules: ${rules.join("; ")}.` : "");
@@ -87,7 +86,7 @@ function requirement(view, [objective, about], asked, changed) {
   );
 }
 
-/** What the form says, by the names of the server's parameters. */
+/** The form's values by server parameter. */
 export function readRequirements() {
   const value = (id) => document.getElementById(id)?.value ?? "";
   const limits = document.querySelectorAll("#requirements input[type=number]");
@@ -95,25 +94,25 @@ export function readRequirements() {
   return { ...Object.fromEntries(bounds), durability: value("durability"), prefer: value("prefer") };
 }
 
-/** Rounds to three digits, so that the value itself is let in. */
+/** Round to three digits so that the value itself passes. */
 function outward(value, atLeast) {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 2);
   return Number(((atLeast ? Math.floor(value / unit) : Math.ceil(value / unit)) * unit).toPrecision(3));
 }
 
-/** The bounds to step through, ascending. */
+/** The slider's bounds, ascending. */
 export function stepsOf(points, objective, atLeast) {
   const values = points.map((point) => measuredValue(point, objective)).filter((value) => value !== null && value > 0);
   return [...new Set(values.map((value) => outward(value, atLeast)))].sort((a, b) => a - b);
 }
 
-/** The bound at a position of the slider; empty where it asks for nothing. */
+/** The bound at a slider position; empty for no limit. */
 export function boundAt(steps, atLeast, position) {
   if (position === (atLeast ? 0 : steps.length)) return "";
   return atLeast ? steps[position - 1] : steps[position];
 }
 
-/** The slider's position for a bound that was typed. */
+/** The slider position for a typed bound. */
 export function positionOf(steps, atLeast, bound) {
   if (bound === "") return atLeast ? 0 : steps.length;
   if (atLeast) return steps.findLastIndex((step) => step <= Number(bound)) + 1;

@@ -1,4 +1,4 @@
-// What both pages share: the address that keeps what is looked at, the choice of a campaign, refusals, and the theme.
+// Shared by both pages: state in the address, choice of campaign, refusals, theme.
 
 import { ask, Refused } from "./asking.js";
 import { el, options } from "./dom.js";
@@ -10,10 +10,10 @@ export function themeOf(stored, systemIsDark) {
   return systemIsDark ? "dark" : "light";
 }
 
-/** Sets the page's theme, now and whenever it changes, and has drawn again what does not change by itself. */
+/** Set the page's theme now and on every change, then redraw the charts. */
 export function followTheme(redraw) {
   const set = () => {
-    // Airflow keeps its user's choice there, where the same origin may read it.
+    // Airflow stores its user's choice there, on the same origin.
     document.documentElement.dataset.theme = themeOf(localStorage.getItem("theme"), matchMedia(DARK).matches);
     redraw();
   };
@@ -22,7 +22,7 @@ export function followTheme(redraw) {
   addEventListener("storage", set);
 }
 
-/** Sets what is given, and leaves out what is empty. */
+/** Set the given parameters; delete empty ones. */
 export function change(address, changes) {
   for (const [name, value] of Object.entries(changes)) {
     if (value === "" || value === null || value === undefined) address.delete(name);
@@ -30,7 +30,7 @@ export function change(address, changes) {
   }
 }
 
-/** The campaign to show, the address's or else the first one; `listed` unless the address has one that is not there. */
+/** The campaign to show, from the address or else the first; `listed` is false for an unknown one in the address. */
 export function campaignOf(address, campaigns) {
   const names = campaigns.map((entry) => `${entry.study}/${entry.campaign}`);
   const asked = `${address.get("study")}/${address.get("campaign")}`;
@@ -40,14 +40,13 @@ export function campaignOf(address, campaigns) {
 
 export const $ = (id) => document.getElementById(id);
 
-/** A refusal is shown; anything else is a fault of the page. */
+/** Show a refusal; anything else is a bug of the page. */
 export function tell(error) {
   if (!(error instanceof Refused)) throw error;
   $("trouble").textContent = error.message;
   $("trouble").hidden = false;
 }
 
-/** Fills the choice of campaigns, and returns the chosen one. */
 function offerCampaigns(address, campaigns) {
   const name = (entry) => `${entry.study}/${entry.campaign}`;
   const { name: chosen, listed } = campaignOf(address, campaigns);
@@ -61,14 +60,14 @@ function offerCampaigns(address, campaigns) {
 }
 
 /**
- * A page of campaigns: `path` lists them, `openCampaign` shows one, and `hidden` names what goes at once when another
- * is opened. Returns what the page needs of its address, and `told`, by which an action tells what it is refused.
+ * A page of campaigns: `path` lists them, `openCampaign` shows one, `hidden` names the elements to hide while opening.
+ * Returns access to the address, and `told`, which wraps an action so that its refusals are shown.
  */
 export function shell({ path, hidden, openCampaign }) {
   let at = new URLSearchParams(location.hash.slice(1));
   let opened = 0;
 
-  /** The answer tells whether anything else was opened since, after which nothing asked counts. */
+  /** Returns a check that nothing else was opened since, which would make answers stale. */
   function opening() {
     for (const id of ["view", "trouble", ...hidden]) $(id).hidden = true;
     opened += 1;
@@ -106,7 +105,7 @@ export function shell({ path, hidden, openCampaign }) {
     "change",
     told(() => openCampaign($("campaign").value)),
   );
-  $("loading").remove(); // it stays where a part of this script never came
+  $("loading").remove(); // it stays if a part of this script fails to load
   return {
     asked: (name) => at.get(name),
     encoded: (name) => encodeURIComponent(at.get(name)),

@@ -1,4 +1,4 @@
-// What is known of a configuration and of its values, and numbers, times and units in words, as the cards write them.
+// Format configurations, values, times and units as the cards do.
 
 export const pointOf = (view, id) => view.points.find((point) => point.configuration_id === id);
 
@@ -7,7 +7,6 @@ function measuredRole(point) {
   return point.design ? `round ${point.round ?? 0}` : "estimated only";
 }
 
-/** What a configuration is, in a word or two. */
 export function roleOf(view, point) {
   const isNamed = point.configuration_id === view.recommended_id;
   if (point.configuration_id === view.in_force_id) return `in force then (v${view.in_force_version})`;
@@ -25,12 +24,11 @@ export function settingsOf(point) {
 
 export const label = (view, point) => `${point.configuration_id} (${roleOf(view, point)}): ${settingsOf(point)}`;
 
-/** What was measured of it: in the confirmation, or else in the design; nothing of what is only estimated. */
+/** Measurements from the confirmation, else from the design. */
 export const measuredOf = (point) => point.confirmed ?? point.design;
 
 export const measuredValue = (point, objective) => measuredOf(point)?.values[objective] ?? null;
 
-/** A value with its unit; `objective` is the view's. */
 export function shown({ unit }, value) {
   if (value === null || value === undefined) return "-";
   if (!unit) return value.toFixed(3);
@@ -38,7 +36,6 @@ export function shown({ unit }, value) {
   return `${value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits })} ${unit}`;
 }
 
-/** So many of something whose plural ends in -s. */
 export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 export function duration(seconds) {
@@ -49,7 +46,6 @@ export function duration(seconds) {
 
 export const moment = (iso) => new Date(iso).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
 
-/** How long ago something was, in words. */
 export function ago(iso) {
   const seconds = Math.max((Date.now() - new Date(iso)) / 1000, 0);
   if (seconds < 90) return `${Math.round(seconds)} s ago`;

@@ -1,7 +1,4 @@
-"""Defines every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
-
-Each has the exit code with which a step that meets it ends.
-"""
+"""Errors that users see. All derive from `KafkaParetoError`; `exit_code` is that of the step's process."""
 
 from __future__ import annotations
 
@@ -12,33 +9,25 @@ from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_TEMPOR
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Ends a message about an unknown name with the known one that was probably meant; empty where none is near."""
+    """Return the end of a message about an unknown name: the closest known name, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
 
 class KafkaParetoError(Exception):
-    """Is the base of the project's errors; `exit_code` is what the step's process ends with."""
+    """Base of the project's errors."""
 
     exit_code = EXIT_TEMPORARY
 
 
 class BadInputError(KafkaParetoError):
-    """Reports that something the user gave cannot be used.
-
-    The message names the place, the value, the rule and the remedy.
-    """
+    """Invalid user input; the message names the place, the value, the rule and the fix."""
 
     exit_code = EXIT_BAD_INPUT
 
 
 class StudyError(BadInputError):
-    """Reports that a study file breaks a rule.
-
-    Args:
-        file: The study file, as the user knows it.
-        problems: One `key: value: rule` line for each defect.
-    """
+    """A study file breaks a rule; `problems` has one `key: value: rule` line per defect."""
 
     def __init__(self, file: str, problems: list[str]) -> None:
         self.file = file
@@ -47,44 +36,33 @@ class StudyError(BadInputError):
 
 
 class PlanError(BadInputError):
-    """Reports that the campaign as planned may not run.
-
-    It does not fit the disk, passes a ceiling, or lacks a consent.
-    """
+    """The campaign as planned does not fit the disk, exceeds a ceiling, or lacks consent."""
 
 
 class ConsentError(PlanError):
-    """Reports that the cluster is not ours and nobody has agreed to the plan yet."""
+    """The cluster is not ours and nobody has consented to the plan yet."""
 
     exit_code = EXIT_NO_CONSENT
 
 
 class PickError(BadInputError):
-    """Reports that a configuration somebody picked may not be put in force.
-
-    The message names the configuration and the rule that it breaks.
-    """
+    """A configuration somebody picked may not become active; the message names the configuration and the rule."""
 
 
 class ArtifactError(BadInputError):
-    """Reports that an artifact cannot be read: it is missing, damaged or of another schema version."""
+    """An artifact is missing, damaged or of another schema version."""
 
 
 class MissingArtifactError(ArtifactError):
-    """Reports that an artifact is not in the store."""
+    """An artifact is not in the store."""
 
 
 class GateError(BadInputError):
-    """Stops the campaign: more of its repetitions were rejected or failed than the study tolerates."""
+    """More repetitions were rejected or failed than the study tolerates; stops the campaign."""
 
 
 class ClusterError(KafkaParetoError):
-    """Reports that the Kafka cluster cannot be reached, refuses, or is in trouble.
-
-    Args:
-        message: What the user reads.
-        kafka_error: The name of Kafka's exception, like `TopicAuthorizationException`, where there was one.
-    """
+    """The Kafka cluster is unreachable, unhealthy or refuses; `kafka_error` is Kafka's exception name, if any."""
 
     def __init__(self, message: str, kafka_error: str = "") -> None:
         self.kafka_error = kafka_error
@@ -92,31 +70,28 @@ class ClusterError(KafkaParetoError):
 
 
 class SafetyStop(BadInputError):  # noqa: N818 (a stop, decided on purpose, rather than a defect)
-    """Stops the campaign on purpose, to protect a cluster that is not ours.
-
-    The load harmed the cluster, a quota throttles, or a right is missing. A retry by itself would not help.
-    """
+    """Protect a foreign cluster that was harmed, throttles or denies a right, where a retry would not help."""
 
 
 class DisturbedError(KafkaParetoError):
-    """Reports that something else on this machine disturbed one measurement again and again."""
+    """Something else on this machine disturbed one measurement repeatedly."""
 
 
 class LoadToolError(KafkaParetoError):
-    """Reports that the load tool did not run, did not end, or printed what cannot be read."""
+    """The load tool did not run, did not end, or printed unreadable output."""
 
 
 class LoadStartError(LoadToolError):
-    """Reports that the load tool's process could not be started; no configuration can have caused that."""
+    """The load tool's process could not be started; no configuration can have caused that."""
 
 
 class StoreError(KafkaParetoError):
-    """Reports that the object store cannot be reached or refuses."""
+    """The object store is unreachable or refuses."""
 
 
 class TrackingError(KafkaParetoError):
-    """Reports that the MLflow server cannot be reached or refuses."""
+    """The MLflow server is unreachable or refuses."""
 
 
 class LeaseHeldError(KafkaParetoError):
-    """Reports that another load runs on this cluster, and did not end within the time allowed."""
+    """Another load runs on this cluster and did not end in time."""

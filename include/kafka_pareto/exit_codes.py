@@ -1,4 +1,4 @@
-"""Defines the exit codes of steps and commands; 65, 75 and 77 follow sysexits.h."""
+"""Exit codes of steps and commands; 65, 75 and 77 follow sysexits.h."""
 
 from __future__ import annotations
 

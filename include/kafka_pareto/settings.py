@@ -1,4 +1,4 @@
-"""Reads addresses, credentials and folders of the installation from `KAFKA_PARETO_…` environment variables."""
+"""Addresses, credentials and folders of the installation, from `KAFKA_PARETO_…` environment variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INCLUDE = Path(__file__).parent.parent
 
 
 class Settings(BaseSettings):
-    """Holds the installation's settings. A study never holds any of these, and none of these is ever logged."""
+    """Installation settings; never part of a study and never logged."""
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_PARETO_", frozen=True)
 
@@ -41,10 +41,10 @@ class Settings(BaseSettings):
 
 
 def load_settings() -> Settings:
-    """Reads the settings from the environment.
+    """Read the settings from the environment.
 
     Raises:
-        BadInputError: Naming the variable and the rule that it breaks.
+        BadInputError: Names the variable and the rule it breaks.
     """
     try:
         return Settings()

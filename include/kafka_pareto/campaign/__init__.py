@@ -1,1 +1,1 @@
-"""Holds a campaign's artifacts: keys, tables, records, and typed access to them."""
+"""A campaign's artifacts: keys, tables, records, and typed access to them."""

@@ -1,4 +1,4 @@
-"""Freezes what others advise at the start of a campaign: what comes to the folder later changes it no more."""
+"""Published advice, frozen at the start of a campaign."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_ROOM = "the design is too small for it"
 
 
 class InCase(Frozen):
-    """Holds what becomes of an advice in one case: what is measured, or why nothing is."""
+    """The configuration measured for an advice in one case, or why there is none."""
 
     case: str
     configuration: Configuration | None
@@ -23,24 +23,24 @@ class InCase(Frozen):
 
 
 class AdviceInCases(Frozen):
-    """Holds an advice, and what becomes of it in each case."""
+    """An advice and its outcome in each case."""
 
     advice: Advice
     cases: list[InCase]
 
 
 class FollowedAdvice(Record):
-    """Holds all advice of a campaign."""
+    """All advice of a campaign."""
 
     followed: list[AdviceInCases]
 
     def configurations(self, case: str) -> list[Configuration]:
-        """Returns the configurations to be measured in this case, each once, in the order of the advice."""
+        """Return the distinct configurations to measure in this case, in the order of the advice."""
         found = (each.configuration for one in self.followed for each in one.cases if each.case == case)
         return distinct(each for each in found if each is not None)
 
     def titles(self, case: str) -> dict[str, list[str]]:
-        """Maps the ids of these configurations to the titles of who advises them."""
+        """Map the ids of these configurations to the titles of their sources."""
         titles: dict[str, list[str]] = {}
         for one in self.followed:
             for each in one.cases:
@@ -50,17 +50,17 @@ class FollowedAdvice(Record):
 
 
 def followed_advice(campaign: Campaign) -> FollowedAdvice:
-    """Returns what the campaign follows; nothing where its study asks for none."""
+    """Return the campaign's advice; empty if its study asks for none."""
     if not campaign.tune.advice:
         return FollowedAdvice(followed=[])
     return campaign.read_record(campaign.keys.advice(), FollowedAdvice)
 
 
 def follow(study: Tune, advice: Sequence[Advice]) -> FollowedAdvice:
-    """Says of each advice on the study's driver what the study measures of it, in each of its cases.
+    """Return what the study measures of each advice on its driver, per case.
 
-    Advice takes at most two thirds of a design: surrogates must learn of what nobody advises, too. Where there is more,
-    what is meant for throughput, for latency and for both takes turns.
+    Advice fills at most two thirds of a design, since surrogates must also learn from other points. If there is more,
+    it is taken alternately from advice on throughput, on latency and on both.
     """
     in_turn = _in_turn([one for one in advice if one.driver == study.driver])
     room = 2 * (study.design.configurations or 0) // 3
@@ -85,7 +85,7 @@ def _in_case(study: Tune, case: str, advice: Advice) -> InCase:
 
 
 def _within(found: Sequence[InCase], room: int) -> list[InCase]:
-    """Leaves out what the design has no room for; two that advise the same take one place."""
+    """Leave out what exceeds the room; equal configurations count once."""
     taken: set[str] = set()
     kept = []
     for each in found:

@@ -1,4 +1,4 @@
-"""Gives the steps of a campaign its frozen study, its keys, and typed access to its artifacts in the store."""
+"""A campaign's frozen study, keys, and typed access to its artifacts."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _parsed_study = lru_cache(maxsize=64)(parse_study)
 
 
 def check_campaign_id(campaign: str) -> str:
-    """Refuses an id that keys or topic names would not allow; a campaign id becomes part of both."""
+    """Reject an id that keys or topic names would not allow."""
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
     return campaign
 
 
 def campaign_ids(store: Store, study_name: str) -> list[str]:
-    """Lists the ids of the study's campaigns in order: all whose design step has frozen the study."""
+    """List the ids of the study's campaigns with a frozen study, sorted."""
     ids = store.folders(f"{study_name}/")
     return [each for each in ids if store.tag(CampaignKeys(study_name, each).frozen_study()) is not None]
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """Gives access to one campaign: one passage of the pipeline through one study."""
+    """One pass of the pipeline through one study."""
 
     study: Study
     keys: CampaignKeys
@@ -51,17 +51,21 @@ class Campaign:
 
     @property
     def tune(self) -> Tune:
-        """Returns the study of a campaign that tunes; another is refused."""
+        """Return the study of a tuning campaign; reject any other."""
         return tune_study(self.study)
 
     @classmethod
     def open(cls, store: Store, study_name: str, campaign_id: str) -> Campaign:
-        """Opens a campaign whose design step has frozen its study."""
+        """Open a campaign whose design step has frozen its study."""
         return cls.at(store, CampaignKeys(study_name, campaign_id))
 
     @classmethod
     def at(cls, store: Store, keys: CampaignKeys) -> Campaign:
-        """Opens whatever has its artifacts under these keys: a campaign, or a check of the settings in force."""
+        """Open the campaign or check with artifacts under these keys.
+
+        Raises:
+            BadInputError: If it has no frozen study.
+        """
         try:
             text = store.get(keys.frozen_study()).decode()
         except MissingArtifactError as error:
@@ -73,27 +77,28 @@ class Campaign:
     def write_table(
         self, key: str, frame: pd.DataFrame, columns: dict[str, pa.DataType], *, factors: bool = True
     ) -> str:
-        """Writes a table artifact and returns its key."""
+        """Write a table artifact and return its key."""
         self.store.put(key, encode_table(frame, columns, self.study if factors else None))
         return key
 
     def read_table(self, key: str, columns: dict[str, pa.DataType], *, factors: bool = True) -> pd.DataFrame:
-        """Reads a table artifact and checks its schema."""
+        """Read and validate a table artifact."""
         return decode_table(self.store.get(key), key, columns, self.study if factors else None)
 
     def write_record(self, key: str, record: Record) -> str:
-        """Writes a JSON artifact and returns its key."""
+        """Write a JSON artifact and return its key."""
         self.store.put(key, record.model_dump_json().encode())
         return key
 
     def read_record(self, key: str, model: type[AnyRecord]) -> AnyRecord:
-        """Reads a JSON artifact and checks its schema."""
+        """Read and validate a JSON artifact."""
         return decode_record(self.store.get(key), key, model)
 
     def read_repetition(self, key: str) -> Repetition:
-        """Reads a repetition and checks its quantities.
+        """Read a repetition; an optional quantity declared after it was stored is None.
 
-        It holds None for a quantity that may be missing and was declared after it was stored.
+        Raises:
+            ArtifactError: If a quantity breaks its declaration.
         """
         found = self.read_record(key, Repetition)
         driver = self.study.declaration
@@ -103,18 +108,18 @@ class Campaign:
         return found
 
     def read_repetitions(self, prefix: str) -> list[Repetition]:
-        """Reads all repetitions below a prefix, in the order of their keys."""
+        """Read all repetitions below a prefix, in the order of their keys."""
         keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             return list(pool.map(self.read_repetition, keys))
 
     def read_measurements(self, cases: Sequence[str], rounds: Iterable[int]) -> list[Repetition]:
-        """Reads the repetitions that these rounds measured in these cases, round by round."""
+        """Read the repetitions of these rounds in these cases, round by round."""
         prefixes = [self.keys.measurements(case, number) for number in rounds for case in cases]
         return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
 
     def last_round(self) -> int:
-        """Returns the last round whose trials were searched in every case; 0 where there is none yet."""
+        """Return the last round whose trials were searched in every case; 0 if none."""
         for number in reversed(self.study.round_numbers()):
             fronts = {self.keys.front(case, number) for case in self.study.cases}
             searched = self.store.tag(self.keys.trials(number)) and self.store.keys(self.keys.fronts(number))
@@ -129,7 +134,7 @@ class Campaign:
         counts: Mapping[str, int | float],
         cases: Sequence[str] | None = None,
     ) -> Manifest:
-        """Builds the step's manifest; without cases it covers all of the study's."""
+        """Build the step's manifest, by default for all cases."""
         cases = self.study.cases if cases is None else cases
         return Manifest(
             step=step,

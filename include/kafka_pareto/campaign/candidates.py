@@ -1,4 +1,4 @@
-"""Defines candidates: the configurations that a campaign measures and compares."""
+"""The configurations a campaign measures and compares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto.study.study import Study
 
 @dataclass(frozen=True)
 class Candidate:
-    """Holds a configuration and its id."""
+    """A configuration and its id."""
 
     configuration_id: str
     is_baseline: bool
@@ -21,7 +21,7 @@ class Candidate:
 
 
 def candidates_of(configurations: pd.DataFrame, study: Study) -> list[Candidate]:
-    """Returns the rows of a table with factor columns as candidates, in the table's order."""
+    """Return the rows of a table with factor columns as candidates, in order."""
     return [
         Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.varied_factors})
         for row in configurations.to_dict("records")
@@ -29,11 +29,11 @@ def candidates_of(configurations: pd.DataFrame, study: Study) -> list[Candidate]
 
 
 def configurations_of(table: pd.DataFrame, study: Study) -> list[Configuration]:
-    """Returns the configurations of a table with factor columns, in the table's order."""
+    """Return the configurations of a table with factor columns, in order."""
     return [{name: row[name] for name in study.varied_factors} for row in table.to_dict("records")]
 
 
 def baseline_candidate(campaign: Campaign, case: str) -> Candidate:
-    """Returns the case's baseline as a candidate."""
+    """Return the case's baseline as a candidate."""
     configuration = campaign.study.baseline_configuration(case)
     return Candidate(configuration_id(configuration), is_baseline=True, configuration=dict(configuration))

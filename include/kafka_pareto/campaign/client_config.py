@@ -1,4 +1,4 @@
-"""Keeps a copy of the client configuration that a user gives for one campaign, for as long as a run needs it."""
+"""Temporary copy of the client configuration that a user supplies for one campaign."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _FIRST_LINE = "# Handed over for run {run_id}; removed when it ends."
 
 
 def client_config_name(campaign: str) -> str:
-    """Returns the name of the campaign's file; a file of this name without a run's first line is somebody's."""
+    """Return the name of the campaign's file; without a run's first line, the file is a user's own."""
     return f"{campaign}.properties"
 
 
 @contextmanager
 def run_start_lock(folder: Path) -> Iterator[None]:
-    """Excludes every other start of a run by this installation, and every sweep, while the context is open."""
+    """Exclude all other run starts and sweeps by this installation."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder / _LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # released by the kernel if this process is killed
@@ -35,10 +35,10 @@ def run_start_lock(folder: Path) -> Iterator[None]:
 def handed_over(
     folder: Path, campaign: str, run_id: str, text: str, bootstrap_servers: str | None = None
 ) -> Iterator[None]:
-    """Writes the campaign's file for a run that the block starts, which removes the file when it ends.
+    """Write the campaign's file for a run that the block starts; the run removes it when it ends.
 
-    If the block raises, the file is removed here. If the process is killed, the next sweep removes it. The caller has
-    the `run_start_lock`, so that no sweep comes between the file and its run.
+    If the block raises, the file is removed here; after a kill, by the next sweep. The caller holds the
+    `run_start_lock`, so no sweep can run between the file and its run.
     """
     try:
         keep_client_config(folder, campaign, run_id, text, bootstrap_servers)
@@ -51,9 +51,9 @@ def handed_over(
 def keep_client_config(
     folder: Path, campaign: str, run_id: str, text: str, bootstrap_servers: str | None = None
 ) -> None:
-    """Writes the campaign's file for this run, for its owner alone; that of an earlier run is replaced.
+    """Write the campaign's file for this run, readable by its owner alone, replacing that of an earlier run.
 
-    The brokers that it was handed over for are written into it, unless it names its own: it is sent to no others.
+    Adds `bootstrap_servers` unless the file has its own: the credentials go to no other brokers.
     """
     if bootstrap_servers and not server_set(parse_properties(text).get("bootstrap.servers", "")):
         # Last, since the last line of a name counts; after an empty one, since the text may end in a backslash.
@@ -63,7 +63,7 @@ def keep_client_config(
 
 
 def forget_client_config(folder: Path, campaign: str, run_id: str) -> bool:
-    """Removes the campaign's file if it is this run's, and returns whether it was; users' own files stay."""
+    """Remove the campaign's file if it belongs to this run; return whether it did."""
     path = folder / client_config_name(campaign)
     if not re.fullmatch(CAMPAIGN_ID, campaign) or _run_of(path) != run_id:
         return False
@@ -72,14 +72,9 @@ def forget_client_config(folder: Path, campaign: str, run_id: str) -> bool:
 
 
 def sweep_client_configs(folder: Path, active_runs: Callable[[], Collection[str]]) -> list[str]:
-    """Removes the files of runs that have ended or never started, and what a killed writer left.
+    """Remove the files of ended or unstarted runs and of killed writers; return their campaigns.
 
-    Args:
-        folder: Where the files are.
-        active_runs: Returns the ids of the runs that have not ended. Called only if there is a file.
-
-    Returns:
-        The campaigns whose files were removed.
+    `active_runs` returns the ids of unfinished runs; it is called only if there is a file.
     """
     if not folder.is_dir():
         return []
@@ -95,7 +90,7 @@ def sweep_client_configs(folder: Path, active_runs: Callable[[], Collection[str]
 
 
 def _run_of(path: Path) -> str | None:
-    """Returns the id of the run that the file was written for; None of a user's own file, or of none."""
+    """Return the id of the run that the file was written for; None for a user's own or a missing file."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             found = re.fullmatch(_FIRST_LINE.format(run_id="(.+)"), file.readline().removesuffix("\n"))

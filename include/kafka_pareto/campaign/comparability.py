@@ -1,4 +1,4 @@
-"""Compares an earlier campaign with today, and says what makes their measurements incomparable."""
+"""Differences that make measurements of two campaigns incomparable."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ _OF_THE_MACHINE = ("client_cpu", "client_cores", "load_and_brokers_share_a_machi
 
 
 def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
-    """Lists what makes all repetitions of the two incomparable.
-
-    That is a difference of factors, or of the conditions that their driver names. Each names the key and both values. A
-    text that loads are made from is one of the conditions.
-    """
+    """List differences of factors and conditions, the text to send included, each with key and both values."""
     old, new = then.study, now.study
     return [
         *_differing("", {"factors": sorted(old.varied_factors)}, {"factors": sorted(new.varied_factors)}),
@@ -26,12 +22,12 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
 
 
 def differences_of_systems(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:
-    """Lists what is different about the system alone, each with key and both values."""
+    """List the differences of the system alone, each with key and both values."""
     return _differing("fingerprint.", _system_of(then, driver), _system_of(now, driver))
 
 
 def differences_of_testbeds(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:
-    """Lists what is different about the system or the client's machine, each with key and both values."""
+    """List the differences of the system and the client's machine, each with key and both values."""
     return _differing("fingerprint.", _testbed_of(then, driver), _testbed_of(now, driver))
 
 
@@ -43,7 +39,7 @@ def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
 
 
 def _system_of(fingerprint: Fingerprint, driver: Driver) -> dict[str, Any]:
-    """Returns what no study states of the system: of a list, as of brokers, its length, since addresses may change."""
+    """Return the system's identity; lists, like that of brokers, by length only, since addresses may change."""
     known = {name: fingerprint.system.get(name) for name in (*driver.counted, *driver.identity)}
     return {name: len(value) if isinstance(value, list) else value for name, value in known.items()}
 

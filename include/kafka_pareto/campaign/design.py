@@ -1,4 +1,4 @@
-"""Draws the Latin-hypercube design over a study's mixed factors (McKay, Beckman and Conover, 1979). Pure; no I/O."""
+"""Latin-hypercube design over a study's mixed factors (McKay, Beckman and Conover, 1979)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ _FRESH_DRAWS = 10_000
 
 
 def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | None = None) -> pd.DataFrame:
-    """Returns the design of all cases: in each the baseline first, then the `known` good configurations of that case.
+    """Return the design: per case the baseline, the `known` configurations, and drawn ones up to the design's size.
 
-    Each case has a random generator of its own, spawned from the study's seed: the design of one case does not change
-    when others are left out. A Latin hypercube draws fewer by as many as are known. With one factor at a time, the
-    levels make the design, and nothing is added.
+    Each case has its own random generator, so its design does not change when other cases are left out. With one factor
+    at a time, the levels alone make the design.
 
     Returns:
         A frame with `DESIGN_COLUMNS` and one column per factor.
 
     Raises:
-        StudyError: If the feasible space of a case holds fewer configurations than the design wants.
+        StudyError: If the feasible space of a case is smaller than its design.
     """
     drawn_at: dict[str, list[Configuration]] = {}
     for case in study.cases:
@@ -49,7 +48,7 @@ def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | Non
 
 
 def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
-    """Returns the rows that a round measures: the configurations of each case, the baseline first.
+    """Return the rows that a round measures: per case the baseline, then its configurations.
 
     Returns:
         A frame with `DESIGN_COLUMNS` and one column per factor.
@@ -73,9 +72,9 @@ def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Conf
 
 
 def one_at_a_time(study: Tune, case: str) -> list[Configuration]:
-    """Returns the baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
+    """Return the baseline with one factor changed: to each level, or to evenly spaced values of its range.
 
-    With `design.feasible`, a configuration that breaks a constraint in this case is left out.
+    With `design.feasible`, configurations that break a constraint in this case are left out.
     """
     baseline, rules = study.baseline_configuration(), study.rules()
     found: dict[str, Configuration] = {}
@@ -96,18 +95,15 @@ def latin_hypercube(
     rng: np.random.Generator,
     beside: Sequence[Configuration] = (),
 ) -> list[Configuration]:
-    """Draws `count` different configurations, none of them the baseline or one of those `beside` it.
+    """Draw `count` distinct configurations, excluding the baseline and those in `beside`.
 
-    With `design.feasible`, each factor is first narrowed to what the constraints leave of it in this case. Its marginal
-    is then balanced over what is possible. Rows that break constraints between factors, or repeat another row, are
-    repaired by swapping values within columns, which leaves every marginal as it was drawn. A row that no swap repairs
-    is drawn again, independently of the rest; the log says how many rows were.
-
-    With `strategy: rounds`, configurations of less durability than the study accepts are not drawn: each repetition is
-    to serve the choice. `strategy: one_shot` draws them, to show the weaker fronts as well.
+    With `design.feasible`, factors are first narrowed to the feasible values, which keeps marginals balanced over
+    those. Rows that break constraints between factors, or repeat another row, are repaired by swaps within columns,
+    which preserve every marginal; a row beyond repair is redrawn independently and logged. With `strategy: rounds`,
+    weaker durability than the study accepts is not drawn; `one_shot` draws it to show the weaker fronts.
 
     Raises:
-        StudyError: If there are not as many different configurations.
+        StudyError: If there are too few distinct configurations.
     """
     from scipy.stats import qmc  # noqa: PLC0415  (takes a second to import, and only drawing needs it)
 
@@ -133,7 +129,7 @@ def latin_hypercube(
 
 
 def _of_accepted_durability(factors: dict[str, Factor], study: Tune) -> dict[str, Factor]:
-    """Returns the factors without the levels that break the promise even when all else is the baseline's."""
+    """Return the factors without levels whose durability is too weak even with all else at the baseline."""
     baseline, weakest = study.baseline_configuration(), study.weakest_durability()
     remaining = dict(factors)
     for name in factors.keys() & study.promises:
@@ -145,7 +141,7 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Tune) -> dict[str
 
 
 class _Rows:
-    """Holds drawn configurations until each is sound: different from the others and the taken, feasible if wanted."""
+    """Drawn rows until each is sound: distinct from the others and the taken, and feasible if wanted."""
 
     def __init__(
         self,
@@ -175,7 +171,7 @@ class _Rows:
         return [at for at in range(len(self.rows)) if not self.is_sound(at)]
 
     def swap_until_sound(self, at: int, rng: np.random.Generator) -> None:
-        """Swaps one value of the row with another row's if that makes this row sound and the other no worse."""
+        """Swap one value with another row's if that makes this row sound and the other no worse."""
         if self.is_sound(at):  # already, by an earlier row's swap
             return
         for other in rng.permutation(len(self.rows)):

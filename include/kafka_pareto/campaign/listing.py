@@ -1,7 +1,4 @@
-"""Lists the campaigns that a store holds and how far each has come, by the names of its objects alone.
-
-Only of which kind a campaign is stands in its frozen study.
-"""
+"""Campaigns in a store and their states, from object names alone; only the kind is in the frozen study."""
 
 from __future__ import annotations
 
@@ -27,13 +24,13 @@ State = Literal["designed", "measuring", "confirming", "reported"]
 
 
 class CampaignEntry(BaseModel):
-    """Describes one campaign.
+    """One campaign.
 
     Attributes:
-        state: The last phase that has left something in the store.
+        state: The last phase with an object in the store.
         designed_at: When its study was frozen.
-        cases: Those whose measuring has begun.
-        cluster: The name of the cluster that it loads; empty for the installation's own.
+        cases: Those with measurements.
+        cluster: Name of its cluster; empty for the installation's own.
     """
 
     study: str
@@ -45,10 +42,7 @@ class CampaignEntry(BaseModel):
 
 
 def list_campaigns(store: Store) -> list[CampaignEntry]:
-    """Lists all campaigns with a frozen study, the latest first.
-
-    Objects under names that no study or campaign has are skipped.
-    """
+    """List all campaigns with a frozen study, latest first, skipping names that are not valid ids."""
     studies = [name for name in store.folders("") if re.fullmatch(STUDY_NAME, name)]
     found = [CampaignKeys(study, name) for study in studies for name in _campaigns(store, study)]
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
@@ -57,7 +51,7 @@ def list_campaigns(store: Store) -> list[CampaignEntry]:
 
 
 def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
-    """Lists the campaigns of one kind, the latest first; one whose study cannot be read counts as `tune`."""
+    """List the campaigns of one kind, latest first; an unreadable study counts as `tune`."""
     entries = list_campaigns(store)
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
         heads = pool.map(lambda entry: frozen_head(store, CampaignKeys(entry.study, entry.campaign)), entries)
@@ -66,11 +60,7 @@ def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
 
 
 def frozen_head(store: Store, keys: CampaignKeys) -> tuple[str, str]:
-    """Returns the kind of a campaign's frozen study, and the name of its cluster; `tune` and empty where it names none.
-
-    Raises:
-        MissingArtifactError: If there is no such campaign.
-    """
+    """Return the kind and the cluster's name of a campaign's frozen study, by default `tune` and empty."""
     # A frozen study has each key on a line of its own: reading it as YAML would take a hundred times as long.
     text = store.get(keys.frozen_study())
     kind, cluster = _KIND.search(text), _CLUSTER.search(text)

@@ -1,4 +1,4 @@
-"""Defines what a step reports when it ends: its manifest, and the notice that people get."""
+"""A step's report at its end: manifest and notice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NoticeKind = Literal["finished", "no_gain", "needs_approval", "in_force", "uncha
 
 
 class Notice(Frozen):
-    """Tells people that a step has ended: plain text, with a subject of one line."""
+    """Plain-text notice to people, with a one-line subject."""
 
     kind: NoticeKind
     subject: str
@@ -20,12 +20,11 @@ class Notice(Frozen):
 
 
 class Manifest(Record):
-    """Reports the end of a step in one line of keys and counts. Nothing else travels between tasks.
+    """A step's result in one line of keys and counts; nothing else travels between tasks.
 
     Attributes:
-        event: What the step's asset events carry, for other DAGs to react to; empty where it has none.
-        notice: What people are told, if anything.
-        question: The parameters of the run that asks a person; empty if nobody is asked.
+        event: Payload of the step's asset events, to which other DAGs react; empty without events.
+        question: Parameters of the run that asks a person; empty if nobody is asked.
     """
 
     step: str

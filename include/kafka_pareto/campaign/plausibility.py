@@ -1,7 +1,6 @@
-"""Judges a valid repetition by the critical rules of the suite `valid_repetitions`, once: before it is stored.
+"""Critical rules of the suite `valid_repetitions`, evaluated before a repetition is stored.
 
-Great Expectations asks the same rules of the design in the gate, but takes seconds to load. This evaluator reads them
-from the same files; a test holds the two equal.
+Great Expectations evaluates the same files in the gate but takes seconds to load; a test holds the two equal.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FIXED_ARGUMENTS = {"or_equal": True, "ignore_row_if": "either_value_is_missing"
 
 
 class PlausibilityRules:
-    """The critical rules of the suite, as one study asks them.
+    """The suite's critical rules for one study.
 
     Raises:
         BadInputError: If a rule cannot be judged here as Great Expectations would.
@@ -46,7 +45,7 @@ class PlausibilityRules:
             _require_known(asked["type"], asked["kwargs"], asked["meta"]["name"])
 
     def with_implausible_failed(self, repetition: Repetition) -> Repetition:
-        """Returns the repetition, as failed if it counted as valid and breaks a rule; its reason names all of them."""
+        """Return the repetition, marked as failed if it was valid and breaks rules; the reason names all of them."""
         if repetition.outcome != "valid":
             return repetition
         row = repetition_row(repetition)
@@ -60,10 +59,7 @@ class PlausibilityRules:
 
 
 def _is_broken(expectation_type: str, kwargs: dict[str, Any], values: dict[str, Any]) -> bool:
-    """Returns whether the values break an expectation, as Great Expectations would say; for the suite's types alone.
-
-    A missing value breaks only the expectation that asks for its presence.
-    """
+    """Return whether Great Expectations would reject the values; a missing value breaks only a presence check."""
     if expectation_type == "expect_column_values_to_not_be_null":
         return _is_missing(values[kwargs["column"]])
     if expectation_type == "expect_column_values_to_be_between":
@@ -79,7 +75,7 @@ def _is_broken(expectation_type: str, kwargs: dict[str, Any], values: dict[str, 
 
 
 def _require_known(expectation_type: str, kwargs: dict[str, Any], name: str) -> None:
-    """Refuses a critical rule that this evaluator would judge otherwise than Great Expectations."""
+    """Reject a critical rule that this evaluator would judge differently."""
     rule = f"critical rule {name} of {SUITE}"
     if expectation_type not in _KNOWN_ARGUMENTS:
         raise BadInputError(f"{rule}: {expectation_type}: must be one of {', '.join(_KNOWN_ARGUMENTS)}")

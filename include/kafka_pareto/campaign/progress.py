@@ -1,7 +1,4 @@
-"""Tells how far a campaign is: its steps, its repetitions, and the time that the rest may take.
-
-All of it is read from the store.
-"""
+"""Progress of a campaign from the store: steps, repetitions, and time left."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ StepState = Literal["done", "under way", "waiting"]
 
 
 class StepProgress(BaseModel):
-    """Describes one step, or its part in one case; repetitions only where the step measures."""
+    """One step, or its part in one case; repetitions only where it measures."""
 
     name: str
     state: StepState
@@ -32,14 +29,12 @@ class StepProgress(BaseModel):
 
 
 class ProgressReport(BaseModel):
-    """Describes a campaign at one moment.
+    """A campaign at one moment.
 
     Attributes:
-        repetitions_likely: How many the campaign is likely to come to, without those of the noise study; None before it
-            is planned.
-        repetitions_most: The most that it can still come to.
-        time_left: Until the report is written; None before the campaign is planned and once it is reported.
-        last_written_at: When anything was last written.
+        repetitions_likely: Expected total without the noise study's; None until planned.
+        repetitions_most: Upper bound of that total.
+        time_left: Until the report is written; None until planned and once reported.
     """
 
     steps: list[StepProgress]
@@ -54,13 +49,7 @@ class ProgressReport(BaseModel):
 def campaign_progress(
     campaign: Campaign, listed: Mapping[str, datetime] | None = None, now: datetime | None = None
 ) -> ProgressReport:
-    """Returns the progress of a campaign, from its plan, its rounds' decisions and one listing of its objects.
-
-    Args:
-        campaign: The campaign.
-        listed: When each of its objects was written, by key; listed here if it is not given.
-        now: When the time left is asked for; the time of the call if it is not given.
-    """
+    """Return a campaign's progress `now`; `listed` has the write time of each key, if known."""
     written = campaign.store.written_at(f"{campaign.keys.prefix}/") if listed is None else listed
     cases_of_rounds = _cases_of_rounds(campaign, written)
     parts = list(_parts(campaign, written, cases_of_rounds))
@@ -81,10 +70,7 @@ def campaign_progress(
 
 
 def _cases_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dict[int, list[str]]:
-    """Returns the cases that each decided round measures.
-
-    There are none once the confirmation has begun.
-    """
+    """Return the cases of each decided round; none once the confirmation has begun."""
     keys, cases = campaign.keys, {}
     confirming = any(key.startswith(f"{keys.prefix}/06_confirmation/") for key in written)
     for number in campaign.study.round_numbers()[1:]:
@@ -120,7 +106,7 @@ def _steps(
     parts: list[Part],
     expected: ExpectedRepetitions | None,
 ) -> Iterator[StepProgress]:
-    """Lists the steps in the order of the pipeline, without rounds that are undecided or have nothing to measure."""
+    """List the steps in pipeline order, without rounds that are undecided or have nothing to measure."""
     keys = campaign.keys
     yield StepProgress(name="design", state="done" if keys.design() in written else "under way")
     for number, cases in {0: campaign.study.cases, **cases_of_rounds}.items():
@@ -158,7 +144,7 @@ def _state_of(written: Mapping[str, datetime], artifacts: list[str]) -> StepStat
 
 
 def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
-    """Returns what was planned; None while the design step still writes."""
+    """Return the planned repetitions; None while the design step still writes."""
     try:
         plan = campaign.read_record(campaign.keys.plan(), Plan)
         design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)

@@ -1,7 +1,4 @@
-"""Defines the JSON artifacts of a campaign: one model each, with units in the names; unknown keys are refused.
-
-One repetition is one record, so that it is in the store before the next begins.
-"""
+"""JSON artifacts of a campaign. Each repetition is a record, stored before the next begins."""
 
 from __future__ import annotations
 
@@ -24,16 +21,14 @@ Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
 class Timeline(Frozen):
-    """Holds what was seen in each second of a repetition, or in each slice, from the first that was sent.
+    """Observations of a repetition per second or slice, from the first record sent.
 
     Attributes:
-        what: The process that was broken, or what was done; empty where nothing was.
-        began_s: When.
-        ended_s: When it went on, was started again, or was over.
-        done: How many orders or events came to their end in each second.
-        latency_p95_ms: Of orders that came to their end in it; of events that were logged in it. None where none was.
-        series: What else a driver saw, by quantity with its unit.
-        slice_s: How long a slice is.
+        what: The process that was broken, or the action; empty without a fault.
+        ended_s: When the process resumed or was restarted, or the action was over.
+        done: Orders or events completed per slice.
+        latency_p95_ms: Of orders completed, or events logged, in each slice; None where there were none.
+        series: A driver's further observations, by quantity with unit.
     """
 
     what: str = ""
@@ -46,13 +41,12 @@ class Timeline(Frozen):
 
 
 class Repetition(Record):
-    """Holds one execution of a configuration in one case, and its result.
+    """One execution of a configuration in one case, and its result.
 
-    The head is the same for every driver; `quantities` holds what the study's driver declares, by name.
-    `repetition_id` is `<phase>-r<round>-<case>-b<block>-<configuration id>`: the same repetition has the same id
-    however often its task is restarted. `upsets` counts the attempts at it that left the system otherwise than it was
-    before: a leader had moved, or it was in trouble. `broken_rules` names the rules of plausibility that it failed for.
-    `client_cpu_s` is of the process that ran it, the load and the fractions are of the machine.
+    The head is common to all drivers; `quantities` are the driver's. `repetition_id` is
+    `<phase>-r<round>-<case>-b<block>-<configuration id>` and survives restarts. `upsets` counts attempts that left the
+    system changed: a moved leader, or trouble. `broken_rules` names the plausibility rules it failed. `client_cpu_s` is
+    the load process's; load average and fractions are the machine's.
     """
 
     repetition_id: str
@@ -79,12 +73,12 @@ class Repetition(Record):
     timeline: Timeline | None = None
 
     def number(self, name: str) -> float | None:
-        """Returns a quantity that is a number; None where the repetition has none."""
+        """Return a quantity as a number; None if it is not one."""
         value = self.quantities[name]
         return None if value is None else float(value)
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Returns a copy with other values, of the head or of quantities that it has; unchecked like `model_copy`."""
+        """Return a copy with other values of the head or of existing quantities; unchecked like `model_copy`."""
         of_quantities = {name: value for name, value in values.items() if name in self.quantities}
         of_head = {name: value for name, value in values.items() if name not in of_quantities}
         if unknown := sorted(set(of_head) - set(type(self).model_fields)):
@@ -93,13 +87,13 @@ class Repetition(Record):
 
 
 class Stop(Frozen):
-    """Holds why no further round follows in a case.
+    """Why no further round follows in a case.
 
     Attributes:
-        code: `rise_too_small`: the last two rounds brought less than the study asks for. `last_round`: the study plans
-            no other. `nothing_left`: no configuration that was not measured is expected to add anything.
-        rise_fraction: What the two rounds raised the measured hypervolume by when it was decided; of `rise_too_small`.
-        least_rise_fraction: What the study asks for; of `rise_too_small`.
+        code: `rise_too_small`: the last two rounds gained less than the study asks for. `last_round`: the study plans
+            no more. `nothing_left`: no unmeasured configuration is expected to add anything.
+        rise_fraction: Rise of the measured hypervolume over those two rounds; only for `rise_too_small`.
+        least_rise_fraction: The study's threshold; only for `rise_too_small`.
     """
 
     code: Literal["rise_too_small", "last_round", "nothing_left"]
@@ -108,12 +102,12 @@ class Stop(Frozen):
 
 
 class RoundsSoFar(Frozen):
-    """Holds the result of the rounds in one case, and whether another round follows.
+    """Rounds of one case, and whether another follows.
 
     Attributes:
-        measured_hypervolume: After each round that was measured here, the design's first. All are relative to the same
-            baseline, so the value never falls.
-        stopped_because: Why no further round follows; None while one does.
+        measured_hypervolume: After each measured round, the design's first. Relative to one baseline, so it never
+            falls.
+        stopped_because: None while another round follows.
     """
 
     case: str
@@ -122,27 +116,27 @@ class RoundsSoFar(Frozen):
 
     @property
     def rounds_measured(self) -> int:
-        """Counts the rounds after the design that were measured."""
+        """Count the measured rounds after the design."""
         return len(self.measured_hypervolume) - 1
 
 
 class Proposal(Record):
-    """Holds what was decided before a round, for every case of the study."""
+    """The decision before a round, for every case."""
 
     round: int
     cases: list[RoundsSoFar]
 
     def going_on(self) -> list[str]:
-        """Lists the cases that this round measures."""
+        """List the cases that this round measures."""
         return [each.case for each in self.cases if each.stopped_because is None]
 
 
 class PriorCampaign(Frozen):
-    """Describes what an earlier campaign gives to a warm start; `left_out` names what it does not give, and why.
+    """Contribution of an earlier campaign to a warm start; `left_out` names what it lacks, and why.
 
     Attributes:
-        age_days: For each case that is used, the age of the last repetition that the campaign measured there.
-        trials: How many are used, over all these cases.
+        age_days: Age of the campaign's last repetition in each case that is used.
+        trials: Number used, over all these cases.
     """
 
     campaign: str
@@ -152,23 +146,18 @@ class PriorCampaign(Frozen):
 
 
 class Prior(Record):
-    """Lists the earlier campaigns that a campaign begins with, the newest first. Its design step decides this once.
-
-    Campaigns that give nothing come last.
-    """
+    """Earlier campaigns for a warm start, newest first, unused ones last; fixed in the design step."""
 
     half_life_days: float
     campaigns: list[PriorCampaign]
 
 
 class Plan(Record):
-    """Holds what a campaign will cost at most, computed before anything is sent.
+    """Upper bounds of a campaign's cost, computed before anything is sent.
 
-    The fewest repetitions are stated where they may differ. The `noise_repetitions` are among the repetitions, and so
-    is the most that each case's confirmation takes.
-    `start_s` is what a case's first repetition waits for: brokers that start, loads that size the others, the noise
-    study. `repetition_s` is the time of each.
-    `overrides` are the values that the campaign was asked for instead of its study file's.
+    The fewest repetitions are given where they may differ. `noise_repetitions` and each case's most confirmation
+    repetitions are included in `repetitions`. `start_s` is the wait before a case's first repetition: broker start,
+    sizing loads, noise study. `overrides` are the campaign's deviations from the study file.
     """
 
     repetitions: int
@@ -185,11 +174,7 @@ class Plan(Record):
 
 
 class Fingerprint(Record):
-    """Describes the system and the client's machine that a campaign measured.
-
-    `system` holds what the driver says of the system, by name: of the producer's the Kafka version, the brokers, the
-    topic and its settings.
-    """
+    """The measured system and the client's machine; `system` has the driver's facts, like versions and topic."""
 
     system: dict[str, str | int | list[str]]
     client_host: str
@@ -199,12 +184,12 @@ class Fingerprint(Record):
     load_and_brokers_share_a_machine: bool
 
     def facts(self) -> dict[str, str | int | list[str]]:
-        """Returns all that it says, flat: the system's facts, then the machine's."""
+        """Return all facts, flat: the system's, then the machine's."""
         return {**self.system, **self.model_dump(exclude={"schema_version", "system"})}
 
 
 class RampStep(Frozen):
-    """Holds one step of the ramp: the rate that was asked of the baseline, and the rate that it held."""
+    """One ramp step: the target rate and the baseline's achieved rate."""
 
     asked_records_s: float
     held_records_s: float
@@ -213,7 +198,7 @@ class RampStep(Frozen):
 
 
 class TimedLoad(Frozen):
-    """Describes what the load generator does: an unthrottled part, then a paced one, each with a warm-up of its own."""
+    """An unthrottled and then a paced part, each with its own warm-up."""
 
     warmup_s: float
     seconds: float
@@ -223,11 +208,10 @@ class TimedLoad(Frozen):
 
 
 class Sizing(Record):
-    """Holds what one repetition sends, the same for every configuration of a case.
+    """The load of one repetition, equal for all configurations of a case.
 
-    `records` includes the warm-up. For a `timed` load it is an estimate from the baseline's pace: a faster
-    configuration sends more. Where the protocol asks for a rate, the ramp found the baseline's capacity. `pilot_bytes`
-    counts the bytes sent to find all this out.
+    `records` includes the warm-up; for a `timed` load it is estimated from the baseline's pace. With a paced protocol,
+    the ramp found the baseline's capacity. `pilot_bytes` counts the bytes sent for sizing.
     """
 
     records: int
@@ -240,14 +224,14 @@ class Sizing(Record):
 
 
 class NoiseOfObjective(Frozen):
-    """Holds the noise of one objective of the baseline, and the effects that can be found above it.
+    """Noise of one objective of the baseline, and the effects detectable above it.
 
     Attributes:
-        value: The objective over all repetitions of the noise study.
-        noise_floor_fraction: Half of the interval of the change between two equal samples of `blocks` blocks; the
-            intervals of all objectives and cases hold together at 95 %. None where there are too few blocks for any.
-        minimum_detectable_effect_fraction: The change that `blocks` blocks show with 80 % power.
-        blocks_for_wanted_effect: Blocks that it takes to show the wanted effect; None beyond 100,000.
+        value: Over all repetitions of the noise study.
+        noise_floor_fraction: Half-width of the interval of the change between two equal samples of `blocks` blocks,
+            simultaneous at 95 % over all objectives and cases. None with too few blocks.
+        minimum_detectable_effect_fraction: The change that `blocks` blocks detect with 80 % power.
+        blocks_for_wanted_effect: Blocks needed for the wanted effect; None beyond 100,000.
     """
 
     objective: ObjectiveName
@@ -258,7 +242,7 @@ class NoiseOfObjective(Frozen):
 
 
 class NoiseReport(Record):
-    """Holds the A/A study of the baseline in one case; `blocks` are the gain blocks that the study plans."""
+    """A/A study of the baseline in one case; `blocks` are the study's planned gain blocks."""
 
     case: str
     repetitions: int
@@ -270,7 +254,7 @@ class NoiseReport(Record):
 
 
 class ExpectationResult(Frozen):
-    """Holds the result of one expectation of the validation, over the whole campaign."""
+    """Result of one expectation of the validation over the whole campaign."""
 
     suite: str
     name: str
@@ -283,11 +267,7 @@ class ExpectationResult(Frozen):
 
 
 class ValidationSummary(Record):
-    """Holds the result of the validation in one round.
-
-    `lost_fraction` is the share of rejected and failed repetitions among all stored ones. It alone counts the earlier
-    rounds, too.
-    """
+    """Validation of one round; `lost_fraction` (rejected or failed) alone includes earlier rounds."""
 
     passed: bool
     repetitions_planned: int

@@ -1,4 +1,4 @@
-"""The suites of expectations as data: what a campaign's repetitions must keep. Needs no Great Expectations."""
+"""Expectation suites as data, without Great Expectations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ Severity = Literal["critical", "warning"]
 
 
 class Expectation(BaseModel):
-    """One entry of a suite file; see the file's own header.
+    """One entry of a suite file, whose header has the format.
 
-    Kwargs, and `columns` as a whole, may name a parameter with `$`; a parameter that is a mapping holds one value for
-    each column.
+    Kwargs, and `columns` as a whole, may be a `$` parameter; a mapping holds one value per column.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -35,7 +34,7 @@ class Expectation(BaseModel):
     reason: str
 
     def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Returns the configurations for Great Expectations: one, or one for each of the columns."""
+        """Return the configurations for Great Expectations: one, or one per column."""
         if not self.columns:
             return [self._configuration(None, parameters)]
         columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns
@@ -58,7 +57,7 @@ class Expectation(BaseModel):
 
 @cache
 def suites_of(driver: Driver, of_every_driver: Path = OF_EVERY_DRIVER) -> Mapping[str, list[Expectation]]:
-    """Reads the suites that a driver's repetitions are put before: those of every driver, and what it adds."""
+    """Read the suites for a driver's repetitions: the common ones and its additions."""
     common, own = load_suites(of_every_driver), load_suites(driver.expectations)
     suites = {name: [*common.get(name, []), *own.get(name, [])] for name in dict.fromkeys((*common, *own))}
     for suite, expectations in suites.items():
@@ -67,7 +66,7 @@ def suites_of(driver: Driver, of_every_driver: Path = OF_EVERY_DRIVER) -> Mappin
 
 
 def load_suites(path: Path) -> dict[str, list[Expectation]]:
-    """Reads a file of suites: the name of each, and its expectations."""
+    """Read a file of suites as expectations by name."""
     try:
         suites = TypeAdapter(dict[str, list[Expectation]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
     except (OSError, yaml.YAMLError) as error:

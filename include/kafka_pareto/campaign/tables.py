@@ -1,8 +1,4 @@
-"""Defines the schema of each table of a campaign, and writes and reads its Parquet.
-
-Tables have fixed columns (units in the names) and one further column per objective and per factor of the study. What is
-JSON has its model in `records`; both share one schema version.
-"""
+"""Parquet schemas of a campaign's tables: fixed columns, and one per objective and factor of the study."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ _ARROW_TYPES: dict[Any, pa.DataType] = {str: pa.string(), bool: pa.bool_(), int:
 
 
 def repetition_columns(driver: Driver) -> dict[str, pa.DataType]:
-    """Returns the columns of a repetition: its head's, then the driver's quantities."""
+    """Return the columns of a repetition: the head's, then the driver's quantities."""
     kinds = {name: field.annotation for name, field in Repetition.model_fields.items()}
     head = {
         name: pa.string() if get_origin(kind) is Literal else _ARROW_TYPES[kind]
@@ -38,7 +34,7 @@ def repetition_columns(driver: Driver) -> dict[str, pa.DataType]:
 
 
 def rejected_columns(driver: Driver) -> dict[str, pa.DataType]:
-    """Returns the columns of a repetition that was rejected."""
+    """Return the columns of a rejected repetition."""
     return {**repetition_columns(driver), "rejected_because": pa.string()}
 
 
@@ -101,9 +97,9 @@ CANDIDATE_INTERVAL_COLUMNS = CANDIDATE_COLUMNS | _INTERVAL_COLUMNS
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
-    """Returns the Arrow schema of a table: its columns, then one column per factor when a study is given.
+    """Return a table's Arrow schema; with a study, one column per factor is added.
 
-    A name that holds `{objective}` or `{mean}` stands for one column for each objective or mean of the study.
+    A name with `{objective}` or `{mean}` stands for one column per objective or mean.
     """
     fields = [pa.field(name, kind) for given, kind in columns.items() for name in _names(given, study)]
     for name, factor in (study.varied_factors if study else {}).items():
@@ -120,14 +116,14 @@ def _names(name: str, study: Study | None) -> list[str]:
 
 
 def require_distinct_columns(study: Study) -> None:
-    """Refuses a study of which a factor is called like another column of a repetition."""
+    """Reject a study with a factor named like another column of a repetition."""
     names = repetition_columns(study.declaration)
     if taken := [name for name in study.varied_factors if name in names]:
         raise BadInputError(f"study {study.name}: factors: {taken[0]}: every repetition has a column of that name")
 
 
 def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:
-    """Encodes the frame as Parquet; its columns must be exactly the schema's, in any order."""
+    """Encode the frame as Parquet; its columns must match the schema, in any order."""
     schema = table_schema(columns, study)
     if set(frame.columns) != set(schema.names):
         difference = sorted(set(frame.columns) ^ set(schema.names))
@@ -142,7 +138,7 @@ def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: St
 
 
 def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], study: Study | None = None) -> pd.DataFrame:
-    """Reads a Parquet artifact and checks its schema version and columns; `key` names it in messages.
+    """Decode and validate a Parquet artifact; `key` names it in messages.
 
     Raises:
         ArtifactError: If it is damaged, of another schema version, or lacks a column.
@@ -168,13 +164,13 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
 
 
 def repetition_row(repetition: Repetition) -> dict[str, Any]:
-    """Returns the repetition as a flat row: its head, its quantities, then its factors."""
+    """Return the repetition as a flat row: head, quantities, factors."""
     head = repetition.model_dump(exclude=_OF_THE_RECORD_ALONE)
     return {**head, **repetition.quantities, **repetition.configuration}
 
 
 def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
-    """Returns repetitions as a table: the fixed columns, then one column per factor."""
+    """Return repetitions as a table."""
     rows = [repetition_row(repetition) for repetition in repetitions]
     schema = table_schema(repetition_columns(study.declaration), study)
     frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()

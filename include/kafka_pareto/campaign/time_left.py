@@ -1,7 +1,4 @@
-"""Estimates how many repetitions a campaign still measures and how long it takes, from plan and stored ones. Pure.
-
-`python -m benchmarks.time_left` replays the kept campaigns: their estimates at each moment beside the truth.
-"""
+"""Remaining repetitions and time of a campaign; `python -m benchmarks.time_left` replays kept campaigns."""
 
 from __future__ import annotations
 
@@ -34,11 +31,7 @@ _ANOTHER_ROUND_FRACTION = 0.84
 
 @dataclass(frozen=True)
 class Part:
-    """Holds what was measured of one case in one round, or in the confirmation (`round_number` is None).
-
-    Attributes:
-        stored_at: When each repetition was stored, in order.
-    """
+    """Measurements of one case in one round, or in the confirmation (`round_number` is None)."""
 
     case: str
     round_number: int | None
@@ -47,17 +40,17 @@ class Part:
 
     @property
     def repetitions(self) -> int:
-        """Returns how many were stored."""
+        """Return the number stored."""
         return len(self.stored_at)
 
 
 @dataclass(frozen=True)
 class Work:
-    """Holds what one part is still likely to measure.
+    """What one part will likely still measure.
 
     Attributes:
-        repetitions: A mean; no whole number.
-        likelihood: The probability that there will be the part at all: a round that is not decided may be left out.
+        repetitions: A mean, not a whole number.
+        likelihood: Probability that an undecided round takes place.
         is_begun: Whether a repetition of the part is stored.
     """
 
@@ -70,12 +63,10 @@ class Work:
 
 @dataclass(frozen=True)
 class ExpectedRepetitions:
-    """Holds what a campaign set out to measure.
-
-    Methods take the known parts, and the cases of every round that is decided (none of one that is left out).
+    """A campaign's planned measurements; methods take the known parts, and the cases of every decided round.
 
     Attributes:
-        configurations: Number of configurations in the design, the baseline among them, by case.
+        configurations: Design size per case, including the baseline.
     """
 
     study: Study
@@ -83,25 +74,24 @@ class ExpectedRepetitions:
     configurations: Counter[str]
 
     def most(self, parts: Sequence[Part], cases_of_rounds: Mapping[int, Sequence[str]]) -> int:
-        """Returns the most repetitions that all parts together can still come to, without the noise study's.
+        """Return the upper bound of repetitions over all parts, without the noise study's.
 
-        The number falls as parts end: adaptive trials may stop early, and a case at which nothing is picked needs no
-        gain blocks.
+        It falls as parts end: adaptive trials may stop early, and a case without a pick needs no gain blocks.
         """
         spared = sum(len(self.study.cases) - len(cases) for cases in cases_of_rounds.values())
         most = self.plan.repetitions - self.plan.noise_repetitions - spared * self._most_in_a_round()
         return most - sum(self.most_of(part) - part.repetitions for part in parts if part.ended)
 
     def likely(self, parts: Sequence[Part], cases_of_rounds: Mapping[int, Sequence[str]]) -> int:
-        """Returns how many repetitions all parts together are likely to come to."""
+        """Return the expected number of repetitions over all parts."""
         to_come = sum(work.repetitions for work in self.to_come(parts, cases_of_rounds))
         return sum(part.repetitions for part in parts) + round(to_come)
 
     def to_come(self, parts: Sequence[Part], cases_of_rounds: Mapping[int, Sequence[str]]) -> list[Work]:
-        """Lists what is likely to be measured yet, in the order of the pipeline.
+        """List the work likely left, in pipeline order.
 
-        A confirmation that goes on takes as many repetitions as the ended ones did on average; before any has ended, as
-        many as its study lets expect. A round that is not decided is measured with the probability seen so far.
+        A running confirmation is expected to take the average of the ended ones, or the study's estimate. An undecided
+        round counts with its observed frequency.
         """
         known = {(part.case, part.round_number): part for part in parts}
         works = [
@@ -124,7 +114,7 @@ class ExpectedRepetitions:
         return [work for work in works if work.repetitions > 0]
 
     def most_of(self, part: Part) -> int:
-        """Returns the most repetitions that one part can come to."""
+        """Return the upper bound of one part's repetitions."""
         if part.round_number is None and isinstance(self.study, Tune):
             return self.plan.confirmation_repetitions[part.case]
         if part.round_number:
@@ -136,10 +126,7 @@ class ExpectedRepetitions:
         return Work(part.case, part.round_number, left * likelihood, likelihood, part.repetitions > 0)
 
     def _confirmation(self, part: Part, study: Tune, ended: Sequence[int]) -> Work:
-        """Returns what a confirmation still takes.
-
-        One that has passed what it was expected to take is in its last blocks, and measures at least one more.
-        """
+        """Return a confirmation's work; beyond its expected length, one more block is assumed."""
         most = self.most_of(part)
         in_force = most > study.confirmation.most_repetitions(advice=study.advice)
         of_study = study.confirmation.likely_repetitions(in_force, study.advice)
@@ -156,7 +143,7 @@ class ExpectedRepetitions:
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """Holds an estimate in seconds, and the range in which the time left is in nine of ten cases."""
+    """An estimate in seconds with its 90 % range."""
 
     likely_s: float
     low_s: float
@@ -170,7 +157,7 @@ def time_left(
     began: datetime,
     now: datetime,
 ) -> TimeLeft:
-    """Estimates the time until the report is written."""
+    """Estimate the time until the report is written."""
     pace = _Pace(expected, parts, began)
     to_come = expected.to_come(parts, cases_of_rounds)
     stages = {part.round_number for part in parts if part.repetitions}
@@ -191,11 +178,11 @@ def time_left(
 
 
 class _Pace:
-    """Learns from what was measured how its times compare with the planned ones.
+    """Measured times relative to the planned ones.
 
     Attributes:
-        last: When the last thing happened.
-        analysis_s: The time between the last repetition of a stage and the start of the next one's first task.
+        last: Time of the last event.
+        analysis_s: Time from a stage's last repetition to the start of the next stage's first task.
     """
 
     def __init__(self, expected: ExpectedRepetitions, parts: Sequence[Part], began: datetime) -> None:
@@ -218,18 +205,18 @@ class _Pace:
         self._starts, self.analysis_s = self._gaps(begun)
 
     def repetition_s(self, case: str, round_number: int | None) -> float:
-        """Returns the time of one repetition."""
+        """Return the time of one repetition."""
         planned_s = self._planned_repetition_s(case, round_number)
         prior_s = _ALL_CASES_COUNT_AS * self._planned_repetition_s(case, 0)
         took_s, of_plan_s = self._took_s.get(case, 0.0), self._planned_s.get(case, 0.0)
         return planned_s * (took_s + prior_s * self._factor) / (of_plan_s + prior_s)
 
     def start_s(self, work: Work) -> float:
-        """Returns the time before a part's first repetition."""
+        """Return the time before a part's first repetition."""
         return self._planned_start_s(work.case, work.round_number) * self._starts
 
     def _gaps(self, begun: Sequence[Part]) -> tuple[float, float]:
-        """Returns how starts compare with the planned ones, and the time of an analysis."""
+        """Return the ratio of actual to planned starts, and the analysis time."""
         took_s = planned_s = TASK_START_S
         analyses = [ANALYSIS_S]
         for before, after in pairwise(begun):

@@ -1,1 +1,1 @@
-"""Stores artifacts: object stores, the lease on a cluster, and the base of JSON artifacts."""
+"""Object stores, the lease on a cluster, and the base of JSON artifacts."""

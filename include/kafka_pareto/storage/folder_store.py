@@ -1,4 +1,4 @@
-"""Stores objects as files in a folder."""
+"""Object store in a local folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_pareto.storage.private_file import sync_folder
 
 
 class FolderStore:
-    """Keeps objects in a folder on a local disk. Keys are paths below it; a key must not begin with a dot."""
+    """Objects as files. Keys are paths below the folder; a key must not begin with a dot."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
@@ -25,7 +25,7 @@ class FolderStore:
             self._folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, key: str, content: bytes) -> None:
-        """Writes a temporary file, syncs it, moves it over the object, and syncs its folder."""
+        """Write and sync a temporary file, move it over the object, and sync its folder."""
         path = self._path(key)
         with self._errors(f"write {key}"):
             self._make_folder(path.parent)
@@ -42,7 +42,11 @@ class FolderStore:
                 raise
 
     def get(self, key: str) -> bytes:
-        """Reads the file; raises MissingArtifactError when there is none."""
+        """Read the file.
+
+        Raises:
+            MissingArtifactError: If there is none.
+        """
         with self._errors(f"read {key}"):
             try:
                 return self._path(key).read_bytes()
@@ -50,7 +54,7 @@ class FolderStore:
                 raise MissingArtifactError(f"{key}: is not in the store") from error
 
     def keys(self, prefix: str) -> list[str]:
-        """Lists the files below the prefix as keys, in order, without files that are still being written."""
+        """List the keys with this prefix, sorted, without files that are still being written."""
         folder, _, start = prefix.rpartition("/")
         tops = self._path(folder).glob(f"{glob.escape(start)}*")  # what begins otherwise is not looked into
         files = (file for top in tops for file in ([str(top)] if top.is_file() else _files_below(top)))
@@ -58,7 +62,7 @@ class FolderStore:
         return sorted(key for file in files if not (key := file[above:]).startswith("."))
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
-        """Maps each key to its file's modification time; files deleted meanwhile are left out."""
+        """Map each key with this prefix to its file's modification time."""
         found = {}
         for key in self.keys(prefix):
             with suppress(FileNotFoundError):  # deleted meanwhile
@@ -66,7 +70,7 @@ class FolderStore:
         return found
 
     def folders(self, prefix: str) -> list[str]:
-        """Lists the folders directly below the prefix that hold a file at any depth, in order."""
+        """List the folders directly below the prefix that hold a file at any depth, sorted."""
         below = self._path(prefix.rpartition("/")[0])
         start = prefix.rpartition("/")[2]
         found = below.iterdir() if below.is_dir() else ()
@@ -76,19 +80,19 @@ class FolderStore:
         return sorted(name.removeprefix(start) for name in named)
 
     def delete(self, key: str) -> None:
-        """Deletes the file; does nothing when there is none."""
+        """Delete the file, if it exists."""
         with self._errors(f"delete {key}"):
             self._path(key).unlink(missing_ok=True)
 
     def tag(self, key: str) -> str | None:
-        """Returns the SHA-256 of the content, or None when there is no file."""
+        """Return the content's SHA-256; None if there is no file."""
         try:
             return hashlib.sha256(self.get(key)).hexdigest()
         except MissingArtifactError:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        """Writes under a lock on the whole folder, if the content's SHA-256 is still `tag`."""
+        """Write if the content's SHA-256 is still `tag`, under a lock on the whole folder."""
         with self._errors(f"write {key}"), (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self.tag(key) != tag:
@@ -104,7 +108,7 @@ class FolderStore:
             raise StoreError(f"the store at {self._folder} cannot {doing}: {error.strerror}") from error
 
     def _make_folder(self, folder: Path) -> None:
-        """Makes the folder and those above it that lack; the name of each is on the disk before a file is in it."""
+        """Make the folder and its missing parents, and sync each name to disk before a file is written in it."""
         if folder.is_dir():
             return
         self._make_folder(folder.parent)

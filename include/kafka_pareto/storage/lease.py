@@ -1,4 +1,4 @@
-"""Allows one load at a time per cluster, by a lease in the store. A killed holder's lease lapses after one term."""
+"""Lease in the store that allows one load at a time per cluster."""
 
 from __future__ import annotations
 
@@ -25,38 +25,36 @@ _INSTALLATION = "_installation/id"
 
 
 class Lease(Protocol):
-    """Allows its holder alone to load a cluster."""
+    """Exclusive right to load a cluster."""
 
     def is_held(self) -> bool:
-        """Tells whether it is still the holder's, as far as the holder knows; asked before each repetition."""
+        """Return whether the lease is held by this process's clock; checked before each repetition."""
 
     def renew(self) -> bool:
-        """Tells whether it has been the holder's all along; asked before a repetition is stored."""
+        """Return whether the lease was held throughout; checked before a repetition is stored."""
 
 
 def seconds_since_boot() -> float:
-    """Returns the time since the machine was started, with the time that it was suspended."""
+    """Return the time since boot, including time suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class ClusterLease:
-    """Opens a context in which this process alone may load the cluster.
+    """Context in which this process alone may load the cluster.
 
-    The holder renews the lease every quarter of its term. A killed holder's lease lapses after one term. The waiting
-    process measures that term with its own clock: it takes over once it has seen an unchanged lease for a whole term.
-    The clocks of two machines need not agree.
+    The holder renews the lease every quarter of its term, so a killed holder's lease lapses after one term. Waiters
+    time that term with their own clocks, so machines' clocks need not agree.
 
-    A holder whose machine stood still may not know it: a virtual machine's clocks stand still as well. So `renew`, by
-    a write that only the last holder can make, tells afterwards whether the lease was the holder's all along.
-
-    A lease is returned by a write as well, since few S3 stores can delete on a condition: it must not be another's.
+    The clocks of a suspended virtual machine stop too, so its holder may not notice. `renew` detects that afterwards:
+    it writes conditionally, and only the last holder's write succeeds. Releasing is also a write, since few S3 stores
+    can delete on a condition.
 
     Args:
-        store: Where the lease is kept; all who load the cluster must share it.
+        store: Shared by all who load the cluster.
         cluster_id: Kafka's own id of the cluster.
         wait_s: How long to wait for another holder before LeaseHeldError.
         term_s: The term after which an unchanged lease lapses.
-        clock: Counts seconds for the holder, those that the machine was suspended too.
+        clock: The holder's seconds, including time suspended.
     """
 
     def __init__(
@@ -109,16 +107,16 @@ class ClusterLease:
         self._tag = None
 
     def is_held(self) -> bool:
-        """Tells whether the lease is still ours, as far as this machine's clock knows; asked before each repetition."""
+        """Return whether the lease is held by this machine's clock; checked before each repetition."""
         return self._tag is not None and self._clock() - self._renewed_at < self._term_s
 
     def renew(self) -> bool:
-        """Writes the lease anew; tells whether it has been ours all along. Asked before a repetition is stored.
+        """Rewrite the lease and return whether it was held throughout; checked before a repetition is stored.
 
-        Waits for a store that is away: nobody else can take the lease meanwhile.
+        Waits for an unreachable store: nobody else can take the lease meanwhile.
 
         Raises:
-            StoreError: If the store stays away for minutes.
+            StoreError: If the store stays unreachable for minutes.
         """
         persistently = retry(
             retry=retry_if_exception_type(StoreError),
@@ -185,12 +183,12 @@ class ClusterLease:
 
 
 def installation_id(store: Store) -> str:
-    """Returns the id of all who share this store, drawn once."""
+    """Return the random id shared by all who use this store, creating it at first use."""
     store.put_if(_INSTALLATION, secrets.token_hex(8).encode(), None)
     return store.get(_INSTALLATION).decode()
 
 
 def require_ours(is_ours: bool) -> None:
-    """Goes on only with a lease that is the holder's: `is_held`, or `renew`."""
+    """Raise LeaseHeldError unless the lease `is_held`, or the like."""
     if not is_ours:
         raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")

@@ -1,4 +1,4 @@
-"""Writes files with secrets. Needs the standard library alone: `.env` is written before anything is installed."""
+"""Files with secrets. Standard library only: `.env` is written before anything is installed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner may read, whole or not at all, whenever the power fails.
-
-    Several writers may write one file at the same time. Each fills a file of its own, and the last one to rename stays.
-    What a killed writer of this file has left is removed.
+    """Write a file readable by its owner alone, atomically even on power failure; the last concurrent writer wins.
 
     Raises:
-        OSError: If it cannot be written, as on a full disk; the error names the path.
+        OSError: If it cannot be written; names the path.
     """
     remove_leftovers(path.parent, path.name)
     try:
@@ -41,7 +38,7 @@ def _write_and_rename(path: Path, text: str) -> None:
 
 
 def remove_leftovers(folder: Path, name: str | None = None) -> None:
-    """Removes the unfinished files of killed writers in a folder: those of the named file, or of all."""
+    """Remove the unfinished files of killed writers: those of the named file, or all in the folder."""
     of_file = "" if name is None else f"{glob.escape(name)}."
     for partial in folder.glob(f".{of_file}*.partial"):
         # A lock means that the writer is alive. A leftover that cannot be removed must not prevent a write.
@@ -51,7 +48,7 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Brings the folder's names to the disk: without that a power cut may undo a rename."""
+    """Sync a folder's entries to disk; otherwise a power cut may undo a rename."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -60,7 +57,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _locked_partial(path: Path) -> tuple[int, Path]:
-    """Makes an empty file of mode 600 beside the path, which is locked until its writer closes it or is killed."""
+    """Create an empty file of mode 600 beside the path, locked until its writer closes it or is killed."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
         fcntl.flock(handle, fcntl.LOCK_EX)

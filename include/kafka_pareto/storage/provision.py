@@ -1,4 +1,4 @@
-"""Creates MinIO's buckets before its first use, and one user for each application with only the rights it needs."""
+"""Provision MinIO: buckets, and one least-privilege user per application."""
 
 from __future__ import annotations
 
@@ -20,21 +20,16 @@ _READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
 @dataclass(frozen=True)
 class Login:
-    """Holds an access key and its secret."""
+    """An access key and its secret."""
 
     access_key: str
     secret_key: str = field(repr=False)
 
 
 def make_buckets_and_users(address: str, *, root: Login, pareto: Login, explorer: Login, mlflow: Login) -> None:
-    """Creates the buckets and users that are not there yet, and sets each user's secret to the given one.
+    """Create missing buckets and users, and set each user's secret; `address` is MinIO's `host:port`.
 
-    Args:
-        address: MinIO's `host:port`.
-        root: Who may make buckets and users.
-        pareto: The pipeline's user: all of its bucket.
-        explorer: Reads the pipeline's bucket.
-        mlflow: MLflow's user: all of its bucket.
+    `pareto` and `mlflow` own their buckets; `explorer` reads the pipeline's.
     """
     http = urllib3.PoolManager(timeout=10.0, retries=3)
     client = Minio(

@@ -1,4 +1,4 @@
-"""Reads JSON artifacts, and holds their common base and schema version."""
+"""Base, schema version and decoding of JSON artifacts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LONGEST_QUOTE = 200
 
 
 class Frozen(BaseModel):
-    """Is the base of what records hold: unknown keys are refused, and values never change."""
+    """Base of immutable values in records; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Record(Frozen):
-    """Is the base of every JSON artifact."""
+    """Base of every JSON artifact."""
 
     schema_version: Literal[4] = 4
 
@@ -28,10 +28,10 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord:
-    """Reads a JSON artifact; `key` names it in messages.
+    """Decode a JSON artifact; `key` names it in messages.
 
     Raises:
-        ArtifactError: If it is damaged, of another schema version, or breaks its schema.
+        ArtifactError: If it is damaged, of another schema version, or invalid.
     """
     try:
         return model.model_validate_json(content)
@@ -47,7 +47,7 @@ def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord
 
 
 def other_version(key: str, found: object) -> str:
-    """Returns the message about an artifact that another release wrote."""
+    """Return the message for an artifact of another schema version."""
     return (
         f"{key}: schema_version {found}: this release reads version {SCHEMA_VERSION}; "
         "start a new campaign, or use the release that wrote it"

@@ -1,4 +1,4 @@
-"""Stores objects in any S3 store."""
+"""Object store in any S3 service."""
 
 from __future__ import annotations
 
@@ -24,14 +24,9 @@ _RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, status_forcelist=[500, 502
 
 
 class S3Store:
-    """Keeps objects in a bucket of any S3 store. Conditional writes are S3's `If-Match` and `If-None-Match`.
+    """Objects in an existing S3 bucket; conditional writes use `If-Match` and `If-None-Match`.
 
-    Args:
-        endpoint: The store's address, as in `http://host:port`.
-        access_key: Who asks.
-        secret_key: The secret of the access key.
-        bucket: The bucket, which must be there.
-        clock: Tells the time that conditional writes are signed with. S3 takes one that is up to 15 minutes wrong.
+    `clock` is the time that conditional writes are signed with: S3 accepts up to 15 minutes of error.
     """
 
     def __init__(
@@ -70,12 +65,16 @@ class S3Store:
             )
 
     def put(self, key: str, content: bytes) -> None:
-        """Uploads the object in one request and replaces an earlier one."""
+        """Upload the object in one request."""
         with self._errors(key):
             self._client.put_object(self._bucket, key, io.BytesIO(content), len(content))
 
     def get(self, key: str) -> bytes:
-        """Downloads the object; raises MissingArtifactError when there is none."""
+        """Download the object.
+
+        Raises:
+            MissingArtifactError: If there is none.
+        """
         with self._errors(key):
             response = self._client.get_object(self._bucket, key)
             try:
@@ -85,29 +84,29 @@ class S3Store:
                 response.release_conn()
 
     def keys(self, prefix: str) -> list[str]:
-        """Lists all keys that begin with the prefix, in order."""
+        """List the keys with this prefix, sorted."""
         return list(self.written_at(prefix))
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
-        """Maps each key to the store's own time of the last change, in the order of the keys."""
+        """Map each key with this prefix to the store's own time of its last change."""
         with self._errors(prefix):
             found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)
             listed = {item.object_name: item.last_modified for item in found}
         return {key: when for key, when in sorted(listed.items()) if key and when}
 
     def folders(self, prefix: str) -> list[str]:
-        """Lists the prefixes that S3 reports directly below this one, in order."""
+        """List the folders directly below the prefix, sorted."""
         with self._errors(prefix):
             found = [item.object_name or "" for item in self._client.list_objects(self._bucket, prefix=prefix)]
         return sorted(name.removeprefix(prefix).rstrip("/") for name in found if name.endswith("/"))
 
     def delete(self, key: str) -> None:
-        """Deletes the object; S3 reports no error when there is none."""
+        """Delete the object, if it exists."""
         with self._errors(key):
             self._client.remove_object(self._bucket, key)
 
     def tag(self, key: str) -> str | None:
-        """Returns the object's ETag, or None when there is no object."""
+        """Return the object's ETag; None if there is no object."""
         try:
             with self._errors(key):
                 return self._client.stat_object(self._bucket, key).etag
@@ -115,7 +114,7 @@ class S3Store:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        """Writes by a signed PUT with `If-Match`, or `If-None-Match` where `tag` is None."""
+        """PUT with `If-Match`, or `If-None-Match` if `tag` is None."""
         condition = {"If-None-Match": "*"} if tag is None else {"If-Match": f'"{tag}"'}
         with self._errors(key):
             response = self._signed_put(key, content, condition)
@@ -129,7 +128,7 @@ class S3Store:
         return response.headers["ETag"].strip('"')
 
     def _signed_put(self, key: str, content: bytes, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
-        """Sends a PUT with further headers, which the client itself cannot."""
+        """Send a PUT with headers that the client cannot set."""
         # The client's own address of the object, without the signature that would be part of it.
         url = urlsplit(self._client.get_presigned_url("PUT", self._bucket, key))._replace(query="")
         now, digest = self._clock(), hashlib.sha256(content).hexdigest()

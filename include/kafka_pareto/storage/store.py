@@ -1,4 +1,4 @@
-"""Stores whole objects under keys, in any S3 store or in a folder. Every write is atomic and may be repeated."""
+"""Whole objects under keys, in an S3 store or a folder. Every write is atomic and repeatable."""
 
 from __future__ import annotations
 
@@ -12,43 +12,38 @@ from kafka_pareto.storage.s3_store import S3Store
 
 
 class Store(Protocol):
-    """Lists what the pipeline needs of a store. Tags are opaque: they change whenever the content does."""
+    """Object store. Tags are opaque and change whenever the content does."""
 
     def put(self, key: str, content: bytes) -> None:
-        """Writes the whole object and replaces an earlier one."""
+        """Write or replace the whole object."""
 
     def get(self, key: str) -> bytes:
-        """Reads the object; raises MissingArtifactError when there is none."""
+        """Read the object; raises MissingArtifactError if there is none."""
 
     def keys(self, prefix: str) -> list[str]:
-        """Lists all keys that begin with the prefix, in order."""
+        """List the keys with this prefix, sorted."""
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
-        """Maps each key that begins with the prefix to the time of its last write, in the order of the keys."""
+        """Map each key with this prefix to the time of its last write, sorted by key."""
 
     def folders(self, prefix: str) -> list[str]:
-        """Lists the folders directly below the prefix: the next part, up to a slash, of all longer keys, in order."""
+        """List the folders directly below the prefix, sorted: the next part of longer keys, up to a slash."""
 
     def delete(self, key: str) -> None:
-        """Deletes the object; does nothing when there is none."""
+        """Delete the object, if it exists."""
 
     def tag(self, key: str) -> str | None:
-        """Returns the object's tag, or None when there is none."""
+        """Return the object's tag; None if there is no object."""
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        """Writes only if the object's tag is still `tag` (None: only if there is none).
-
-        Returns:
-            The new tag, or None when somebody else was first.
-        """
+        """Write if the tag is still `tag` (None: no object yet); return the new tag, or None if the write lost."""
 
 
 def open_store(settings: Settings) -> Store:
-    """Opens the store that the settings name.
+    """Open the store that the settings name.
 
     Raises:
         BadInputError: If they name none, or an S3 store without credentials.
-        StoreError: If the S3 store cannot be reached or has no such bucket.
     """
     if settings.store_folder is not None:
         return FolderStore(settings.store_folder)

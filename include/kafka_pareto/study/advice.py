@@ -52,7 +52,7 @@ class Advice(Section):
 
 
 def load_advice(folder: Path) -> list[Advice]:
-    """Reads all files of the folder, in the order of their names."""
+    """Read all files of the folder, in the order of their names."""
     found = {path: read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))}
     for path, advice in found.items():
         if advice.name != path.stem:
@@ -61,7 +61,7 @@ def load_advice(folder: Path) -> list[Advice]:
 
 
 def configuration_advised(study: Tune, case: str, advice: Advice) -> Configuration | str:
-    """Returns the configuration that the study measures of an advice in this case, or why it measures none.
+    """Return the configuration that the study measures of an advice in this case, or why it measures none.
 
     What an advice says of durability is not followed: how safe records are is a promise, and the study says which one
     it accepts. All else must be what the study varies, within its values, and keep its rules.

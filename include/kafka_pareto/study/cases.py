@@ -12,15 +12,15 @@ CASE = "[a-z0-9][a-z0-9_-]{0,62}"
 
 
 def case_label(case: str) -> str:
-    """Returns the case as people read it: `8,192 B` for a record size, any other unchanged."""
+    """Return the case as people read it: `8,192 B` for a record size, any other unchanged."""
     return f"{int(case):,} B" if case.isdecimal() else case
 
 
 def case_seed(case: str) -> int:
-    """Returns the number that a case adds to a study's seed, so that each case has random numbers of its own."""
+    """Return the number that a case adds to a study's seed, so that each case has random numbers of its own."""
     return int(case) if case.isdecimal() else zlib.crc32(case.encode())
 
 
 def in_order(cases: Iterable[str]) -> list[str]:
-    """Sorts the cases: record sizes by their size, then all others."""
+    """Sort the cases: record sizes by their size, then all others."""
     return sorted(cases, key=lambda case: (0, int(case), "") if case.isdecimal() else (1, 0, case))

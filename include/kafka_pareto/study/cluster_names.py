@@ -23,7 +23,7 @@ YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeErro
 
 
 def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
-    """Maps each study that names a cluster to that cluster.
+    """Map each study that names a cluster to that cluster.
 
     A file that cannot be read names none: whoever uses the study is told why. The files are read without the schema,
     which takes too long to load here.
@@ -33,18 +33,18 @@ def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
 
 
 def kind_of(study_file: Path) -> str:
-    """Returns the kind of the study in this file; `tune` where it names none, or cannot be read."""
+    """Return the kind of the study in this file; `tune` where it names none, or cannot be read."""
     kind = (_content(study_file) or {}).get("kind", "tune")
     return kind if isinstance(kind, str) else "tune"
 
 
 def cluster_of(studies: Path, study: str) -> str:
-    """Returns the cluster that a study in this folder names; empty for the installation's own."""
+    """Return the cluster that a study in this folder names; empty for the installation's own."""
     return cluster_names([studies / f"{study}.yaml"]).get(study, "")
 
 
 def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
-    """Returns the brokers that the studies name beside this client configuration, each as `host:port`.
+    """Return the brokers that the studies name beside this client configuration, each as `host:port`.
 
     Raises:
         BadInputError: If none names any, and one cannot be read: it may be the one that does.
@@ -62,7 +62,7 @@ def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
 
 
 def server_set(bootstrap_servers: str) -> set[str]:
-    """Returns the brokers of a list like `host:port,host:port`."""
+    """Return the brokers of a list like `host:port,host:port`."""
     return {server.strip().lower() for server in bootstrap_servers.split(",") if server.strip()}
 
 
@@ -72,7 +72,7 @@ def _name_in(file: Path) -> str:
 
 
 def _cluster_in(file: Path) -> dict[str, Any] | None:
-    """Returns the study's section; empty if it has none, None if the file cannot be read."""
+    """Return the study's section; empty if it has none, None if the file cannot be read."""
     content = _content(file)
     if content is None:
         return None
@@ -81,7 +81,7 @@ def _cluster_in(file: Path) -> dict[str, Any] | None:
 
 
 def _content(file: Path) -> dict[str, Any] | None:
-    """Returns the keys of a study's file; None if it cannot be read."""
+    """Return the keys of a study's file; None if it cannot be read."""
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         return dict(content.items())

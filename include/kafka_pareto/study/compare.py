@@ -42,15 +42,15 @@ class Compare(Study):
 
     @abstractmethod
     def settings(self) -> Mapping[str, Setting]:
-        """Maps the name of everything that a study of this driver can set."""
+        """Map the name of everything that a study of this driver can set."""
 
     @property
     @abstractmethod
     def compared(self) -> tuple[str, ...]:
-        """Lists the quantities that are tested."""
+        """List the quantities that are tested."""
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:  # noqa: ARG002 (for drivers that declare any)
-        """Returns the driver's `derived_quantities` of a repetition, by name.
+        """Return the driver's `derived_quantities` of a repetition, by name.
 
         Args:
             values: The repetition's row: its head, its quantities and its configuration.
@@ -58,7 +58,7 @@ class Compare(Study):
         return {}
 
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:  # noqa: ARG002 (for models)
-        """Predicts quantities of a level from what other levels were measured to be; nothing without a model of it.
+        """Predict quantities of a level from what other levels were measured to be; nothing without a model of it.
 
         Args:
             level: With the values of all factors.
@@ -76,20 +76,20 @@ class Compare(Study):
 
     @property
     def parts(self) -> list[Part]:
-        """Lists the variants, then the tables, then the series, then the grid."""
+        """List the variants, then the tables, then the series, then the grid."""
         return [*self.variants, *self.tables, *self.series, *([self.grid] if self.grid else [])]
 
     def part(self, case: str) -> Part:
-        """Returns the part of this name."""
+        """Return the part of this name."""
         return next(part for part in self.parts if part.part == case)
 
     @property
     def cases(self) -> list[str]:
-        """Lists the cases, one for each mapped task: the parts' names."""
+        """List the cases, one for each mapped task: the parts' names."""
         return [part.part for part in self.parts]
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the keys of a study's file that hold these parts, and no others."""
+        """Return the keys of a study's file that hold these parts, and no others."""
         if unknown := [case for case in cases if case not in self.cases]:
             known = ", ".join(self.cases)
             raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
@@ -100,11 +100,11 @@ class Compare(Study):
         return kept | {"grid": self.grid.model_dump() if self.grid and self.grid.part in cases else None}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the parameter of the study's DAG that limits a campaign to these parts."""
+        """Return the parameter of the study's DAG that limits a campaign to these parts."""
         return {"parts": list(cases)}
 
     def one_line_table(self) -> dict[str, str]:
-        """Returns factor and levels of a study that has one plain table alone; empty for any other.
+        """Return factor and levels of a study that has one plain table alone; empty for any other.
 
         Such a study is the same whether the table comes from its file or from the command line.
         """
@@ -115,7 +115,7 @@ class Compare(Study):
         return {"factor": table.factor, "levels": ",".join(map(str, table.levels))} if is_plain else {}
 
     def table_of(self, factor: str, levels: Sequence[PropertyValue]) -> dict[str, Any]:
-        """Returns a table as a file would hold it; the reference's level is added where it is missing."""
+        """Return a table as a file would hold it; the reference's level is added where it is missing."""
         try:
             typed = self._setting(factor, "factor").of(levels)
         except ValueError as error:
@@ -130,7 +130,7 @@ class Compare(Study):
 
     @property
     def varied_factors(self) -> dict[str, Factor]:
-        """Maps everything that any part varies or fixes to all of its values, the reference's included."""
+        """Map everything that any part varies or fixes to all of its values, the reference's included."""
         values: dict[str, list[FactorValue]] = {}
         for part in self.parts:
             given = {**{name: [value] for name, value in part.fixed.items()}, **part.factors}
@@ -140,7 +140,7 @@ class Compare(Study):
         return {name: self.settings()[name].factor(levels) for name, levels in values.items()}
 
     def baseline_configuration(self, case: str = "") -> Configuration:
-        """Returns the reference: of a part with what it fixes."""
+        """Return the reference: of a part with what it fixes."""
         fixed = self.part(case).fixed if case else {}
         return {
             name: self.settings()[name].value(fixed[name]) if name in fixed else self._of_reference(name)
@@ -148,7 +148,7 @@ class Compare(Study):
         }
 
     def levels_of(self, case: str) -> list[Configuration]:
-        """Returns the configurations of a part in the file's order; the reference is one of them, and stands once."""
+        """Return the configurations of a part in the file's order; the reference is one of them, and stands once."""
         reference, known = self.baseline_configuration(case), self.settings()
         return distinct(
             [
@@ -158,15 +158,15 @@ class Compare(Study):
         )
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns the value of every setting: the configuration's, else the reference's, else the default."""
+        """Return the value of every setting: the configuration's, else the reference's, else the default."""
         return {name: self._of_reference(name) for name in self.settings()} | dict(configuration)
 
     def stated(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns what the reference and the configuration set; defaults are left to whoever has them."""
+        """Return what the reference and the configuration set; defaults are left to whoever has them."""
         return {name: self._of_reference(name) for name in self.reference} | dict(configuration)
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns the properties that the study's own brokers need for this configuration."""
+        """Return the properties that the study's own brokers need for this configuration."""
         properties = self.own_brokers.property_values if self.own_brokers else {}
         for name, value in self.stated(configuration).items():
             setting = self.settings()[name]
@@ -175,7 +175,7 @@ class Compare(Study):
         return properties
 
     def varies_brokers(self, case: str) -> bool:
-        """Tells whether the part's levels need different properties of the brokers."""
+        """Return whether the part's levels need different properties of the brokers."""
         return any(self.settings()[name].scope == "broker" for name in self.part(case).factors)
 
     @model_validator(mode="after")
@@ -254,7 +254,7 @@ class Compare(Study):
     def _check_levels(
         self, name: str, levels: Sequence[PropertyValue], fixed: PropertyValue | None, place: str
     ) -> None:
-        """Requires each level once, and the reference among them: what the part fixes, else the study's."""
+        """Require each level once, and the reference among them: what the part fixes, else the study's."""
         typed = self._check_values(name, levels, place)
         if len(set(typed)) != len(typed):
             raise ValueError(f"{place}: {name}: a level is listed twice")
@@ -291,7 +291,7 @@ class Compare(Study):
 
 
 def compare_study(study: Study) -> Compare:
-    """Returns the study as one that compares."""
+    """Return the study as one that compares."""
     if not isinstance(study, Compare):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be compare here")
     return study

@@ -23,15 +23,15 @@ class ConfigurationSpace:
         self._factors = factors
 
     def columns(self, points: Positions) -> dict[str, Column]:
-        """Returns one column of values for each factor, from points of shape (n, factors)."""
+        """Return one column of values for each factor, from points of shape (n, factors)."""
         return {name: factor.column(points[:, at]) for at, (name, factor) in enumerate(self._factors.items())}
 
     def decode(self, points: Positions) -> list[Configuration]:
-        """Returns the configurations at points of shape (n, factors)."""
+        """Return the configurations at points of shape (n, factors)."""
         return [dict(zip(self._factors, row, strict=True)) for row in rows_of(self.columns(points))]
 
     def encode(self, configuration: Mapping[Any, FactorValue]) -> Positions | None:
-        """Returns a point that decodes to this configuration, or None when it lies outside of the space."""
+        """Return a point that decodes to this configuration, or None when it lies outside of the space."""
         point = np.array([_position(factor, configuration[name]) for name, factor in self._factors.items()])
         if np.isnan(point).any() or dict(self.decode(point[None])[0]) != dict(configuration):
             return None
@@ -39,12 +39,12 @@ class ConfigurationSpace:
 
 
 def rows_of(columns: Mapping[str, Column]) -> list[Row]:
-    """Returns the configurations of these columns, each as a tuple of plain values in the factors' order."""
+    """Return the configurations of these columns, each as a tuple of plain values in the factors' order."""
     return list(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def durability_column(study: Tune, columns: Mapping[str, Column]) -> list[Durability]:
-    """Returns the durability of each configuration, computed once for each combination of the deciding factors."""
+    """Return the durability of each configuration, computed once for each combination of the deciding factors."""
     names = [name for name in columns if name in study.promises]
     if not names:
         return [study.durability_of({})] * len(next(iter(columns.values())))
@@ -54,19 +54,19 @@ def durability_column(study: Tune, columns: Mapping[str, Column]) -> list[Durabi
 
 
 def reachable_durabilities(study: Tune) -> list[Durability]:
-    """Lists every durability that the factors can lead to, from the weakest to the strongest."""
+    """List every durability that the factors can lead to, from the weakest to the strongest."""
     names = [name for name in study.factors if name in study.promises]
     choices = itertools.product(*(study.factors[name].extremes() for name in names))
     return sorted({study.durability_of(dict(zip(names, values, strict=True))) for values in choices})
 
 
 def accepted_durabilities(study: Tune) -> list[Durability]:
-    """Lists the reachable durabilities that the study accepts."""
+    """List the reachable durabilities that the study accepts."""
     return [durability for durability in reachable_durabilities(study) if durability >= study.weakest_durability()]
 
 
 def _position(factor: Factor, value: FactorValue) -> float:
-    """Returns a position at which `Factor.at` answers with this value; NaN where a level is not listed."""
+    """Return a position at which `Factor.at` answers with this value; NaN where a level is not listed."""
     if factor.levels is not None:
         levels: list[FactorValue] = list(factor.levels)
         return (levels.index(value) + 0.5) / len(levels) if value in levels else math.nan

@@ -24,7 +24,7 @@ def configuration_words(configuration: Mapping[str, PropertyValue], separator: s
 
 
 def bytes_text(value: PropertyValue) -> str:
-    """Reads a number of bytes in the unit that leaves one to four digits before the point."""
+    """Read a number of bytes in the unit that leaves one to four digits before the point."""
     size = int(value)
     for unit, name in _UNITS:
         if size >= unit:

@@ -30,7 +30,7 @@ class Constraint(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Constraint:
-        """Reads one constraint."""
+        """Read one constraint."""
         match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|==|!=|<|>)\s*([\w.]+)\s*", text)
         if match is None:
             raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
@@ -40,11 +40,11 @@ class Constraint(BaseModel):
         return f"{self.left} {self.operator} {self.right}"
 
     def factors_in(self, factors: Mapping[str, Factor]) -> list[str]:
-        """Lists the factors that the constraint names."""
+        """List the factors that the constraint names."""
         return [side for side in (self.left, self.right) if side in factors]
 
     def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
-        """Refuses a constraint that means nothing for these factors and names of variables."""
+        """Reject a constraint that means nothing for these factors and names of variables."""
         for side, other in ((self.left, self.right), (self.right, self.left)):
             factor = factors.get(other)
             if isinstance(factor, CategoricalFactor):
@@ -59,7 +59,7 @@ class Constraint(BaseModel):
             raise ValueError(f"{self} speaks of no factor of this study")
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
-        """Tells whether the configuration satisfies the constraint in this case."""
+        """Return whether the configuration satisfies the constraint in this case."""
         known = {**configuration, **variables}
         left, right = known.get(self.left, self.left), known.get(self.right, self.right)
         if is_number(left) and is_number(right):
@@ -67,7 +67,7 @@ class Constraint(BaseModel):
         return bool(_OPERATORS[self.operator](str(left), str(right)))
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Marks the configurations that satisfy the constraint, given one column for each factor. Agrees with `holds`.
+        """Mark the configurations that satisfy the constraint, given one column for each factor. Agrees with `holds`.
 
         A categorical factor has few levels and is never compared with another factor, so each level is checked once.
         """
@@ -91,23 +91,23 @@ class ForbiddenRegion(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> ForbiddenRegion:
-        """Reads one region."""
+        """Read one region."""
         return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.constraints))
 
     def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
-        """Refuses a region that means nothing for these factors and names of variables."""
+        """Reject a region that means nothing for these factors and names of variables."""
         for constraint in self.constraints:
             constraint.check(factors, variables)
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
-        """Tells whether the configuration lies outside of the region."""
+        """Return whether the configuration lies outside of the region."""
         return not all(constraint.holds(configuration, variables) for constraint in self.constraints)
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Marks the configurations that lie outside of the region, given one column for each factor."""
+        """Mark the configurations that lie outside of the region, given one column for each factor."""
         inside = [constraint.holds_for(columns, variables) for constraint in self.constraints]
         outside: npt.NDArray[np.bool_] = ~np.logical_and.reduce(inside)
         return outside
@@ -129,7 +129,7 @@ _OPERATORS = {
 def narrowed(
     factors: Mapping[str, Factor], constraints: Sequence[Constraint], variables: Variables
 ) -> dict[str, Factor]:
-    """Narrows each factor to the values that the constraints on that factor alone allow in this case.
+    """Narrow each factor to the values that the constraints on that factor alone allow in this case.
 
     Raises:
         ValueError: If such a constraint leaves nothing.
@@ -146,5 +146,5 @@ def narrowed(
 
 
 def satisfies(rules: Sequence[Rule], configuration: Configuration, variables: Variables) -> bool:
-    """Tells whether the configuration keeps every rule in this case."""
+    """Return whether the configuration keeps every rule in this case."""
     return all(rule.holds(configuration, variables) for rule in rules)

@@ -31,22 +31,22 @@ class Objective:
 
     @property
     def label(self) -> str:
-        """Returns the label, without the unit."""
+        """Return the label, without the unit."""
         return self.quantity.label
 
     @property
     def unit(self) -> str:
-        """Returns the unit as people read it; empty for a share."""
+        """Return the unit as people read it; empty for a share."""
         return self.quantity.unit
 
     @property
     def maximised(self) -> bool:
-        """Tells whether more is better."""
+        """Return whether more is better."""
         return bool(self.quantity.maximised)
 
     @property
     def axis_label(self) -> str:
-        """Returns the label with its unit."""
+        """Return the label with its unit."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
 
@@ -143,7 +143,7 @@ class Driver:
     states_durability: bool = False
 
     def __post_init__(self) -> None:
-        """Refuses a declaration that pages could not show."""
+        """Reject a declaration that pages could not show."""
         for each in self.objectives:
             if each.quantity.maximised is None:
                 raise ValueError(f"{each.name}: its quantity {each.quantity.name} says neither label nor direction")
@@ -153,31 +153,31 @@ class Driver:
             raise ValueError(f"{self.name}: names no fact by which its system is known again")
 
     def cases_text(self, number: int) -> str:
-        """Returns a number of cases in the driver's words."""
+        """Return a number of cases in the driver's words."""
         return f"{number:,} {self.case_words[number != 1]}"
 
     @property
     def shown_quantities(self) -> tuple[Quantity, ...]:
-        """Lists the quantities that have a label, those that are derived last."""
+        """List the quantities that have a label, those that are derived last."""
         return tuple(each for each in (*self.quantities, *self.derived_quantities) if each.label)
 
     @property
     def stage_quantities(self) -> tuple[Quantity, ...]:
-        """Lists the quantities that add up to a whole."""
+        """List the quantities that add up to a whole."""
         by_name = {each.name: each for each in self.quantities}
         return tuple(by_name[name] for name in self.stages)
 
     def has(self, quantity: str) -> bool:
-        """Tells whether repetitions hold this quantity."""
+        """Return whether repetitions hold this quantity."""
         return any(each.name == quantity for each in self.quantities)
 
     def with_missing(self, values: Values) -> dict[str, Value]:
-        """Returns the values of a repetition as they are declared, with None for what is missing and may be."""
+        """Return the values of a repetition as they are declared, with None for what is missing and may be."""
         known = [each.name for each in self.quantities if each.may_be_missing or each.name in values]
         return {name: values.get(name) for name in known} | dict(values)
 
     def fault_of(self, values: Values) -> str:
-        """Names the first of a repetition's values that breaks the declaration, and the rule; empty if none does."""
+        """Name the first of a repetition's values that breaks the declaration, and the rule; empty if none does."""
         names = [each.name for each in self.quantities]
         for name in values:
             if name not in names:
@@ -191,17 +191,17 @@ class Driver:
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:
-        """Lists the names of the objectives."""
+        """List the names of the objectives."""
         return tuple(each.name for each in self.objectives)
 
     @cached_property
     def means(self) -> tuple[str, ...]:
-        """Lists the objectives that are means. They judge first: a repetition measures a mean well, a spread hardly."""
+        """List the objectives that are means. They judge first: a repetition measures a mean well, a spread hardly."""
         return tuple(each.name for each in self.objectives if not each.spread_of)
 
     @cached_property
     def plane(self) -> tuple[str, str]:
-        """Returns the two objectives that a page sets against each other, across and upwards.
+        """Return the two objectives that a page sets against each other, across and upwards.
 
         They are the first mean of which more is better and the first of which less is; else the first two objectives.
         """
@@ -212,7 +212,7 @@ class Driver:
 
     @cached_property
     def steadiness(self) -> tuple[str, str] | None:
-        """Returns a mean of which more is better and its spread, whose ratio is the paper's R1; None without such."""
+        """Return a mean of which more is better and its spread, whose ratio is the paper's R1; None without such."""
         spreads = [each for each in self.objectives if each.spread_of]
         names = [(each.spread_of, each.name) for each in spreads if self._objective(each.spread_of).maximised]
         return names[0] if names else None

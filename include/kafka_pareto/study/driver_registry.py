@@ -16,24 +16,24 @@ _FOLDER = "kafka_pareto.drivers"
 
 
 def driver_names() -> tuple[str, ...]:
-    """Lists the drivers, in the order of pages and messages."""
+    """List the drivers, in the order of pages and messages."""
     names: tuple[str, ...] = import_module(_FOLDER).NAMES
     return names
 
 
 def door(driver: str, module: str) -> ModuleType:
-    """Imports a module of a driver's folder. It is imported by name, since drivers import the core."""
+    """Import a module of a driver's folder. It is imported by name, since drivers import the core."""
     return import_module(f"{_FOLDER}.{driver}.{module}")
 
 
 @cache
 def drivers() -> dict[str, Driver]:
-    """Returns what every driver declares, by its name."""
+    """Return what every driver declares, by its name."""
     return {name: door(name, "declaration").DRIVER for name in driver_names()}
 
 
 def objective_named(name: str) -> Objective:
-    """Returns the objective of this name, of any driver."""
+    """Return the objective of this name, of any driver."""
     for driver in drivers().values():
         for each in driver.objectives:
             if each.name == name:
@@ -42,21 +42,21 @@ def objective_named(name: str) -> Objective:
 
 
 def label_of(name: str) -> str:
-    """Returns the label of an objective."""
+    """Return the label of an objective."""
     return objective_named(name).label
 
 
 def is_maximised(name: str) -> bool:
-    """Tells whether more of an objective is better."""
+    """Return whether more of an objective is better."""
     return objective_named(name).maximised
 
 
 def feature_named(name: str) -> Feature | None:
-    """Returns the feature of this name, of any driver; None where no driver has it, as for a factor."""
+    """Return the feature of this name, of any driver; None where no driver has it, as for a factor."""
     declared = (each for driver in drivers().values() for each in (*driver.case_features, *driver.derived_features))
     return next((each for each in declared if each.name == name), None)
 
 
 def all_objectives() -> list[Objective]:
-    """Lists every objective that any driver has, each once."""
+    """List every objective that any driver has, each once."""
     return list({each.name: each for driver in drivers().values() for each in driver.objectives}.values())

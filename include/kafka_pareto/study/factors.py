@@ -34,19 +34,19 @@ class CategoricalFactor(_Factor):
         return self
 
     def at(self, position: float) -> str:
-        """Returns the value at `position` in [0, 1): each level owns an equal share."""
+        """Return the value at `position` in [0, 1): each level owns an equal share."""
         return str(self.column(np.array([position]))[0])
 
     def column(self, positions: Positions) -> Column:
-        """Returns the values at many positions, as `at` does for one."""
+        """Return the values at many positions, as `at` does for one."""
         return np.array(self.levels, dtype=object)[_level_indices(positions, len(self.levels))]
 
     def extremes(self) -> list[str]:
-        """Lists all levels, since no order says which are the outermost."""
+        """List all levels, since no order says which are the outermost."""
         return self.levels
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> CategoricalFactor:
-        """Returns this factor with the allowed levels only; ValueError when none is left."""
+        """Return this factor with the allowed levels only; ValueError when none is left."""
         return self.model_copy(update={"levels": _kept(self.levels, allowed)})
 
 
@@ -75,12 +75,12 @@ class NumericFactor(_Factor):
         return self
 
     def at(self, position: float) -> int | float:
-        """Returns the value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
+        """Return the value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
         value: int | float = self.column(np.array([position])).item()
         return value
 
     def column(self, positions: Positions) -> Column:
-        """Returns the values at many positions, as `at` does for one."""
+        """Return the values at many positions, as `at` does for one."""
         if self.levels is not None:
             return np.array(self.levels)[_level_indices(positions, len(self.levels))]
         low, high = self._range()
@@ -93,11 +93,11 @@ class NumericFactor(_Factor):
         return np.rint(values).astype(np.int64) if self.type == "integer" else values
 
     def extremes(self) -> list[int | float]:
-        """Lists every level, or both ends of the range. A constraint that none of them satisfies leaves nothing."""
+        """List every level, or both ends of the range. A constraint that none of them satisfies leaves nothing."""
         return self.levels if self.levels is not None else list(self._range())
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:
-        """Returns this factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
+        """Return this factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
 
         Raises:
             ValueError: When nothing is left.
@@ -120,13 +120,13 @@ Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discrimin
 
 
 def configuration_id(configuration: Configuration) -> str:
-    """Returns a short id computed from the values alone, so that equal configurations have equal ids everywhere."""
+    """Return a short id computed from the values alone, so that equal configurations have equal ids everywhere."""
     canonical = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
     return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
 
 def distinct(configurations: Iterable[Configuration]) -> list[Configuration]:
-    """Returns each configuration once, in the order of their first places."""
+    """Return each configuration once, in the order of their first places."""
     return list({configuration_id(each): each for each in configurations}.values())
 
 
@@ -151,7 +151,7 @@ def _require_unique(levels: Sequence[FactorValue]) -> None:
 
 
 def is_number(text: FactorValue) -> bool:
-    """Tells whether the text reads as a number."""
+    """Return whether the text reads as a number."""
     try:
         float(text)
     except ValueError:

@@ -27,5 +27,5 @@ class FaultTimes(Section):
     for_s: Annotated[float, Field(gt=0)] = 20.0
 
     def seconds(self, faults: int) -> float:
-        """Returns how long it takes from a load's first record until so many faults, one after the other, are over."""
+        """Return how long it takes from a load's first record until so many faults, one after the other, are over."""
         return self.at_s + (2 * faults - 1) * self.for_s if faults else 0.0

@@ -51,41 +51,41 @@ _ROUND_GROUP = "round"
 
 
 def tune_dag_of(cluster_name: str) -> str:
-    """Returns the id of the DAG that tunes the cluster; an empty name stands for the installation's own cluster."""
+    """Return the id of the DAG that tunes the cluster; an empty name stands for the installation's own cluster."""
     return f"{TUNE_DAG_ID}_{cluster_name}" if cluster_name else TUNE_DAG_ID
 
 
 def compare_dag_of(cluster_name: str) -> str:
-    """Returns the id of the DAG that compares configurations on the cluster; an empty name as above."""
+    """Return the id of the DAG that compares configurations on the cluster; an empty name as above."""
     return f"{COMPARE_DAG_ID}_{cluster_name}" if cluster_name else COMPARE_DAG_ID
 
 
 def retune_dag_of(study: str) -> str:
-    """Returns the id of the DAG that checks this study alone; an empty name stands for the DAG of all other studies."""
+    """Return the id of the DAG that checks this study alone; an empty name stands for the DAG of all other studies."""
     return f"{RETUNE_DAG_ID}_{study}" if study else RETUNE_DAG_ID
 
 
 def settings_dag_of(cluster_name: str) -> str:
-    """Returns the id of the DAG that moves the settings in force on the cluster; an empty name as above."""
+    """Return the id of the DAG that moves the settings in force on the cluster; an empty name as above."""
     return f"{SETTINGS_IN_FORCE_DAG_ID}_{cluster_name}" if cluster_name else SETTINGS_IN_FORCE_DAG_ID
 
 
 def pool_of(cluster_name: str) -> str:
-    """Returns the name of the cluster's pool, whose one slot allows one load at a time; empty as above."""
+    """Return the name of the cluster's pool, whose one slot allows one load at a time; empty as above."""
     return f"{_POOL}_{cluster_name}" if cluster_name else _POOL
 
 
 def queue_of(cluster_name: str) -> str:
-    """Returns the name of the queue that workers near this named cluster listen to."""
+    """Return the name of the queue that workers near this named cluster listen to."""
     return f"{_QUEUE}_{cluster_name}"
 
 
 def round_group(number: int) -> str:
-    """Returns the id of the task group of a round after the design's."""
+    """Return the id of the task group of a round after the design's."""
     return f"{_ROUND_GROUP}_{number}"
 
 
 def step_and_round(task_id: str) -> tuple[str, int]:
-    """Splits the id of a task of `tune_producer` into its step and its round; 0 for a task outside of all rounds."""
+    """Split the id of a task of `tune_producer` into its step and its round; 0 for a task outside of all rounds."""
     group, _, step = task_id.rpartition(".")
     return step, int(group.removeprefix(f"{_ROUND_GROUP}_")) if group else 0

@@ -18,7 +18,7 @@ _FEWEST_LEVELS = 2
 def without_impossible(
     study: _AnyCompare, fault_of: Callable[[Configuration], str]
 ) -> tuple[_AnyCompare, list[Override]]:
-    """Returns the study without the levels that cannot be measured here, and says of each why.
+    """Return the study without the levels that cannot be measured here, and says of each why.
 
     A part of which fewer than two levels are left goes whole. Neither a grid nor a series is cut.
 

@@ -45,7 +45,7 @@ class Limit(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """Reads one limit."""
+        """Read one limit."""
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
             raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")
@@ -58,7 +58,7 @@ class Limit(BaseModel):
         return cls(objective=name, bound=float(match[3]))
 
     def excess_fraction(self, value: Amount) -> Amount:
-        """Returns the excess as a share of the bound.
+        """Return the excess as a share of the bound.
 
         It is 0 or below where the limit is kept, and NaN where the value is not known.
         """
@@ -123,7 +123,7 @@ ChooseBy = Annotated[
 
 
 def objectives_named(criterion: ChooseBy) -> list[ObjectiveName]:
-    """Lists the objectives that an order or weights name; none for `balanced_gain` and `r1`."""
+    """List the objectives that an order or weights name; none for `balanced_gain` and `r1`."""
     if isinstance(criterion, Lexicographic):
         return criterion.lexicographic
     return list(criterion.weights) if isinstance(criterion, Weighted) else []

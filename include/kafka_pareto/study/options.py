@@ -51,7 +51,7 @@ class Options(BaseModel):
 
 
 def plain(text: str) -> str:
-    """Returns a person's text in one line, without characters that control a terminal."""
+    """Return a person's text in one line, without characters that control a terminal."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
@@ -290,7 +290,7 @@ AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 
 
 def read_options(model: type[AnyOptions], given: Mapping[str, Any], written: Callable[[str], str]) -> AnyOptions:
-    """Returns what was given as the model's fields.
+    """Return what was given as the model's fields.
 
     Args:
         model: The model.

@@ -34,12 +34,12 @@ class Override(Frozen):
     of_campaign: JsonValue
 
     def __str__(self) -> str:
-        """Returns both, as in `protocol.cool_down_s 0 (file: 5)`."""
+        """Return both, as in `protocol.cool_down_s 0 (file: 5)`."""
         return f"{self.key} {_shown(self.of_campaign)} (file: {_shown(self.of_file)})"
 
 
 def overrides_of(file: Study, campaign: Study) -> list[Override]:
-    """Lists the values of the campaign that are not its study file's, those of the protocol one by one."""
+    """List the values of the campaign that are not its study file's, those of the protocol one by one."""
     before, now = _flat(file), _flat(campaign)
     return [
         Override(key=key, of_file=before.get(key), of_campaign=value)
@@ -77,7 +77,7 @@ def with_overrides(
     baseline: Mapping[str, PropertyValue] | None = None,
     table: Mapping[str, Any] | None = None,
 ) -> AnyStudy:
-    """Returns the study with the overrides of a single campaign, checked like a file.
+    """Return the study with the overrides of a single campaign, checked like a file.
 
     Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
     adaptive repetitions no choice, every trial gets as many. A baseline takes the place of the study's whole one, and a
@@ -104,7 +104,7 @@ def with_overrides(
 
 
 def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
-    """Returns the tunable properties in the text of a user's `producer.properties`; `place` names it in messages.
+    """Return the tunable properties in the text of a user's `producer.properties`; `place` names it in messages.
 
     Unlike a file that a study names, the text travels, and may be read where the campaign is shown. So one that may
     hold a secret is refused. Addresses and classes are skipped.
@@ -130,7 +130,7 @@ def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
 def cluster_with(
     of_the_study: ForeignCluster | None, given: dict[str, Any], servers_of_others: str = ""
 ) -> ForeignCluster | None:
-    """Returns the cluster that the options name, or the study's own with the options' changes; None if neither.
+    """Return the cluster that the options name, or the study's own with the options' changes; None if neither.
 
     The study's ceilings are the most that a campaign may send. Its consent is for its own brokers alone.
 

@@ -39,21 +39,21 @@ class Table(Section):
 
     @property
     def part(self) -> str:
-        """Returns the part's name: its own, else the factor's with `_` for each dot."""
+        """Return the part's name: its own, else the factor's with `_` for each dot."""
         return self.name or self.factor.replace(".", "_").lower()
 
     @property
     def factors(self) -> dict[str, list[PropertyValue]]:
-        """Maps the one factor to its levels."""
+        """Map the one factor to its levels."""
         return {self.factor: self.levels}
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """Lists what each level sets."""
+        """List what each level sets."""
         return [{self.factor: level} for level in self.levels]
 
     def only(self, kept: Sequence[int]) -> Self:
-        """Returns the table with these levels alone, by their places."""
+        """Return the table with these levels alone, by their places."""
         return self.model_copy(
             update={"levels": [self.levels[place] for place in kept], "published": _only(self.published, kept)}
         )
@@ -75,12 +75,12 @@ class Grid(Section):
 
     @property
     def part(self) -> str:
-        """Returns the part's name."""
+        """Return the part's name."""
         return self.name
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """Lists what each combination sets."""
+        """List what each combination sets."""
         return [dict(zip(self.factors, each, strict=True)) for each in product(*self.factors.values())]
 
 
@@ -119,21 +119,21 @@ class Series(Section):
 
     @property
     def part(self) -> str:
-        """Returns the part's name."""
+        """Return the part's name."""
         return self.name
 
     @property
     def factors(self) -> dict[str, list[PropertyValue]]:
-        """Maps the compared factor to its levels, and the one along which they are compared to its own."""
+        """Map the compared factor to its levels, and the one along which they are compared to its own."""
         return {self.factor: self.levels, self.along: list(self.at)}
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """Lists what each level sets, in the order of the second factor."""
+        """List what each level sets, in the order of the second factor."""
         return [{self.factor: level, self.along: place} for place in self.at for level in self.levels]
 
     def levels_within(self, low: float, high: float) -> list[int | float]:
-        """Lists the levels of `along` from one value to another, both included."""
+        """List the levels of `along` from one value to another, both included."""
         return [place for place in self.at if low <= place <= high]
 
 
@@ -159,23 +159,23 @@ class Variants(Section):
 
     @property
     def part(self) -> str:
-        """Returns the part's name."""
+        """Return the part's name."""
         return self.name
 
     @property
     def factors(self) -> dict[str, list[PropertyValue]]:
-        """Maps each setting that any variant sets to its values there, and to the reference's where that is fixed."""
+        """Map each setting that any variant sets to its values there, and to the reference's where that is fixed."""
         names = dict.fromkeys(name for each in self.variants.values() for name in each)
         given = [self.fixed, *self.variants.values()]
         return {name: list(dict.fromkeys(each[name] for each in given if name in each)) for name in names}
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """Lists what each variant sets."""
+        """List what each variant sets."""
         return list(self.variants.values())
 
     def only(self, kept: Sequence[int]) -> Self:
-        """Returns the part with these variants alone, by their places."""
+        """Return the part with these variants alone, by their places."""
         names = list(self.variants)
         return self.model_copy(
             update={

@@ -84,7 +84,7 @@ class Protocol(Section):
 
     @property
     def takes_less_if_faster(self) -> bool:
-        """Returns whether a repetition ends sooner at a faster configuration: it sends a number of records."""
+        """Return whether a repetition ends sooner at a faster configuration: it sends a number of records."""
         return False
 
     @property
@@ -94,9 +94,9 @@ class Protocol(Section):
 
     @property
     def other_study(self) -> str:
-        """Names a shipped study that asks the same for others; empty where there is none."""
+        """Name a shipped study that asks the same for others; empty where there is none."""
         return ""
 
     def of_a_repetition(self) -> dict[str, Any]:
-        """Returns the keys that say how a single repetition is run."""
+        """Return the keys that say how a single repetition is run."""
         return self.model_dump(exclude=set(self._not_of_a_repetition))

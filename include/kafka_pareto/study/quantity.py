@@ -75,22 +75,22 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """Returns the unit as people read it; empty for a share or a text."""
+        """Return the unit as people read it; empty for a share or a text."""
         return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
 
     @property
     def words(self) -> str:
-        """Returns the label; where no page was meant to show it, the name in words and without its unit."""
+        """Return the label; where no page was meant to show it, the name in words and without its unit."""
         ending = next((ending for ending in _UNITS if self.name.endswith(ending)), "")
         return self.label or self.name.removesuffix(ending).replace("_", " ")
 
     @property
     def heading(self) -> str:
-        """Returns the words with the unit."""
+        """Return the words with the unit."""
         return f"{self.words} [{self.unit}]" if self.unit else self.words
 
     def takes(self, value: Value) -> bool:
-        """Tells whether a repetition may hold this value."""
+        """Return whether a repetition may hold this value."""
         if value is None:
             return self.may_be_missing
         if isinstance(value, bool) or (self.choices and value not in self.choices):
@@ -103,12 +103,12 @@ class Quantities:
 
     @classmethod
     def of(cls, values: Values) -> Self:
-        """Reads them from a stored repetition; a part that may be missing is None where a value that it needs is."""
+        """Read them from a stored repetition; a part that may be missing is None where a value that it needs is."""
         found: Self = _read(cls, values)
         return found
 
     def values(self) -> dict[str, Value]:
-        """Returns them by name, as a repetition holds them; None for those of a part that is missing."""
+        """Return them by name, as a repetition holds them; None for those of a part that is missing."""
         known = dict(_held(self))
         model: type = type(self)
         return {each.name: known.get(each.name) for each in quantities_of(model)}
@@ -138,7 +138,7 @@ def _held(part: Any) -> Iterator[tuple[str, Value]]:
 
 @cache
 def quantities_of(model: type) -> tuple[Quantity, ...]:
-    """Reads the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
+    """Read the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
     hints = _hints(model)
     found: list[Quantity] = []
     for each in fields(model):
@@ -164,7 +164,7 @@ def _hints(model: type) -> dict[str, Any]:
 
 
 def _parts(hint: Any) -> list[Any]:
-    """Lists the types and notes that an annotation is made of; a `Literal` is a text."""
+    """List the types and notes that an annotation is made of; a `Literal` is a text."""
     origin = get_origin(hint)
     if origin is Literal:
         return [str]
@@ -174,7 +174,7 @@ def _parts(hint: Any) -> list[Any]:
 
 
 def _choices(hint: Any) -> tuple[str, ...]:
-    """Returns the texts of an annotation's `Literal`; none where it has no such part."""
+    """Return the texts of an annotation's `Literal`; none where it has no such part."""
     if get_origin(hint) is Literal:
         return get_args(hint)
     return tuple(text for argument in get_args(hint) for text in _choices(argument))

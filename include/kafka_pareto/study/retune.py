@@ -38,5 +38,5 @@ class Retune(Section):
 
 
 def is_schedule(text: str) -> bool:
-    """Tells whether Airflow can run a DAG by it."""
+    """Return whether Airflow can run a DAG by it."""
     return text in SCHEDULE_PRESETS or (len(text.split()) == 5 and croniter.is_valid(text))

@@ -30,7 +30,7 @@ class Texts:
     parse: Callable[[str], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Accepts texts, and values that are parsed already."""
+        """Accept texts, and values that are parsed already."""
         texts = core_schema.list_schema(core_schema.str_schema(strict=True), strict=True)
         parsed = core_schema.no_info_after_validator_function(lambda found: [self.parse(text) for text in found], texts)
         return core_schema.no_info_before_validator_function(

@@ -123,7 +123,7 @@ class Confirmation(Section):
     answer_within_days: Count = 7
 
     def most_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
-        """Returns the most repetitions that one case can take.
+        """Return the most repetitions that one case can take.
 
         The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks, and in
         those that follow a claim. Settings in force other than the baseline are in every block. With advice the best of
@@ -141,7 +141,7 @@ class Confirmation(Section):
         return of_choice + max(once, twice)
 
     def likely_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
-        """Returns how many one case takes if its pick is offered: sequential blocks end after a third of the most."""
+        """Return how many one case takes if its pick is offered: sequential blocks end after a third of the most."""
         most = self.most_repetitions(in_force, advice)
         if not self.is_sequential:
             return most
@@ -152,17 +152,17 @@ class Confirmation(Section):
         return min(likely, most)
 
     def fewest_repetitions(self, in_force: bool = False) -> int:
-        """Returns the fewest: nothing is picked, or nothing is claimed of it."""
+        """Return the fewest: nothing is picked, or nothing is claimed of it."""
         return (self.points + 1 + in_force) * self.choice_blocks
 
     @property
     def can_claim(self) -> bool:
-        """Returns whether the gain blocks can be as many as a claim needs."""
+        """Return whether the gain blocks can be as many as a claim needs."""
         return self.gain_blocks >= self.minimum_blocks
 
     @property
     def is_sequential(self) -> bool:
-        """Returns whether blocks end as soon as they have answered."""
+        """Return whether blocks end as soon as they have answered."""
         return self.stopping == "sequential"
 
 
@@ -178,7 +178,7 @@ class OwnBrokers(Section):
 
     @property
     def property_values(self) -> dict[str, FactorValue]:
-        """Returns the properties as configurations hold them."""
+        """Return the properties as configurations hold them."""
         return {
             name: str(value).lower() if isinstance(value, bool) else value for name, value in self.properties.items()
         }

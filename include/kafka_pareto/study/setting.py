@@ -37,11 +37,11 @@ class Setting:
 
     @property
     def is_number(self) -> bool:
-        """Tells whether its values are whole numbers, with an order."""
+        """Return whether its values are whole numbers, with an order."""
         return isinstance(self.default, int) and not isinstance(self.default, bool)
 
     def value(self, given: PropertyValue) -> FactorValue:
-        """Returns a given value as configurations hold it: a whole number, or a text in lower case.
+        """Return a given value as configurations hold it: a whole number, or a text in lower case.
 
         Raises:
             ValueError: Naming the setting, the value and the rule.
@@ -61,11 +61,11 @@ class Setting:
         return number
 
     def of(self, levels: Sequence[PropertyValue]) -> list[FactorValue]:
-        """Returns given levels as configurations hold them."""
+        """Return given levels as configurations hold them."""
         return [self.value(level) for level in levels]
 
     def factor(self, levels: list[FactorValue]) -> Factor:
-        """Returns the setting as a factor with these levels."""
+        """Return the setting as a factor with these levels."""
         if not self.is_number:
             return CategoricalFactor(type="categorical", levels=[str(level) for level in levels])
         return NumericFactor(type="integer", levels=sorted(int(level) for level in levels))
@@ -74,7 +74,7 @@ class Setting:
 def client_settings(
     defaults: Mapping[str, PropertyValue], choices: Mapping[str, tuple[str, ...]], bounds: Mapping[str, Bounds]
 ) -> dict[str, Setting]:
-    """Returns a client's properties as settings, by name."""
+    """Return a client's properties as settings, by name."""
     return {
         name: Setting(name, default, "client", choices.get(name, ()), *bounds.get(name, (None, None)))
         for name, default in defaults.items()

@@ -42,7 +42,7 @@ class Study(Section):
 
     @classmethod
     def of(cls, study: Study) -> Self:
-        """Returns a study as one of this class.
+        """Return a study as one of this class.
 
         Raises:
             BadInputError: If it has another driver.
@@ -53,40 +53,40 @@ class Study(Section):
 
     @property
     def objective_names(self) -> tuple[str, ...]:
-        """Lists the objectives in their driver's order."""
+        """List the objectives in their driver's order."""
         return self.declaration.objective_names
 
     @property
     def cluster_name(self) -> str:
-        """Returns the name of the cluster that it loads; empty for the installation's own, and without a name."""
+        """Return the name of the cluster that it loads; empty for the installation's own, and without a name."""
         return (self.cluster and self.cluster.name) or ""
 
     @property
     def means(self) -> tuple[str, ...]:
-        """Lists the objectives that are means."""
+        """List the objectives that are means."""
         return self.declaration.means
 
     @property
     @abstractmethod
     def cases(self) -> list[str]:
-        """Lists the cases, one for each mapped task, in order; there is at least one."""
+        """List the cases, one for each mapped task, in order; there is at least one."""
 
     @property
     @abstractmethod
     def varied_factors(self) -> Mapping[str, Factor]:
-        """Maps the name of everything that is varied to its levels or range; a configuration has a value for each."""
+        """Map the name of everything that is varied to its levels or range; a configuration has a value for each."""
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Returns the keys of a study's file that name these cases, and no others; none where there is but one case."""
+        """Return the keys of a study's file that name these cases, and no others; none where there is but one case."""
         return {}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Returns the parameter of the study's DAG that limits a campaign to these cases; none where there is one."""
+        """Return the parameter of the study's DAG that limits a campaign to these cases; none where there is one."""
         return {}
 
     @abstractmethod
     def baseline_configuration(self, case: str = "") -> Configuration:
-        """Returns the value of each factor in what all others are compared with.
+        """Return the value of each factor in what all others are compared with.
 
         Args:
             case: A comparison's parts may set something of their own; where a study tunes, all cases have the same.
@@ -94,26 +94,26 @@ class Study(Section):
 
     @abstractmethod
     def conditions(self) -> dict[str, Any]:
-        """Returns what a repetition's outcome depends on, besides configuration, case and cluster, by its key.
+        """Return what a repetition's outcome depends on, besides configuration, case and cluster, by its key.
 
         Repetitions of two studies can be compared where these are equal.
         """
 
     def durability_of(self, configuration: Configuration) -> Durability:  # noqa: ARG002
-        """Returns the durability that is promised with this configuration: the strongest where it has no part in it."""
+        """Return the durability that is promised with this configuration: the strongest where it has no part in it."""
         return Durability.acks_all_idempotent
 
     @property
     def own_brokers(self) -> OwnBrokers | None:
-        """Returns the brokers that the study starts for itself; None where it loads a cluster that is there."""
+        """Return the brokers that the study starts for itself; None where it loads a cluster that is there."""
         return None
 
     def rule_parameters(self) -> dict[str, object]:
-        """Returns what the `$…` of the rules of the driver's suite file stand for."""
+        """Return what the `$…` of the rules of the driver's suite file stand for."""
         return {}
 
     def derived_values(self, values: Values) -> dict[str, float]:  # noqa: ARG002 (for drivers whose rules need any)
-        """Returns what follows from a repetition's values, for rules that compare two of them.
+        """Return what follows from a repetition's values, for rules that compare two of them.
 
         Args:
             values: The repetition's row: its head and its quantities.
@@ -121,7 +121,7 @@ class Study(Section):
         return {}
 
     def text_file(self) -> str | None:
-        """Returns the file, beside the study's, whose text its loads are made from; None where there is none."""
+        """Return the file, beside the study's, whose text its loads are made from; None where there is none."""
         return None
 
     def fault_of_text(self, text: str) -> str:
@@ -129,13 +129,13 @@ class Study(Section):
         return "" if text.strip() else "holds no text to cut records from"
 
     def baseline_id(self, case: str = "") -> str:
-        """Returns the baseline's configuration id."""
+        """Return the baseline's configuration id."""
         return configuration_id(self.baseline_configuration(case))
 
     def group_in_block(self, configuration: Configuration) -> str:  # noqa: ARG002 (for drivers whose systems start slowly)
-        """Names the group of configurations that follow each other within a block; one for all where order is free."""
+        """Name the group of configurations that follow each other within a block; one for all where order is free."""
         return ""
 
     def round_numbers(self) -> range:
-        """Returns the rounds that a campaign may have: 0 alone, which measures the design."""
+        """Return the rounds that a campaign may have: 0 alone, which measures the design."""
         return range(1)

@@ -39,12 +39,12 @@ _brief.maxstring = 80
 
 
 def load_study(path: Path) -> Study:
-    """Reads and checks a study file."""
+    """Read and checks a study file."""
     return parse_study(_read_text(path, str(path), ""), str(path), path.parent)
 
 
 def load_named_study(folder: Path, name: str) -> Study:
-    """Reads `<folder>/<name>.yaml`.
+    """Read `<folder>/<name>.yaml`.
 
     Raises:
         StudyError: If there is no such file (the message names those that exist), or if the study's name is another.
@@ -60,7 +60,7 @@ def load_named_study(folder: Path, name: str) -> Study:
 
 
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
-    """Checks the text of a study file; `file` names it in messages.
+    """Check the text of a study file; `file` names it in messages.
 
     Its `kind` and `driver` say which keys it may have. A `baseline` that is a string names a file of
     properties relative to `folder`, where the driver takes one; the study then holds its values. A payload's file, or
@@ -77,13 +77,13 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
 
 
 def read_section(path: Path, model: type[AnySection]) -> AnySection:
-    """Reads a file that holds a single section, checked like a study."""
+    """Read a file that holds a single section, checked like a study."""
     content = _mapping(_read_text(path, str(path), ""), str(path))
     return checked(model, content, str(path))
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
-    """Returns the text that the study's loads are made from; None where it names no file for them.
+    """Return the text that the study's loads are made from; None where it names no file for them.
 
     Raises:
         StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds no such text.
@@ -99,21 +99,21 @@ def read_corpus(study: Study, folder: Path, file: str) -> str | None:
 
 
 def dump_study(study: Study) -> str:
-    """Returns the study as YAML that `parse_study` reads back as an equal study."""
+    """Return the study as YAML that `parse_study` reads back as an equal study."""
     content = study.model_dump(mode="json", exclude_none=True)
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
 @cache
 def study_classes() -> dict[tuple[str, str], type[Study]]:
-    """Returns the class that checks a study file, by its `kind` and its `driver`."""
+    """Return the class that checks a study file, by its `kind` and its `driver`."""
     return {
         (kind, driver): study for driver in driver_names() for kind, study in door(driver, "studies").STUDIES.items()
     }
 
 
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:
-    """Returns the class that checks a study of this kind and driver."""
+    """Return the class that checks a study of this kind and driver."""
     kind, driver = (content.get(key, Study.model_fields[key].default) for key in ("kind", "driver"))
     kinds, drivers = (list(dict.fromkeys(names)) for names in zip(*study_classes(), strict=True))
     problems = [
@@ -140,7 +140,7 @@ def _mapping(text: str, file: str) -> dict[str, Any]:
 
 
 def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnySection:
-    """Returns the content as a section of this model; `file` names it in messages.
+    """Return the content as a section of this model; `file` names it in messages.
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -152,7 +152,7 @@ def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnyS
 
 
 def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
-    """Returns the tunable properties of a user's `producer.properties`.
+    """Return the tunable properties of a user's `producer.properties`.
 
     Addresses, credentials and classes are skipped.
     """
@@ -164,7 +164,7 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
 
 
 def tunable_properties(given: Mapping[str, str]) -> dict[str, PropertyValue]:
-    """Returns the tunable properties of a file of the producer's, typed.
+    """Return the tunable properties of a file of the producer's, typed.
 
     Raises:
         ValueError: If one has a value of another type.
@@ -208,7 +208,7 @@ _StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yam
 
 
 def _problems(error: ValidationError, model: type[Section]) -> list[str]:
-    """Writes one line per key. For a number that may be whole or not, pydantic reports both refusals."""
+    """Write one line per key. For a number that may be whole or not, pydantic reports both refusals."""
     return list({_key(detail): _problem(detail, model) for detail in reversed(error.errors())}.values())[::-1]
 
 

@@ -22,15 +22,15 @@ class TopicStudy(Study):
 
     @property
     def own_brokers(self) -> OwnBrokers | None:
-        """Returns the brokers of the study's own; None where it loads a cluster that is there."""
+        """Return the brokers of the study's own; None where it loads a cluster that is there."""
         return self.testbed if isinstance(self.testbed, OwnBrokers) else None
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:  # noqa: ARG002
-        """Returns the properties that the study's own brokers need for this configuration; none for other brokers."""
+        """Return the properties that the study's own brokers need for this configuration; none for other brokers."""
         return self.own_brokers.property_values if self.own_brokers else {}
 
     def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
-        """Tells whether the case's configurations need different properties of the brokers."""
+        """Return whether the case's configurations need different properties of the brokers."""
         return False
 
     @model_validator(mode="after")
@@ -53,7 +53,7 @@ class TopicStudy(Study):
 def conditions_of(
     study: TopicStudy, reference: Configuration, protocol: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Returns what a comparison's repetition depends on besides its level, by the keys of the study's file.
+    """Return what a comparison's repetition depends on besides its level, by the keys of the study's file.
 
     Args:
         study: The comparison.
@@ -70,7 +70,7 @@ def conditions_of(
 
 
 def topic_study(study: Study) -> TopicStudy:
-    """Returns the study as one that works on a topic."""
+    """Return the study as one that works on a topic."""
     if not isinstance(study, TopicStudy):
         raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be one that works on a topic here")
     return study

@@ -74,7 +74,7 @@ class Tune(Study):
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:  # noqa: ARG003 (for drivers that know their settings)
-        """Returns a setting's value, as a baseline or an advice gives it, in the form that configurations hold.
+        """Return a setting's value, as a baseline or an advice gives it, in the form that configurations hold.
 
         Raises:
             ValueError: If there is no such setting, or it cannot have this value.
@@ -92,7 +92,7 @@ class Tune(Study):
 
     @classmethod
     def require_own_objectives(cls, named: Iterable[str]) -> None:
-        """Refuses an objective that another driver has."""
+        """Reject an objective that another driver has."""
         own = cls.declaration.objective_names
         if others := [name for name in named if name not in own]:
             raise ValueError(
@@ -149,61 +149,61 @@ class Tune(Study):
 
     @property
     def varied_factors(self) -> dict[str, Factor]:
-        """Maps the factors that the study's file names."""
+        """Map the factors that the study's file names."""
         return self.factors
 
     def variables(self, case: str) -> Variables:  # noqa: ARG002 (for drivers whose cases have any)
-        """Returns the values, in this case, that constraints may name in addition to the factors."""
+        """Return the values, in this case, that constraints may name in addition to the factors."""
         return {}
 
     def told(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
-        """Returns every setting that is known with its value, defaults included where a driver knows any."""
+        """Return every setting that is known with its value, defaults included where a driver knows any."""
         return self.properties(configuration)
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns what is set: the configuration's values, and the baseline's for all other properties."""
+        """Return what is set: the configuration's values, and the baseline's for all other properties."""
         return {**self.baseline, **configuration}
 
     def weakest_durability(self) -> Durability:
-        """Returns the weakest durability that is accepted: the baseline's."""
+        """Return the weakest durability that is accepted: the baseline's."""
         return self.durability_of(self.baseline_configuration())
 
     def rules(self) -> list[Rule]:
-        """Lists every rule that a candidate must keep: the constraints, then the forbidden regions."""
+        """List every rule that a candidate must keep: the constraints, then the forbidden regions."""
         return [*self.constraints, *self.forbidden]
 
     def keeps_rules(self, configuration: Configuration, case: str) -> bool:
-        """Tells whether the configuration keeps every constraint and lies in no forbidden region."""
+        """Return whether the configuration keeps every constraint and lies in no forbidden region."""
         return satisfies(self.rules(), configuration, self.variables(case))
 
     def round_numbers(self) -> range:
-        """Returns the rounds that a campaign may have: 0, which measures the design, and those after it."""
+        """Return the rounds that a campaign may have: 0, which measures the design, and those after it."""
         return range(1 + (self.rounds.maximum if self.strategy == "rounds" else 0))
 
     def may_be_recommended(self, configuration: Configuration, case: str) -> bool:
-        """Tells whether the configuration keeps every rule and promises the durability that the study accepts."""
+        """Return whether the configuration keeps every rule and promises the durability that the study accepts."""
         accepted = self.durability_of(configuration) >= self.weakest_durability()
         return accepted and self.keeps_rules(configuration, case)
 
     def derived_features(self) -> list[Feature]:
-        """Lists what the models learn from besides factors and cases: the driver's, as far as the study varies them."""
+        """List what the models learn from besides factors and cases: the driver's, as far as the study varies them."""
         given = {*self.factors, "case"}
         return [each for each in self.declaration.derived_features if given.issuperset(each.columns)]
 
     def drift_fraction(self) -> float:
-        """Returns the smallest change of a ratio to the baseline that is drift."""
+        """Return the smallest change of a ratio to the baseline that is drift."""
         return self.retune.drift_fraction or self.confirmation.wanted_effect_fraction
 
 
 def tune_study(study: Study) -> Tune:
-    """Returns the study as one that tunes."""
+    """Return the study as one that tunes."""
     if not isinstance(study, Tune):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be tune here")
     return study
 
 
 def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], variables: Variables) -> bool:
-    """Tells whether any configuration satisfies the constraints.
+    """Return whether any configuration satisfies the constraints.
 
     Constraints on one factor are checked exactly, constraints between two at the factors' extremes.
     """

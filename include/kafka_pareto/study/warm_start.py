@@ -32,12 +32,12 @@ class WarmStart(Section):
 
 
 def campaigns_from(text: str) -> Campaigns:
-    """Parses an option: `latest`, or ids like `20261121T120000,20261122T120000`; the study checks them."""
+    """Parse an option: `latest`, or ids like `20261121T120000,20261122T120000`; the study checks them."""
     return "latest" if text == "latest" else text.split(",")
 
 
 def campaigns_text(campaigns: Campaigns) -> str:
-    """Returns the option that `campaigns_from` parses to the same."""
+    """Return the option that `campaigns_from` parses to the same."""
     return campaigns if isinstance(campaigns, str) else ",".join(campaigns)
 
 

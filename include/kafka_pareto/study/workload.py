@@ -99,5 +99,5 @@ class ProducerLoad:
 
     @property
     def made_payload(self) -> MadePayload:
-        """Returns what the load tool fills records with; its usual random letters where it is given the records."""
+        """Return what the load tool fills records with; its usual random letters where it is given the records."""
         return self.payload if isinstance(self.payload, str) else "random"

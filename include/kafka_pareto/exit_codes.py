@@ -14,4 +14,4 @@ EXIT_NO_CONSENT = 77
 """The user must allow it; a retry cannot help."""
 
 EXIT_OF_OUTCOME: Mapping[str, int] = {"changed": 0, "kept": 10, "undecided": 11}
-"""Maps a campaign's outcome to the exit code of `make run` and `make result`, where they are asked to tell it."""
+"""Optional exit codes of `make run` and `make result` by the campaign's outcome."""

@@ -24,7 +24,7 @@ from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune, tune_study
 
 _PARALLEL_READS = 8
-# The explorer opens the same campaigns again and again, and most of that is reading YAML.
+# The explorer reopens the same campaigns, and parsing YAML dominates.
 _parsed_study = lru_cache(maxsize=64)(parse_study)
 
 

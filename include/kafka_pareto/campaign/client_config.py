@@ -56,7 +56,7 @@ def keep_client_config(
     Adds `bootstrap_servers` unless the file has its own: the credentials go to no other brokers.
     """
     if bootstrap_servers and not server_set(parse_properties(text).get("bootstrap.servers", "")):
-        # Last, since the last line of a name counts; after an empty one, since the text may end in a backslash.
+        # Last, because the last definition wins; after an empty line, because the text may end in a backslash.
         text = f"{text}\n\n{properties_lines({'bootstrap.servers': bootstrap_servers})}\n"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(folder / client_config_name(campaign), f"{_FIRST_LINE.format(run_id=run_id)}\n{text}")

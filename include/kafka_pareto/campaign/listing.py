@@ -61,7 +61,7 @@ def list_campaigns_of(store: Store, kind: str) -> list[CampaignEntry]:
 
 def frozen_head(store: Store, keys: CampaignKeys) -> tuple[str, str]:
     """Return the kind and the cluster's name of a campaign's frozen study, by default `tune` and empty."""
-    # A frozen study has each key on a line of its own: reading it as YAML would take a hundred times as long.
+    # Frozen studies have one key per line; parsing YAML would take a hundred times as long.
     text = store.get(keys.frozen_study())
     kind, cluster = _KIND.search(text), _CLUSTER.search(text)
     return kind["kind"].decode() if kind else "tune", cluster["name"].decode() if cluster else ""

@@ -55,7 +55,7 @@ def campaign_progress(
     parts = list(_parts(campaign, written, cases_of_rounds))
     expected = _expected(campaign)
     finished = campaign.keys.report("cards.json") in written
-    # The design step writes the plan again when a campaign goes on.
+    # The design step rewrites the plan when a campaign resumes.
     began, now = written.get(campaign.keys.plan()), now or datetime.now(UTC)
     left = time_left(expected, parts, cases_of_rounds, began, now) if expected and began and not finished else None
     return ProgressReport(
@@ -85,7 +85,7 @@ def _parts(
     campaign: Campaign, written: Mapping[str, datetime], cases_of_rounds: Mapping[int, list[str]]
 ) -> Iterator[Part]:
     keys = campaign.keys
-    # In one pass: a look at every name for each case would grow with the square of the cases.
+    # One pass: scanning all names per case would be quadratic.
     stored: dict[str, list[datetime]] = defaultdict(list)
     for key, when in written.items():
         if key.endswith(".json"):

@@ -13,7 +13,7 @@ from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.quantity import Value
 
-# New ones stand last: the order within a block is drawn from a phase's place here.
+# Append only: the random order within a block depends on a phase's position.
 Phase = Literal["design", "choice", "gain", "noise", "final"]
 
 

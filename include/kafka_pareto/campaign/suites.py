@@ -48,7 +48,7 @@ class Expectation(BaseModel):
                 given = parameters[value[1:]]
                 kwargs[key] = given[column] if isinstance(given, Mapping) else given
         if "column_A" in kwargs:
-            # A missing value is for the expectation that asks for its presence, and for no other.
+            # Missing values concern only the presence expectation.
             kwargs["ignore_row_if"] = "either_value_is_missing"
         reason = f"{column} {self.reason}" if column else self.reason
         meta = {"name": self.name, "column": column, "reason": reason}

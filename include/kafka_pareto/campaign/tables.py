@@ -144,7 +144,7 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
         ArtifactError: If it is damaged, of another schema version, or lacks a column.
     """
     try:
-        # Without Arrow's threads: one that still held Python's bytes when the step ended would abort the process.
+        # No Arrow threads: one still holding Python's bytes at exit would abort the process.
         with pq.ParquetFile(io.BytesIO(content), pre_buffer=False) as file:
             table = file.read(use_threads=False)
     except (pa.ArrowInvalid, OSError) as error:
@@ -153,7 +153,7 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
     if found != str(SCHEMA_VERSION):
         raise ArtifactError(other_version(key, found))
     schema = table_schema(columns, study)
-    # A quantity that may be missing may have been declared after the table was written.
+    # An optional quantity may have been declared after the table was written.
     for name in [each.name for each in study.declaration.quantities if each.may_be_missing] if study else []:
         if name in schema.names and name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))

@@ -12,20 +12,19 @@ from kafka_pareto.campaign.records import Plan
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
-# Seen in the kept campaigns, on two cores: a task starts, imports and opens its system; one stage's repetitions are
-# checked, learned from and searched before the next begins; the last tables, figures and files are written.
+# From the kept campaigns, on two cores: task start with imports; validate to propose; the report.
 TASK_START_S = 6.0
 ANALYSIS_S = 30.0
 REPORT_S = 30.0
-# Repetitions of a fixed number of records are shorter once the search has found better configurations than its first.
+# Repetitions of a fixed number of records get shorter as the search improves.
 _LATER_FRACTION = 0.8
-# What was planned counts as much as so many repetitions, over all cases and within each.
+# Weight of the plan in repetitions: over all cases, and within each.
 _PLAN_COUNTS_AS, _ALL_CASES_COUNT_AS = 4, 8
-# Nine of ten estimates are within this factor.
+# 90 % of estimates are within this factor.
 _OFF_BY = 1.4
-# A longer time between two repetitions is an interruption, and no pace.
+# A longer gap between two repetitions is an interruption.
 _LONGEST_INTERVAL = 10
-# Of 43 decisions in the kept campaigns whether a case measures another round after its first one, 36 were for it.
+# 36 of 43 cases in the kept campaigns had another round after the first.
 _ANOTHER_ROUND_FRACTION = 0.84
 
 

@@ -56,7 +56,7 @@ class FolderStore:
     def keys(self, prefix: str) -> list[str]:
         """List the keys with this prefix, sorted, without files that are still being written."""
         folder, _, start = prefix.rpartition("/")
-        tops = self._path(folder).glob(f"{glob.escape(start)}*")  # what begins otherwise is not looked into
+        tops = self._path(folder).glob(f"{glob.escape(start)}*")  # other folders are not walked
         files = (file for top in tops for file in ([str(top)] if top.is_file() else _files_below(top)))
         above = len(f"{self._folder}/")
         return sorted(key for file in files if not (key := file[above:]).startswith("."))
@@ -74,7 +74,7 @@ class FolderStore:
         below = self._path(prefix.rpartition("/")[0])
         start = prefix.rpartition("/")[2]
         found = below.iterdir() if below.is_dir() else ()
-        # Deleted objects leave empty folders behind.
+        # Deleted objects leave empty folders.
         holding = (path for path in found if any(each.is_file() for each in path.rglob("*")))
         named = (path.name for path in holding if path.name.startswith(start))
         return sorted(name.removeprefix(start) for name in named)

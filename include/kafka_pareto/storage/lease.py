@@ -100,7 +100,7 @@ class ClusterLease:
     ) -> None:
         self._released.set()
         self._renewal.join(self._term_s)
-        # An unreachable store must not hide the work's own error; the lease lapses.
+        # An unreachable store must not mask the block's error; the lease lapses.
         with suppress(StoreError):
             if self._tag is not None and not self._renewal.is_alive():
                 self._write(self._tag, {"returned": True})
@@ -151,7 +151,7 @@ class ClusterLease:
         content = json.dumps({"holder": self._holder, **state}).encode()
         tag = self._store.put_if(self._key, content, expected_tag)
         if tag is None and (own_tag := self._tag_if_ours()) is not None:
-            # The answer to an earlier write of ours was lost, and that write has changed the tag.
+            # The response to our earlier write was lost, but the write changed the tag.
             tag = self._store.put_if(self._key, content, own_tag)
         if tag is None:
             return False
@@ -159,7 +159,7 @@ class ClusterLease:
         return True
 
     def _tag_if_ours(self) -> str | None:
-        tag = self._store.tag(self._key)  # before the content: after a takeover in between, this tag is outdated
+        tag = self._store.tag(self._key)  # before the content, so a takeover in between makes the tag stale
         return tag if self._stored().get("nonce") == self._nonce else None
 
     def _keep_renewing(self) -> None:

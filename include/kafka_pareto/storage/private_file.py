@@ -41,7 +41,7 @@ def remove_leftovers(folder: Path, name: str | None = None) -> None:
     """Remove the unfinished files of killed writers: those of the named file, or all in the folder."""
     of_file = "" if name is None else f"{glob.escape(name)}."
     for partial in folder.glob(f".{of_file}*.partial"):
-        # A lock means that the writer is alive. A leftover that cannot be removed must not prevent a write.
+        # Locked: the writer is alive. A leftover that cannot be removed must not prevent a write.
         with suppress(OSError), partial.open("rb") as left:
             fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
             partial.unlink()

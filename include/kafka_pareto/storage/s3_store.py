@@ -129,7 +129,7 @@ class S3Store:
 
     def _signed_put(self, key: str, content: bytes, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         """Send a PUT with headers that the client cannot set."""
-        # The client's own address of the object, without the signature that would be part of it.
+        # The client's address of the object, without its signature.
         url = urlsplit(self._client.get_presigned_url("PUT", self._bucket, key))._replace(query="")
         now, digest = self._clock(), hashlib.sha256(content).hexdigest()
         stamp = {"Host": url.netloc, "x-amz-date": f"{now:%Y%m%dT%H%M%SZ}", "x-amz-content-sha256": digest}

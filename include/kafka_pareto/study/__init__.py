@@ -1,1 +1,1 @@
-"""Models a study file: what is varied, how it is measured, and what is wanted of it."""
+"""Models of study files: what is varied, how it is measured, and what is wanted."""

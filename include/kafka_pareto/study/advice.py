@@ -1,4 +1,4 @@
-"""Reads what guides, vendors and documentation advise, and says which of it a study can measure."""
+"""Published advice, and which of it a study can measure."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ from kafka_pareto.study.tune import Tune
 
 
 class Advice(Section):
-    """Names a configuration that somebody advises.
+    """A configuration advised by a guide, a vendor or the documentation.
 
     Attributes:
         name: The file's own name.
-        title: Who advises it, and what for, in a few words.
-        meant_for: What it is to improve.
-        source: An address, or the work.
-        read_on: When it said so.
-        note: What was chosen of a range, or left out.
-        driver: Of what.
-        properties: What is set; all others keep the baseline's values.
+        title: Who advises it, and what for.
+        source: An address or a publication.
+        note: What was chosen from a range, or left out.
+        properties: All others keep the baseline's values.
     """
 
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
@@ -52,7 +49,7 @@ class Advice(Section):
 
 
 def load_advice(folder: Path) -> list[Advice]:
-    """Read all files of the folder, in the order of their names."""
+    """Read the folder's files in alphabetical order."""
     found = {path: read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))}
     for path, advice in found.items():
         if advice.name != path.stem:
@@ -61,10 +58,10 @@ def load_advice(folder: Path) -> list[Advice]:
 
 
 def configuration_advised(study: Tune, case: str, advice: Advice) -> Configuration | str:
-    """Return the configuration that the study measures of an advice in this case, or why it measures none.
+    """Return the configuration to measure for this advice, or the reason why there is none.
 
-    What an advice says of durability is not followed: how safe records are is a promise, and the study says which one
-    it accepts. All else must be what the study varies, within its values, and keep its rules.
+    Settings that determine durability keep the study's values, because the study decides which durability guarantee it
+    accepts. All others must be factors within their ranges and obey the study's rules.
     """
     baseline = study.baseline_configuration()
     told = study.told(baseline)

@@ -1,7 +1,4 @@
-"""Lists the kinds and clusters that the studies name, and the brokers that a client configuration is for.
-
-Each cluster with a name is tuned independently of the others, at the same time.
-"""
+"""Kinds, clusters and brokers named in study files, read without the schema."""
 
 from __future__ import annotations
 
@@ -18,36 +15,35 @@ from kafka_pareto.study.identifiers import CLUSTER_NAME
 
 log = logging.getLogger(__name__)
 
-# PyYAML's constructors raise more than its own error where an explicit tag or a date does not fit its value.
+# PyYAML's constructors also raise these if an explicit tag or a date does not fit its value.
 YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
 def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
-    """Map each study that names a cluster to that cluster.
+    """Map each study with a named cluster to that cluster, skipping unreadable files.
 
-    A file that cannot be read names none: whoever uses the study is told why. The files are read without the schema,
-    which takes too long to load here.
+    The files are read without the schema, which takes too long to load here.
     """
     named = {file.stem: _name_in(file) for file in study_files}
     return {study: name for study, name in named.items() if name}
 
 
 def kind_of(study_file: Path) -> str:
-    """Return the kind of the study in this file; `tune` where it names none, or cannot be read."""
+    """Return the kind in a study file; `tune` if absent or unreadable."""
     kind = (_content(study_file) or {}).get("kind", "tune")
     return kind if isinstance(kind, str) else "tune"
 
 
 def cluster_of(studies: Path, study: str) -> str:
-    """Return the cluster that a study in this folder names; empty for the installation's own."""
+    """Return the cluster named in a study of this folder; empty for the installation's own."""
     return cluster_names([studies / f"{study}.yaml"]).get(study, "")
 
 
 def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
-    """Return the brokers that the studies name beside this client configuration, each as `host:port`.
+    """Return the brokers, as `host:port`, that studies name with this client configuration.
 
     Raises:
-        BadInputError: If none names any, and one cannot be read: it may be the one that does.
+        BadInputError: If none names any and one is unreadable, since that may be the one.
     """
     files = list(study_files)
     clusters = [_cluster_in(file) for file in files]
@@ -72,7 +68,7 @@ def _name_in(file: Path) -> str:
 
 
 def _cluster_in(file: Path) -> dict[str, Any] | None:
-    """Return the study's section; empty if it has none, None if the file cannot be read."""
+    """Return the study's section; empty if absent, None if the file is unreadable."""
     content = _content(file)
     if content is None:
         return None
@@ -81,7 +77,7 @@ def _cluster_in(file: Path) -> dict[str, Any] | None:
 
 
 def _content(file: Path) -> dict[str, Any] | None:
-    """Return the keys of a study's file; None if it cannot be read."""
+    """Return the keys of a study file; None if unreadable."""
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         return dict(content.items())

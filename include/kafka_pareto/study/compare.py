@@ -1,4 +1,4 @@
-"""Defines what a study has that compares: levels of one factor after the other, and a grid of two."""
+"""Studies that compare levels of factors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MeansByCase: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 class Compare(Study):
-    """Adds what is compared. Every level is measured once in each block, and so is the reference.
+    """Adds what is compared. Each block measures every level once, the reference included.
 
-    `reference` gives a value to whatever is not to be at its default; every level differs from it in its part's factors
-    and in what the part fixes. `published_by` says whose the published numbers are, and on what machine.
+    `reference` overrides defaults; every level differs from it only in its part's factors and in what the part fixes.
+    `published_by` names the author of the published numbers and their machine.
     """
 
     reference: dict[str, PropertyValue] = Field(default_factory=dict)
@@ -42,41 +42,32 @@ class Compare(Study):
 
     @abstractmethod
     def settings(self) -> Mapping[str, Setting]:
-        """Map the name of everything that a study of this driver can set."""
+        """Map each setting of this driver by name."""
 
     @property
     @abstractmethod
     def compared(self) -> tuple[str, ...]:
-        """List the quantities that are tested."""
+        """List the tested quantities."""
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:  # noqa: ARG002 (for drivers that declare any)
-        """Return the driver's `derived_quantities` of a repetition, by name.
-
-        Args:
-            values: The repetition's row: its head, its quantities and its configuration.
-        """
+        """Return the driver's `derived_quantities` from a repetition's row: head, quantities and configuration."""
         return {}
 
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:  # noqa: ARG002 (for models)
-        """Predict quantities of a level from what other levels were measured to be; nothing without a model of it.
-
-        Args:
-            level: With the values of all factors.
-            means: Of each quantity, by case and configuration id.
-        """
+        """Predict quantities of a level (all factors given) from other levels' means; empty without a model."""
         return {}
 
     def conflict_in(self, level: Configuration) -> str:  # noqa: ARG002 (for drivers whose settings exclude each other)
-        """Says which settings of a level cannot go together; empty where all can."""
+        """Return which settings of a level conflict; empty if none do."""
         return ""
 
     def described_protocol(self) -> dict[str, str]:
-        """Says how one repetition is run, as names and texts for people."""
+        """Describe how one repetition is run, as names and texts."""
         return {"pause before each repetition": f"{self.protocol.cool_down_s:g} s"}
 
     @property
     def parts(self) -> list[Part]:
-        """List the variants, then the tables, then the series, then the grid."""
+        """List the variants, then the tables, the series and the grid."""
         return [*self.variants, *self.tables, *self.series, *([self.grid] if self.grid else [])]
 
     def part(self, case: str) -> Part:
@@ -85,11 +76,11 @@ class Compare(Study):
 
     @property
     def cases(self) -> list[str]:
-        """List the cases, one for each mapped task: the parts' names."""
+        """List the parts' names."""
         return [part.part for part in self.parts]
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the keys of a study's file that hold these parts, and no others."""
+        """Return the study file's keys with these parts only."""
         if unknown := [case for case in cases if case not in self.cases]:
             known = ", ".join(self.cases)
             raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
@@ -100,13 +91,13 @@ class Compare(Study):
         return kept | {"grid": self.grid.model_dump() if self.grid and self.grid.part in cases else None}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the parameter of the study's DAG that limits a campaign to these parts."""
+        """Return the DAG parameter that limits a campaign to these parts."""
         return {"parts": list(cases)}
 
     def one_line_table(self) -> dict[str, str]:
-        """Return factor and levels of a study that has one plain table alone; empty for any other.
+        """Return factor and levels of a study with one plain table only; empty for any other.
 
-        Such a study is the same whether the table comes from its file or from the command line.
+        Such a study is equal whether the table comes from its file or the command line.
         """
         if self.grid or self.variants or self.series or len(self.tables) != 1:
             return {}
@@ -115,7 +106,7 @@ class Compare(Study):
         return {"factor": table.factor, "levels": ",".join(map(str, table.levels))} if is_plain else {}
 
     def table_of(self, factor: str, levels: Sequence[PropertyValue]) -> dict[str, Any]:
-        """Return a table as a file would hold it; the reference's level is added where it is missing."""
+        """Return a table as in a file, adding the reference's level if missing."""
         try:
             typed = self._setting(factor, "factor").of(levels)
         except ValueError as error:
@@ -140,7 +131,7 @@ class Compare(Study):
         return {name: self.settings()[name].factor(levels) for name, levels in values.items()}
 
     def baseline_configuration(self, case: str = "") -> Configuration:
-        """Return the reference: of a part with what it fixes."""
+        """Return the reference, with what the part fixes."""
         fixed = self.part(case).fixed if case else {}
         return {
             name: self.settings()[name].value(fixed[name]) if name in fixed else self._of_reference(name)
@@ -148,7 +139,7 @@ class Compare(Study):
         }
 
     def levels_of(self, case: str) -> list[Configuration]:
-        """Return the configurations of a part in the file's order; the reference is one of them, and stands once."""
+        """Return the distinct configurations of a part in file order, the reference among them."""
         reference, known = self.baseline_configuration(case), self.settings()
         return distinct(
             [
@@ -162,7 +153,7 @@ class Compare(Study):
         return {name: self._of_reference(name) for name in self.settings()} | dict(configuration)
 
     def stated(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Return what the reference and the configuration set; defaults are left to whoever has them."""
+        """Return the settings of reference and configuration, without defaults."""
         return {name: self._of_reference(name) for name in self.reference} | dict(configuration)
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
@@ -175,7 +166,7 @@ class Compare(Study):
         return properties
 
     def varies_brokers(self, case: str) -> bool:
-        """Return whether the part's levels need different properties of the brokers."""
+        """Return whether the part's levels need different broker properties."""
         return any(self.settings()[name].scope == "broker" for name in self.part(case).factors)
 
     @model_validator(mode="after")
@@ -254,7 +245,7 @@ class Compare(Study):
     def _check_levels(
         self, name: str, levels: Sequence[PropertyValue], fixed: PropertyValue | None, place: str
     ) -> None:
-        """Require each level once, and the reference among them: what the part fixes, else the study's."""
+        """Require distinct levels that include the reference's: what the part fixes, else the study's."""
         typed = self._check_values(name, levels, place)
         if len(set(typed)) != len(typed):
             raise ValueError(f"{place}: {name}: a level is listed twice")
@@ -291,7 +282,7 @@ class Compare(Study):
 
 
 def compare_study(study: Study) -> Compare:
-    """Return the study as one that compares."""
+    """Return the study as a comparison; reject any other."""
     if not isinstance(study, Compare):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be compare here")
     return study

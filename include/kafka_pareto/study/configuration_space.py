@@ -1,4 +1,4 @@
-"""Maps a study's factors to the unit cube that the search moves in, and to the durability they lead to. No I/O."""
+"""Unit cube of a study's factors, and the durability of configurations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Row: TypeAlias = tuple[FactorValue, ...]
 
 
 class ConfigurationSpace:
-    """Maps the factors to a unit cube: a point's coordinates are the positions that `Factor.at` reads."""
+    """Maps factors to a unit cube; coordinates are the positions that `Factor.at` reads."""
 
     def __init__(self, factors: Mapping[str, Factor]) -> None:
         self._factors = factors
 
     def columns(self, points: Positions) -> dict[str, Column]:
-        """Return one column of values for each factor, from points of shape (n, factors)."""
+        """Return one column of values per factor, from points of shape (n, factors)."""
         return {name: factor.column(points[:, at]) for at, (name, factor) in enumerate(self._factors.items())}
 
     def decode(self, points: Positions) -> list[Configuration]:
@@ -31,7 +31,7 @@ class ConfigurationSpace:
         return [dict(zip(self._factors, row, strict=True)) for row in rows_of(self.columns(points))]
 
     def encode(self, configuration: Mapping[Any, FactorValue]) -> Positions | None:
-        """Return a point that decodes to this configuration, or None when it lies outside of the space."""
+        """Return a point that decodes to this configuration; None if it is outside the space."""
         point = np.array([_position(factor, configuration[name]) for name, factor in self._factors.items()])
         if np.isnan(point).any() or dict(self.decode(point[None])[0]) != dict(configuration):
             return None
@@ -39,12 +39,12 @@ class ConfigurationSpace:
 
 
 def rows_of(columns: Mapping[str, Column]) -> list[Row]:
-    """Return the configurations of these columns, each as a tuple of plain values in the factors' order."""
+    """Return the configurations of these columns as tuples of plain values in factor order."""
     return list(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def durability_column(study: Tune, columns: Mapping[str, Column]) -> list[Durability]:
-    """Return the durability of each configuration, computed once for each combination of the deciding factors."""
+    """Return each configuration's durability, computed once per combination of the deciding factors."""
     names = [name for name in columns if name in study.promises]
     if not names:
         return [study.durability_of({})] * len(next(iter(columns.values())))
@@ -54,7 +54,7 @@ def durability_column(study: Tune, columns: Mapping[str, Column]) -> list[Durabi
 
 
 def reachable_durabilities(study: Tune) -> list[Durability]:
-    """List every durability that the factors can lead to, from the weakest to the strongest."""
+    """List the durabilities that the factors can reach, weakest first."""
     names = [name for name in study.factors if name in study.promises]
     choices = itertools.product(*(study.factors[name].extremes() for name in names))
     return sorted({study.durability_of(dict(zip(names, values, strict=True))) for values in choices})
@@ -66,7 +66,7 @@ def accepted_durabilities(study: Tune) -> list[Durability]:
 
 
 def _position(factor: Factor, value: FactorValue) -> float:
-    """Return a position at which `Factor.at` answers with this value; NaN where a level is not listed."""
+    """Return a position at which `Factor.at` has this value; NaN for an unlisted level."""
     if factor.levels is not None:
         levels: list[FactorValue] = list(factor.levels)
         return (levels.index(value) + 0.5) / len(levels) if value in levels else math.nan

@@ -1,4 +1,4 @@
-"""A person's words for a configuration, to stand beside its id."""
+"""Short description of a configuration, shown beside its id."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ _UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def configuration_words(configuration: Mapping[str, PropertyValue], separator: str = " · ") -> str:
-    """Says a configuration in one line, like `zstd · 488 KiB · linger 0 ms · acks all`.
+    """Describe a (partial) configuration in one line, like `zstd · 488 KiB · linger 0 ms · acks all`.
 
-    The settings that matter most come first, always in the same order; all others follow by name, as `name value`.
-
-    Args:
-        configuration: Values by the producer property's name; a part of a configuration will do.
-        separator: What stands between two settings; ", " where the text must be ASCII or is part of a sentence.
+    The most important settings come first in fixed order; the others follow by name, as `name value`. Use ", " as
+    `separator` in ASCII text or within a sentence.
     """
     first = [say(configuration[name]) for name, say in _WORDS.items() if name in configuration]
     others = [f"{name} {_plain(configuration[name])}" for name in sorted(configuration) if name not in _WORDS]
@@ -24,7 +21,7 @@ def configuration_words(configuration: Mapping[str, PropertyValue], separator: s
 
 
 def bytes_text(value: PropertyValue) -> str:
-    """Read a number of bytes in the unit that leaves one to four digits before the point."""
+    """Format bytes in the unit that leaves one to four digits before the point."""
     size = int(value)
     for unit, name in _UNITS:
         if size >= unit:

@@ -1,4 +1,4 @@
-"""Parses constraints and forbidden regions, and checks which configurations may be candidates."""
+"""Constraints and forbidden regions on configurations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Variables: TypeAlias = Mapping[str, FactorValue]
 
 
 class Constraint(BaseModel):
-    """Compares two sides, each a factor, a variable of the case or a number; a candidate must satisfy it."""
+    """Comparison of two sides, each a factor, a variable of the case or a number; candidates must satisfy it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,7 +30,7 @@ class Constraint(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Constraint:
-        """Read one constraint."""
+        """Parse one constraint."""
         match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|==|!=|<|>)\s*([\w.]+)\s*", text)
         if match is None:
             raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
@@ -44,7 +44,7 @@ class Constraint(BaseModel):
         return [side for side in (self.left, self.right) if side in factors]
 
     def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
-        """Reject a constraint that means nothing for these factors and names of variables."""
+        """Reject a constraint that is meaningless for these factors and variables."""
         for side, other in ((self.left, self.right), (self.right, self.left)):
             factor = factors.get(other)
             if isinstance(factor, CategoricalFactor):
@@ -67,7 +67,7 @@ class Constraint(BaseModel):
         return bool(_OPERATORS[self.operator](str(left), str(right)))
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Mark the configurations that satisfy the constraint, given one column for each factor. Agrees with `holds`.
+        """Return a mask of the rows that satisfy the constraint, given one column per factor; agrees with `holds`.
 
         A categorical factor has few levels and is never compared with another factor, so each level is checked once.
         """
@@ -83,7 +83,7 @@ class Constraint(BaseModel):
 
 
 class ForbiddenRegion(BaseModel):
-    """Joins constraints by `and`; no candidate may satisfy them all at once."""
+    """Constraints joined by `and`; no candidate may satisfy them all."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -91,23 +91,23 @@ class ForbiddenRegion(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> ForbiddenRegion:
-        """Read one region."""
+        """Parse one region."""
         return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.constraints))
 
     def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
-        """Reject a region that means nothing for these factors and names of variables."""
+        """Reject a region that is meaningless for these factors and variables."""
         for constraint in self.constraints:
             constraint.check(factors, variables)
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
-        """Return whether the configuration lies outside of the region."""
+        """Return whether the configuration is outside the region."""
         return not all(constraint.holds(configuration, variables) for constraint in self.constraints)
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Mark the configurations that lie outside of the region, given one column for each factor."""
+        """Return a mask of the rows outside the region, given one column per factor."""
         inside = [constraint.holds_for(columns, variables) for constraint in self.constraints]
         outside: npt.NDArray[np.bool_] = ~np.logical_and.reduce(inside)
         return outside
@@ -129,10 +129,10 @@ _OPERATORS = {
 def narrowed(
     factors: Mapping[str, Factor], constraints: Sequence[Constraint], variables: Variables
 ) -> dict[str, Factor]:
-    """Narrow each factor to the values that the constraints on that factor alone allow in this case.
+    """Narrow each factor to the values that its single-factor constraints allow in this case.
 
     Raises:
-        ValueError: If such a constraint leaves nothing.
+        ValueError: If nothing is left.
     """
     remaining = dict(factors)
     for constraint in constraints:
@@ -146,5 +146,5 @@ def narrowed(
 
 
 def satisfies(rules: Sequence[Rule], configuration: Configuration, variables: Variables) -> bool:
-    """Return whether the configuration keeps every rule in this case."""
+    """Return whether the configuration satisfies all rules in this case."""
     return all(rule.holds(configuration, variables) for rule in rules)

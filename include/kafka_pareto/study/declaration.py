@@ -1,4 +1,4 @@
-"""Defines what a driver declares: its objectives, and what models learn from besides the factors."""
+"""Declaration of a driver: objectives, model features, and how pages show them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from kafka_pareto.study.quantity import Quantity, Value, Values
 
 @dataclass(frozen=True)
 class Objective:
-    """Describes a quantity that a study may optimise.
+    """A quantity that a study may optimise; `name` includes the unit, as in `p95_latency_ms`.
 
     Attributes:
-        name: With its unit, as in `p95_latency_ms`.
-        quantity: For a mean, the repetition's quantity that is averaged. For a spread, the quantity that holds the
-            spread within a single run.
+        quantity: For a mean, the repetition's quantity to average; for a spread, that of the spread within a single
+            run.
         spread_of: For a spread, the mean whose coefficient of variation across repetitions this is; empty for a mean.
     """
 
@@ -31,12 +30,12 @@ class Objective:
 
     @property
     def label(self) -> str:
-        """Return the label, without the unit."""
+        """Return the label without unit."""
         return self.quantity.label
 
     @property
     def unit(self) -> str:
-        """Return the unit as people read it; empty for a share."""
+        """Return the readable unit; empty for a share."""
         return self.quantity.unit
 
     @property
@@ -52,13 +51,12 @@ class Objective:
 
 @dataclass(frozen=True)
 class Feature:
-    """Describes a number that models learn from besides the factors.
+    """A derived model input.
 
     Attributes:
-        name: With its unit; stored encodings name it.
-        label: As figures show it.
-        columns: What it is computed from: factors, or `case`.
-        values: Computes it from those columns, one value for each row.
+        name: With unit; used in stored encodings.
+        columns: Its inputs: factors, or `case`.
+        values: Compute one value per row from those columns.
     """
 
     name: str
@@ -73,12 +71,7 @@ def _properties(settings: Mapping[str, PropertyValue]) -> str:
 
 @dataclass(frozen=True)
 class ClientFile:
-    """Describes a file that the clients of a driver read.
-
-    Attributes:
-        name: What it is called.
-        text: Writes the settings that `Tune.properties` returns, as the file has them.
-    """
+    """A file that a driver's clients read; `text` formats the settings of `Tune.properties`."""
 
     name: str
     text: Callable[[Mapping[str, PropertyValue]], str] = _properties
@@ -86,13 +79,13 @@ class ClientFile:
 
 @dataclass(frozen=True)
 class OverTime:
-    """Names what a driver's timelines hold, as figures over time show it.
+    """Labels of a driver's timelines in figures.
 
     Attributes:
-        begins_with: The first of what is sent, as in `order`.
-        done: What came to its end in each second, as in `orders confirmed`.
-        waiting: The series of what had not come to its end; the others that are no stages passed some point.
-        passes: Series of a pace, one pass after another, each with the title of its axes.
+        begins_with: The first item sent, as in `order`.
+        done: What is completed per second, as in `orders confirmed`.
+        waiting: The series of uncompleted items; the others that are no stages passed some point.
+        passes: Series of a pace, one pass after another, each with its axis titles.
     """
 
     begins_with: str = "record"
@@ -103,26 +96,23 @@ class OverTime:
 
 @dataclass(frozen=True)
 class Driver:
-    """Declares what is loaded and measured.
+    """A system under load, as studies name it, and what is measured of it.
 
     Attributes:
-        name: As studies name it.
-        quantities: What a repetition holds, in the order of the tables' columns.
+        quantities: A repetition's, in column order.
         objectives: In the order of tables and pages.
-        expectations: The file of what the driver adds to the suites of `campaign/expectations.yaml`.
-        identity: The facts of a fingerprint that tell one system from another; within a campaign they must stay.
-        counted: The facts that are lists, of which two campaigns must have equally many.
-        case_features: The numbers that a case gives. Without any, a case is a category to the models.
-        derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
-        case_words: What a case is, as people say it, and the plural.
-        derived_quantities: What comparisons compute of a repetition's values and show beside them.
-        stages: Quantities that add up to a whole, in the order in which time passes.
-        over_time: What its timelines hold, where it has any.
-        settings_word: What a configuration sets, as people say it.
-        settings_file: What the file with the settings is called.
-        client_files: What is written of the settings in force.
-        states_durability: Whether cards and files state the name of a durability. A producer's follows from defaults
-            that no table shows; where each setting that it follows from is shown, there is nothing to add.
+        expectations: File of additions to the suites in `campaign/expectations.yaml`.
+        identity: Fingerprint facts that identify a system; constant within a campaign.
+        counted: List facts whose lengths must agree between comparable campaigns.
+        case_features: A case's numbers; without any, models treat the case as a category.
+        derived_features: Functions of configuration and case that are hard to learn.
+        case_words: A case in words: singular and plural.
+        derived_quantities: Computed from a repetition's values for display in comparisons.
+        stages: Quantities that add up to a whole, in time order.
+        settings_word: What a configuration sets, in words.
+        client_files: Written from the settings in force.
+        states_durability: Whether cards and files name the durability. A producer's follows from defaults that no table
+            shows; if all settings involved are shown, the name adds nothing.
     """
 
     name: str
@@ -143,7 +133,6 @@ class Driver:
     states_durability: bool = False
 
     def __post_init__(self) -> None:
-        """Reject a declaration that pages could not show."""
         for each in self.objectives:
             if each.quantity.maximised is None:
                 raise ValueError(f"{each.name}: its quantity {each.quantity.name} says neither label nor direction")
@@ -158,7 +147,7 @@ class Driver:
 
     @property
     def shown_quantities(self) -> tuple[Quantity, ...]:
-        """List the quantities that have a label, those that are derived last."""
+        """List the labelled quantities, derived ones last."""
         return tuple(each for each in (*self.quantities, *self.derived_quantities) if each.label)
 
     @property
@@ -168,16 +157,16 @@ class Driver:
         return tuple(by_name[name] for name in self.stages)
 
     def has(self, quantity: str) -> bool:
-        """Return whether repetitions hold this quantity."""
+        """Return whether repetitions have this quantity."""
         return any(each.name == quantity for each in self.quantities)
 
     def with_missing(self, values: Values) -> dict[str, Value]:
-        """Return the values of a repetition as they are declared, with None for what is missing and may be."""
+        """Return a repetition's values as declared; missing optional ones are None."""
         known = [each.name for each in self.quantities if each.may_be_missing or each.name in values]
         return {name: values.get(name) for name in known} | dict(values)
 
     def fault_of(self, values: Values) -> str:
-        """Name the first of a repetition's values that breaks the declaration, and the rule; empty if none does."""
+        """Return the first value that breaks the declaration, and the rule; empty if none does."""
         names = [each.name for each in self.quantities]
         for name in values:
             if name not in names:
@@ -191,17 +180,17 @@ class Driver:
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:
-        """List the names of the objectives."""
+        """List the objectives' names."""
         return tuple(each.name for each in self.objectives)
 
     @cached_property
     def means(self) -> tuple[str, ...]:
-        """List the objectives that are means. They judge first: a repetition measures a mean well, a spread hardly."""
+        """List the objectives that are means; they decide first, as one repetition hardly measures a spread."""
         return tuple(each.name for each in self.objectives if not each.spread_of)
 
     @cached_property
     def plane(self) -> tuple[str, str]:
-        """Return the two objectives that a page sets against each other, across and upwards.
+        """Return the objectives on a page's x and y axes.
 
         They are the first mean of which more is better and the first of which less is; else the first two objectives.
         """

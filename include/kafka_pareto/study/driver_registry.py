@@ -1,7 +1,4 @@
-"""Opens the drivers' folders by the names that `kafka_pareto.drivers` lists.
-
-Objectives and features of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
-"""
+"""Drivers by name. All share one vocabulary of objectives and features, units included."""
 
 from __future__ import annotations
 
@@ -16,24 +13,24 @@ _FOLDER = "kafka_pareto.drivers"
 
 
 def driver_names() -> tuple[str, ...]:
-    """List the drivers, in the order of pages and messages."""
+    """List the drivers in the order of pages and messages."""
     names: tuple[str, ...] = import_module(_FOLDER).NAMES
     return names
 
 
 def door(driver: str, module: str) -> ModuleType:
-    """Import a module of a driver's folder. It is imported by name, since drivers import the core."""
+    """Import a module of a driver's folder, by name because drivers import the core."""
     return import_module(f"{_FOLDER}.{driver}.{module}")
 
 
 @cache
 def drivers() -> dict[str, Driver]:
-    """Return what every driver declares, by its name."""
+    """Return every driver's declaration by name."""
     return {name: door(name, "declaration").DRIVER for name in driver_names()}
 
 
 def objective_named(name: str) -> Objective:
-    """Return the objective of this name, of any driver."""
+    """Return any driver's objective of this name."""
     for driver in drivers().values():
         for each in driver.objectives:
             if each.name == name:
@@ -52,11 +49,11 @@ def is_maximised(name: str) -> bool:
 
 
 def feature_named(name: str) -> Feature | None:
-    """Return the feature of this name, of any driver; None where no driver has it, as for a factor."""
+    """Return any driver's feature of this name; None if there is none, as for a factor."""
     declared = (each for driver in drivers().values() for each in (*driver.case_features, *driver.derived_features))
     return next((each for each in declared if each.name == name), None)
 
 
 def all_objectives() -> list[Objective]:
-    """List every objective that any driver has, each once."""
+    """List the distinct objectives of all drivers."""
     return list({each.name: each for driver in drivers().values() for each in driver.objectives}.values())

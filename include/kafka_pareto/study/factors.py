@@ -1,4 +1,4 @@
-"""Defines a study's factors. Pure values, no I/O."""
+"""Factors, configurations and their ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Factor(BaseModel):
 
 
 class CategoricalFactor(_Factor):
-    """Describes a factor with unordered levels."""
+    """A factor with unordered levels."""
 
     type: Literal["categorical"]
     levels: list[str] = Field(min_length=1)
@@ -34,24 +34,24 @@ class CategoricalFactor(_Factor):
         return self
 
     def at(self, position: float) -> str:
-        """Return the value at `position` in [0, 1): each level owns an equal share."""
+        """Return the value at `position` in [0, 1); levels have equal shares."""
         return str(self.column(np.array([position]))[0])
 
     def column(self, positions: Positions) -> Column:
-        """Return the values at many positions, as `at` does for one."""
+        """Return the values at many positions, like `at`."""
         return np.array(self.levels, dtype=object)[_level_indices(positions, len(self.levels))]
 
     def extremes(self) -> list[str]:
-        """List all levels, since no order says which are the outermost."""
+        """List all levels, since they have no order."""
         return self.levels
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> CategoricalFactor:
-        """Return this factor with the allowed levels only; ValueError when none is left."""
+        """Return this factor with the allowed levels only; raises ValueError if none is left."""
         return self.model_copy(update={"levels": _kept(self.levels, allowed)})
 
 
 class NumericFactor(_Factor):
-    """Describes a factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
+    """A factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
 
     type: Literal["integer", "float"]
     levels: list[int | float] | None = Field(default=None, min_length=1)
@@ -80,7 +80,7 @@ class NumericFactor(_Factor):
         return value
 
     def column(self, positions: Positions) -> Column:
-        """Return the values at many positions, as `at` does for one."""
+        """Return the values at many positions, like `at`."""
         if self.levels is not None:
             return np.array(self.levels)[_level_indices(positions, len(self.levels))]
         low, high = self._range()
@@ -93,14 +93,14 @@ class NumericFactor(_Factor):
         return np.rint(values).astype(np.int64) if self.type == "integer" else values
 
     def extremes(self) -> list[int | float]:
-        """List every level, or both ends of the range. A constraint that none of them satisfies leaves nothing."""
+        """List every level, or both ends of the range; a constraint that none of them satisfies leaves nothing."""
         return self.levels if self.levels is not None else list(self._range())
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:
-        """Return this factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
+        """Return this factor with the allowed levels only, or with the range shrunk to its allowed values.
 
         Raises:
-            ValueError: When nothing is left.
+            ValueError: If nothing is left.
         """
         if self.levels is not None:
             return self.model_copy(update={"levels": _kept(self.levels, allowed)})
@@ -120,13 +120,13 @@ Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discrimin
 
 
 def configuration_id(configuration: Configuration) -> str:
-    """Return a short id computed from the values alone, so that equal configurations have equal ids everywhere."""
+    """Return a short id computed from the values alone, so equal configurations have equal ids everywhere."""
     canonical = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
     return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
 
 def distinct(configurations: Iterable[Configuration]) -> list[Configuration]:
-    """Return each configuration once, in the order of their first places."""
+    """Return the distinct configurations in order of first appearance."""
     return list({configuration_id(each): each for each in configurations}.values())
 
 
@@ -151,7 +151,7 @@ def _require_unique(levels: Sequence[FactorValue]) -> None:
 
 
 def is_number(text: FactorValue) -> bool:
-    """Return whether the text reads as a number."""
+    """Return whether the text is a number."""
     try:
         float(text)
     except ValueError:

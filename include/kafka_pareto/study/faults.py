@@ -1,4 +1,4 @@
-"""Names what can be broken while a load runs, and how long."""
+"""Faults injected during a load, and their timing."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NO_FAULT = "none"
 PARTITIONS_ADDED = "partitions_added"
 NOTIFICATION_KILLED = "notification_killed"
 CHANGING_THE_CLUSTER = (*BROKER_FAULTS, PARTITIONS_ADDED)
-"""Leave leaders, warmth or partitions otherwise than they were."""
+"""Faults that leave leaders, caches or partitions changed."""
 
 
 class FaultTimes(Section):
-    """Says when a fault begins, counted from a load's start, and how long it lasts.
+    """Sets when the first fault begins, counted from the load's start, and how long each lasts.
 
-    A killed broker is started again after that time, and a stopped one goes on.
+    After that time a killed broker is restarted, and a stopped one resumes.
     """
 
     at_s: Annotated[float, Field(gt=0)] = 15.0
     for_s: Annotated[float, Field(gt=0)] = 20.0
 
     def seconds(self, faults: int) -> float:
-        """Return how long it takes from a load's first record until so many faults, one after the other, are over."""
+        """Return the time from a load's first record until that many successive faults are over."""
         return self.at_s + (2 * faults - 1) * self.for_s if faults else 0.0

@@ -1,4 +1,4 @@
-"""Leaves out of a comparison what the machine that measures cannot do."""
+"""Removal of levels that the measuring machine cannot handle."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ _FEWEST_LEVELS = 2
 def without_impossible(
     study: _AnyCompare, fault_of: Callable[[Configuration], str]
 ) -> tuple[_AnyCompare, list[Override]]:
-    """Return the study without the levels that cannot be measured here, and says of each why.
+    """Return the study without the levels that cannot be measured here, and the reason for each.
 
-    A part of which fewer than two levels are left goes whole. Neither a grid nor a series is cut.
+    A part with fewer than two levels left is dropped. Grids and series are never cut.
 
     Raises:
-        BadInputError: If a part's reference or a level of a grid or a series cannot be measured here, or no part would
-            be left.
+        BadInputError: If a reference or a level of a grid or series cannot be measured here, or no part is left.
     """
     told: list[Override] = []
     kept: list[Part] = []

@@ -1,4 +1,4 @@
-"""Defines what is wanted of a configuration: names of objectives, hard limits on them, and how a study chooses."""
+"""Objective names, limits on objectives, and choice criteria."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _describe(schema: dict[str, Any]) -> None:
 
 
 ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_describe)]
-"""The name of an objective; pydantic refuses one that no driver has."""
+"""Name of any driver's objective, validated."""
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 
 
@@ -45,7 +45,7 @@ class Limit(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Limit:
-        """Read one limit."""
+        """Parse one limit."""
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
             raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")
@@ -58,10 +58,7 @@ class Limit(BaseModel):
         return cls(objective=name, bound=float(match[3]))
 
     def excess_fraction(self, value: Amount) -> Amount:
-        """Return the excess as a share of the bound.
-
-        It is 0 or below where the limit is kept, and NaN where the value is not known.
-        """
+        """Return the excess as a share of the bound: at most 0 if the limit is met, NaN for an unknown value."""
         excess: Amount = (value - self.bound) / self.bound
         return -excess if is_maximised(self.objective) else excess
 
@@ -75,10 +72,7 @@ Limits: TypeAlias = Annotated[list[Limit], Texts(Limit.parse)]
 
 
 class Lexicographic(Section):
-    """Ranks by the first objective.
-
-    Among all within `within_fraction` of its best, the second decides, and so on.
-    """
+    """Ranks by the first objective; among all within `within_fraction` of its best, the second decides, and so on."""
 
     lexicographic: Annotated[list[ObjectiveName], Field(min_length=1)]
     within_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.05
@@ -123,7 +117,7 @@ ChooseBy = Annotated[
 
 
 def objectives_named(criterion: ChooseBy) -> list[ObjectiveName]:
-    """List the objectives that an order or weights name; none for `balanced_gain` and `r1`."""
+    """List the objectives in an order or weights; none for `balanced_gain` and `r1`."""
     if isinstance(criterion, Lexicographic):
         return criterion.lexicographic
     return list(criterion.weights) if isinstance(criterion, Weighted) else []

@@ -1,7 +1,6 @@
-"""Declares what can be asked of a campaign, and of a move of what is in force: once for everybody who passes it on.
+"""Options of campaigns and of moves of the settings in force, declared once for `make`, Airflow's forms and the steps.
 
-`make` reads its options by these models, Airflow's forms and the arguments of its tasks are made of them, and the steps
-read their command lines by them. A list is a text with commas wherever it is written. A leaf: DAG files import it.
+A list is a text with commas wherever it is written. DAG files import this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from kafka_pareto.study.identifiers import (
 LONGEST_REASON = 500
 
 MAKE_NAMES = {"bootstrap_servers": "KAFKA", "client_config": "KAFKA_CONFIG", "case": "RECORD_SIZE"}
-"""Maps an option to its name in `make`, where that is not its own in capitals."""
+"""Names in `make` that are not the option's own in capitals."""
 
 PATTERN_RULES = {
     "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
@@ -41,17 +40,17 @@ PATTERN_RULES = {
     "configuration": "must be the id of a configuration, c and ten hexadecimal digits",
     "changes_seen": "must be a name that the step accept has given, like 0123456789",
 }
-"""Says in words what the pattern of an option asks for, by the option's name."""
+"""Rules of the options' patterns in words."""
 
 
 class Options(BaseModel):
-    """Is the base of what somebody can ask for; None stands for what was not given."""
+    """Base of option models; None means not given."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def plain(text: str) -> str:
-    """Return a person's text in one line, without characters that control a terminal."""
+    """Return a person's text in one line without terminal control characters."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
@@ -79,7 +78,7 @@ Words = Annotated[str, AfterValidator(plain)]
 
 
 class MeasuringOptions(Options):
-    """Holds what every kind of campaign can be asked for instead of its study's values."""
+    """Options of every kind of campaign."""
 
     seed: Annotated[int | None, Field(ge=0, title="Seed", description="Random seed, instead of the study's.")] = None
     repetitions: Annotated[
@@ -136,7 +135,7 @@ class MeasuringOptions(Options):
 
 
 class TuneOptions(Options):
-    """Holds what a campaign that tunes can be asked for beside."""
+    """Additional options of tuning campaigns."""
 
     record_sizes: Annotated[
         list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
@@ -154,7 +153,7 @@ class TuneOptions(Options):
             title="Baseline",
             description="The producer.properties that you use today, instead of the study's baseline. No secrets: text "
             "that names sasl, ssl, a password or the like is refused.",
-            # To the step, such a text is refused by the property's name.
+            # The step rejects such text too, naming the property.
             json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
         ),
     ] = None
@@ -169,7 +168,7 @@ class TuneOptions(Options):
 
 
 class CompareOptions(Options):
-    """Holds what a campaign that compares can be asked for beside."""
+    """Additional options of comparisons."""
 
     parts: Annotated[
         list[Annotated[str, Field(pattern=f"^{CASE}$")]] | None,
@@ -199,11 +198,11 @@ class CompareOptions(Options):
 
 
 class DesignOptions(MeasuringOptions, CompareOptions, TuneOptions):
-    """Holds what the step `design` takes, whatever the study's kind."""
+    """Options of the step `design`, whatever the study's kind."""
 
 
 class Approval(Options):
-    """Holds what the end of a campaign that tunes is asked for."""
+    """Options for the end of a tuning campaign."""
 
     approval: Annotated[
         bool,
@@ -215,10 +214,10 @@ class Approval(Options):
 
 
 class Move(Options):
-    """Names the record size whose settings in force are moved, who wants it, and the cluster that they are of.
+    """A request to move the settings in force of one case.
 
-    By the request a retry is known: it announces again what it has moved, and what was left since stays left. The
-    cluster may be empty, for the installation's own; None allows any.
+    `request` identifies a retry, which announces the earlier move again and leaves later changes alone. An empty
+    `cluster` is the installation's own; None allows any.
     """
 
     case: Annotated[
@@ -250,9 +249,9 @@ class Move(Options):
 
 
 class Wanted(Move):
-    """Names what is to come into force, and what a person said to it; where `ask` is true, a person is asked first.
+    """The settings to activate, and a person's answer; with `ask`, a person is asked first.
 
-    `seen` has the version by case that was in force when they were asked, 0 for none.
+    `seen` has the active version by case at the time of the question, 0 for none.
     """
 
     configuration: Annotated[
@@ -290,15 +289,10 @@ AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 
 
 def read_options(model: type[AnyOptions], given: Mapping[str, Any], written: Callable[[str], str]) -> AnyOptions:
-    """Return what was given as the model's fields.
-
-    Args:
-        model: The model.
-        given: Values by the fields' names; texts, where they were written.
-        written: Returns the name of a field as somebody writes it.
+    """Parse the given values, possibly texts, as the model's fields; `written` returns a field's name for users.
 
     Raises:
-        BadInputError: With one line for each that is missing or breaks a rule.
+        BadInputError: One line per missing or invalid option.
     """
     try:
         return model.model_validate(dict(given))

@@ -1,4 +1,4 @@
-"""Applies what a single campaign is asked for in place of its study file's values, and says what that is."""
+"""Overrides of a study file's values for a single campaign."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import AnyStudy, checked, tunable_properties
 from kafka_pareto.study.warm_start import Campaigns
 
-# The cluster and the earlier campaigns are a campaign's own, and are told elsewhere.
+# Cluster and earlier campaigns belong to a campaign and are reported elsewhere.
 _NOT_COMPARED = ("cluster", "warm_start")
 _CEILINGS = ("ceiling_mib_s", "ceiling_gib")
 _MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 
 
 class Override(Frozen):
-    """Holds a key of the study with two values: the file's, and this campaign's."""
+    """A key of the study with the file's and this campaign's values."""
 
     key: str
     of_file: JsonValue
     of_campaign: JsonValue
 
     def __str__(self) -> str:
-        """Return both, as in `protocol.cool_down_s 0 (file: 5)`."""
         return f"{self.key} {_shown(self.of_campaign)} (file: {_shown(self.of_file)})"
 
 
 def overrides_of(file: Study, campaign: Study) -> list[Override]:
-    """List the values of the campaign that are not its study file's, those of the protocol one by one."""
+    """List the campaign's deviations from its study file, those of the protocol one by one."""
     before, now = _flat(file), _flat(campaign)
     return [
         Override(key=key, of_file=before.get(key), of_campaign=value)
@@ -77,11 +76,11 @@ def with_overrides(
     baseline: Mapping[str, PropertyValue] | None = None,
     table: Mapping[str, Any] | None = None,
 ) -> AnyStudy:
-    """Return the study with the overrides of a single campaign, checked like a file.
+    """Return the study with a campaign's overrides, validated like a file.
 
-    Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
-    adaptive repetitions no choice, every trial gets as many. A baseline takes the place of the study's whole one, and a
-    comparison's table (`factor` and `levels`) that of all its parts. On another cluster no brokers of its own start.
+    Fewer repetitions than the study's minimum also lower that minimum; if that leaves adaptive repetitions no choice,
+    every trial gets the same number. A baseline replaces the study's whole one, and a comparison's table (`factor` and
+    `levels`) replaces all its parts. On another cluster the study's own brokers do not start.
     """
     content = study.model_dump(exclude_none=True)
     content |= {} if cases is None else study.keys_of_cases(cases)
@@ -104,13 +103,13 @@ def with_overrides(
 
 
 def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
-    """Return the tunable properties in the text of a user's `producer.properties`; `place` names it in messages.
+    """Return the tunable properties in a user's `producer.properties`; `place` names it in messages.
 
-    Unlike a file that a study names, the text travels, and may be read where the campaign is shown. So one that may
-    hold a secret is refused. Addresses and classes are skipped.
+    Unlike a file that a study names, the text is stored and shown, so text that may hold a secret is rejected.
+    Addresses and classes are skipped.
 
     Raises:
-        BadInputError: Naming the property and the rule; never a value that may be a secret.
+        BadInputError: Names the property and the rule, never a value that may be a secret.
     """
     try:
         given = parse_properties(text)
@@ -130,14 +129,10 @@ def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
 def cluster_with(
     of_the_study: ForeignCluster | None, given: dict[str, Any], servers_of_others: str = ""
 ) -> ForeignCluster | None:
-    """Return the cluster that the options name, or the study's own with the options' changes; None if neither.
+    """Return the cluster that the options name, or the study's own with their changes; None if neither.
 
-    The study's ceilings are the most that a campaign may send. Its consent is for its own brokers alone.
-
-    Args:
-        of_the_study: The study's own.
-        given: The options by name.
-        servers_of_others: What is loaded where neither names a cluster, if others may depend on it.
+    The study's ceilings are upper bounds, and its consent covers only its own brokers. `servers_of_others` is the
+    default cluster, if others may depend on it.
     """
     known = of_the_study.model_dump() if of_the_study else {}
     for name in _CEILINGS:

@@ -1,8 +1,4 @@
-"""Defines the parts of a comparison.
-
-A table has the levels of one factor, a series such a table at each level of another one, a grid all combinations of two
-factors, and variants differ in any settings.
-"""
+"""Parts of a comparison: tables, series, grids and variants."""
 
 from __future__ import annotations
 
@@ -25,10 +21,10 @@ _Published: TypeAlias = dict[str, list[float | None]]
 
 
 class Table(Section):
-    """Sets the levels of one factor beside each other, one of which is the reference's.
+    """Compares the levels of one factor, one of which is the reference's.
 
-    `fixed` is set at all of its levels, the reference included. `published` has for each quantity a number for each
-    level, or null: it is shown beside what was measured, and has no part in any test.
+    `fixed` applies to all levels, the reference included. `published` has, for each quantity, a number or null for each
+    level; published numbers are shown beside the measured ones and never tested.
     """
 
     factor: str
@@ -44,23 +40,23 @@ class Table(Section):
 
     @property
     def factors(self) -> dict[str, list[PropertyValue]]:
-        """Map the one factor to its levels."""
+        """Map the factor to its levels."""
         return {self.factor: self.levels}
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """List what each level sets."""
+        """List each level's settings."""
         return [{self.factor: level} for level in self.levels]
 
     def only(self, kept: Sequence[int]) -> Self:
-        """Return the table with these levels alone, by their places."""
+        """Return the table with only the levels at these positions."""
         return self.model_copy(
             update={"levels": [self.levels[place] for place in kept], "published": _only(self.published, kept)}
         )
 
 
 class Grid(Section):
-    """Sets all combinations of two factors' levels beside each other."""
+    """Compares all combinations of two factors' levels."""
 
     factors: dict[str, Annotated[list[PropertyValue], Field(min_length=2)]]
     name: _PartName = "grid"
@@ -80,16 +76,16 @@ class Grid(Section):
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """List what each combination sets."""
+        """List each combination's settings."""
         return [dict(zip(self.factors, each, strict=True)) for each in product(*self.factors.values())]
 
 
 class Series(Section):
-    """Sets the levels of one factor beside each other, again and again along the levels of a second one.
+    """Compares the levels of one factor at each level of a second one.
 
-    Each level is compared with the reference's level of `factor` at the same level of `along`. `ranges` names stretches
-    of `along`, from and to, over which the levels are compared as a whole, the lowest first. `published` has for each
-    quantity the numbers of the first level of `along`, then those of the next.
+    Each level is compared with the reference's level of `factor` at the same level of `along`. `ranges` names intervals
+    of `along`, from and to, over which the levels are compared as a whole, the lowest first. `published` has, for each
+    quantity, the numbers of the first level of `along`, then those of the next.
     """
 
     factor: str
@@ -129,19 +125,19 @@ class Series(Section):
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """List what each level sets, in the order of the second factor."""
+        """List each level's settings, ordered by the second factor."""
         return [{self.factor: level, self.along: place} for place in self.at for level in self.levels]
 
     def levels_within(self, low: float, high: float) -> list[int | float]:
-        """List the levels of `along` from one value to another, both included."""
+        """List the levels of `along` between two values, inclusive."""
         return [place for place in self.at if low <= place <= high]
 
 
 class Variants(Section):
-    """Sets variants beside each other that differ in any settings; one of them is the reference, with nothing set.
+    """Compares variants that differ in any settings; the variant without settings is the reference.
 
-    Each is named, and says what it sets otherwise than the reference. `fixed` is what the part's reference has, unless
-    a variant sets that, too; `published` is as of a table.
+    Each is a name with its deviations from the reference. `fixed` is part of the part's reference unless a variant
+    overrides it; `published` is as in a table.
     """
 
     variants: Annotated[dict[str, dict[str, PropertyValue]], Field(min_length=2)]
@@ -164,18 +160,18 @@ class Variants(Section):
 
     @property
     def factors(self) -> dict[str, list[PropertyValue]]:
-        """Map each setting that any variant sets to its values there, and to the reference's where that is fixed."""
+        """Map each setting of any variant to its values there, and to the reference's where fixed."""
         names = dict.fromkeys(name for each in self.variants.values() for name in each)
         given = [self.fixed, *self.variants.values()]
         return {name: list(dict.fromkeys(each[name] for each in given if name in each)) for name in names}
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:
-        """List what each variant sets."""
+        """List each variant's settings."""
         return list(self.variants.values())
 
     def only(self, kept: Sequence[int]) -> Self:
-        """Return the part with these variants alone, by their places."""
+        """Return the part with only the variants at these positions."""
         names = list(self.variants)
         return self.model_copy(
             update={

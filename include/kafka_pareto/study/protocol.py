@@ -1,4 +1,4 @@
-"""Defines what the protocols of all drivers share: order, pauses, numbers of repetitions, and which of them count."""
+"""Measurement protocol common to all drivers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MINIMUM_NOISE_REPETITIONS = 5  # fewer say nothing about a spread
 
 
 class OutlierRule(Section):
-    """Decides when a repetition does not count and is measured again: only for what its configuration cannot cause.
+    """Decides when a repetition is rejected and measured again: only for causes outside its configuration.
 
-    `other_cpu_fraction` bounds the CPU used by everything on the client's machine but the load. Leave it unset where
-    the brokers run on that machine too: it would count them.
+    `other_cpu_fraction` bounds the CPU used by everything on the client's machine but the load. Leave it unset if the
+    brokers run on that machine too, since it would count them.
     """
 
     cpu_steal_fraction: Fraction | None = None
@@ -23,11 +23,10 @@ class OutlierRule(Section):
 
 
 class Adaptive(Section):
-    """Spends fewer repetitions in the design phase; the protocol's `repetitions` are then the most that a trial gets.
+    """Saves repetitions in the design phase; the protocol's `repetitions` are then each trial's maximum.
 
-    A trial ends when the 95 % intervals of its mean p95 latency and throughput are within `interval_fraction` to either
-    side, or when another trial is clearly better in both. A trial that may not be recommended anyway ends at the
-    minimum.
+    A trial ends when the 95 % intervals of its mean p95 latency and throughput are within ± `interval_fraction`, or
+    when another trial is clearly better in both. A trial that cannot be recommended anyway ends at the minimum.
     """
 
     minimum_repetitions: Annotated[int, Field(ge=2)] = 3
@@ -35,13 +34,13 @@ class Adaptive(Section):
 
 
 class Protocol(Section):
-    """Defines in which order repetitions follow each other, how often one is tried, and which count.
+    """Sets the order of repetitions, how often one is tried, and which count.
 
     `blocks` measures every configuration once, in random order, before any is measured again. `sequential`, the paper's
-    order, runs all repetitions of one configuration before the next. `cool_down_s` passes before every load of a
+    order, runs all repetitions of one configuration before the next. `cool_down_s` is the pause before every load of a
     repetition. `variability` defines the CVs: across a trial's repetitions, or within each run, averaged over the
-    repetitions. `noise_repetitions` are spent on the baseline alone before the design, to learn how much it differs
-    from itself. The study's driver adds how one repetition is run.
+    repetitions. `noise_repetitions` measure the baseline alone before the design, to estimate its noise. The study's
+    driver adds how one repetition is run.
     """
 
     repetitions: Count
@@ -84,19 +83,19 @@ class Protocol(Section):
 
     @property
     def takes_less_if_faster(self) -> bool:
-        """Return whether a repetition ends sooner at a faster configuration: it sends a number of records."""
+        """Return whether a faster configuration ends a repetition sooner, because it sends a number of records."""
         return False
 
     @property
     def holds_for(self) -> str:
-        """Says for whom a decision holds that was measured this way; empty where a driver has one way only."""
+        """Return which producers a decision measured this way applies to; empty if the driver has one way only."""
         return ""
 
     @property
     def other_study(self) -> str:
-        """Name a shipped study that asks the same for others; empty where there is none."""
+        """Return the shipped study for other producers; empty if there is none."""
         return ""
 
     def of_a_repetition(self) -> dict[str, Any]:
-        """Return the keys that say how a single repetition is run."""
+        """Return the keys that define how a single repetition is run."""
         return self.model_dump(exclude=set(self._not_of_a_repetition))

@@ -1,4 +1,4 @@
-"""Quantities: what a repetition of a driver holds by name. A driver declares them once, as fields of dataclasses."""
+"""Quantities of a driver's repetitions, declared as dataclass fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, Union, get_args, ge
 Value: TypeAlias = float | int | str | None
 Values: TypeAlias = Mapping[str, Value]
 
-# The longest ending first: a rate is no time.
+# Longest suffix first: a rate is not a time.
 _UNITS = {
     "_s_per_million_records": "s per million records",
     "_s_per_million_rows": "s per million rows",
@@ -38,7 +38,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Shown:
-    """Says how a page shows a quantity, and whether more of it is better. Stands in a field's `Annotated`."""
+    """`Annotated` metadata: how pages show a quantity, and whether more of it is better."""
 
     label: str
     maximised: bool
@@ -46,23 +46,20 @@ class Shown:
 
 @dataclass(frozen=True)
 class Resolution:
-    """Says which smallest difference a study's tool shows of a quantity. Stands in a field's `Annotated`."""
+    """`Annotated` metadata: the smallest difference in a quantity that a study's tool shows."""
 
     of_protocol: Callable[[Any], float]
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Describes one value of a repetition.
+    """One value of a repetition; `name` includes the unit, as in `latency_p95_ms`.
 
     Attributes:
-        name: With its unit, as in `latency_p95_ms`.
-        type: `float`, `int` or `str`.
-        may_be_missing: True where a repetition may hold None.
-        choices: The texts that it may hold; empty where any text will do.
-        label: As people read it, without the unit; empty where no page shows it.
-        maximised: True where more is better; None where neither is.
-        resolution: Returns the smallest difference that a study's tool shows; None where it shows every difference.
+        choices: Allowed texts; empty for any.
+        label: Readable name without unit; empty if no page shows it.
+        maximised: Whether more is better; None if neither is.
+        resolution: Return the smallest difference that a study's tool shows; None if unlimited.
     """
 
     name: str
@@ -75,12 +72,12 @@ class Quantity:
 
     @property
     def unit(self) -> str:
-        """Return the unit as people read it; empty for a share or a text."""
+        """Return the readable unit; empty for a share or a text."""
         return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
 
     @property
     def words(self) -> str:
-        """Return the label; where no page was meant to show it, the name in words and without its unit."""
+        """Return the label, or else the name in words without unit."""
         ending = next((ending for ending in _UNITS if self.name.endswith(ending)), "")
         return self.label or self.name.removesuffix(ending).replace("_", " ")
 
@@ -90,7 +87,7 @@ class Quantity:
         return f"{self.words} [{self.unit}]" if self.unit else self.words
 
     def takes(self, value: Value) -> bool:
-        """Return whether a repetition may hold this value."""
+        """Return whether a repetition may have this value."""
         if value is None:
             return self.may_be_missing
         if isinstance(value, bool) or (self.choices and value not in self.choices):
@@ -99,16 +96,16 @@ class Quantity:
 
 
 class Quantities:
-    """Is the base of the dataclass that holds a driver's quantities; fields may hold dataclasses with further ones."""
+    """Base of dataclasses with a driver's quantities; they may nest."""
 
     @classmethod
     def of(cls, values: Values) -> Self:
-        """Read them from a stored repetition; a part that may be missing is None where a value that it needs is."""
+        """Read them from a stored repetition; an optional part is None if a required value is missing."""
         found: Self = _read(cls, values)
         return found
 
     def values(self) -> dict[str, Value]:
-        """Return them by name, as a repetition holds them; None for those of a part that is missing."""
+        """Return them by name, as repetitions hold them; None for those of a missing part."""
         known = dict(_held(self))
         model: type = type(self)
         return {each.name: known.get(each.name) for each in quantities_of(model)}
@@ -138,7 +135,7 @@ def _held(part: Any) -> Iterator[tuple[str, Value]]:
 
 @cache
 def quantities_of(model: type) -> tuple[Quantity, ...]:
-    """Read the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
+    """List the quantities of a dataclass, nested ones in place."""
     hints = _hints(model)
     found: list[Quantity] = []
     for each in fields(model):
@@ -159,12 +156,12 @@ def quantities_of(model: type) -> tuple[Quantity, ...]:
 
 @cache
 def _hints(model: type) -> dict[str, Any]:
-    # Python compiles each annotation anew, which takes milliseconds of every repetition.
+    # Evaluating annotations again would cost milliseconds per repetition.
     return get_type_hints(model, include_extras=True)
 
 
 def _parts(hint: Any) -> list[Any]:
-    """List the types and notes that an annotation is made of; a `Literal` is a text."""
+    """List the types and metadata of an annotation; a `Literal` counts as a text."""
     origin = get_origin(hint)
     if origin is Literal:
         return [str]
@@ -174,7 +171,6 @@ def _parts(hint: Any) -> list[Any]:
 
 
 def _choices(hint: Any) -> tuple[str, ...]:
-    """Return the texts of an annotation's `Literal`; none where it has no such part."""
     if get_origin(hint) is Literal:
         return get_args(hint)
     return tuple(text for argument in get_args(hint) for text in _choices(argument))

@@ -1,4 +1,4 @@
-"""Defines a study's section `retune`: when the settings in force are checked, how closely, and what counts as drift."""
+"""A study's section `retune`: when the settings in force are checked, and what counts as drift."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SCHEDULE_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@
 class Retune(Section):
     """Plans how `retune_producer` checks the settings in force, in `blocks` of them and of the baseline.
 
-    Without a `schedule` (cron text, or one of Airflow's presets) a check runs only by hand or by an asset event. Drift
+    Without a `schedule` (a cron expression or an Airflow preset) a check runs only by hand or by an asset event. Drift
     is a change of the ratio of the two by more than `drift_fraction`; the default is the confirmation's
     `wanted_effect_fraction`. A notice is sent when a scheduled check takes longer than `deadline_minutes` (one by hand
-    or by an event: an hour). With `approval`, a recommendation of the tuning that follows comes into force only after
+    or by an event: an hour). With `approval`, a recommendation of the subsequent tuning becomes active only after
     somebody has approved it.
     """
 
@@ -38,5 +38,5 @@ class Retune(Section):
 
 
 def is_schedule(text: str) -> bool:
-    """Return whether Airflow can run a DAG by it."""
+    """Return whether Airflow can schedule a DAG by it."""
     return text in SCHEDULE_PRESETS or (len(text.split()) == 5 and croniter.is_valid(text))

@@ -1,4 +1,4 @@
-"""Holds the base of every part of a study file."""
+"""Base of every part of a study file."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):
-    """Is the base of each part of a study file. Unknown keys and wrong types are refused; values never change."""
+    """Base of a study file's parts: immutable, with unknown keys and wrong types rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Annotates a list of values that files hold as texts: each is parsed once, and written as its `str`.
+    """Annotation of a list whose values are texts in files, parsed once and written by `str`.
 
     Attributes:
-        parse: Reads one text; its ValueError is the refusal of the list.
+        parse: Parse one text; a ValueError rejects the list.
     """
 
     parse: Callable[[str], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Accept texts, and values that are parsed already."""
+        """Accept texts and parsed values."""
         texts = core_schema.list_schema(core_schema.str_schema(strict=True), strict=True)
         parsed = core_schema.no_info_after_validator_function(lambda found: [self.parse(text) for text in found], texts)
         return core_schema.no_info_before_validator_function(

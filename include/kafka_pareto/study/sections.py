@@ -1,4 +1,4 @@
-"""Sections of a study file: its design, rounds, validation, surrogates, search and confirmation, and its cluster."""
+"""Sections of a study file: design, rounds, validation, surrogate, search, confirmation and cluster."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOST_BROKERS = 16
 
 
 class Design(Section):
-    """Chooses the configurations that are measured in each case; `feasible` keeps them within the constraints.
+    """Chooses the configurations to measure in each case; `feasible` keeps them within the constraints.
 
-    `latin_hypercube` draws `configurations` of them, all factors at once. `one_at_a_time` takes the baseline and
-    changes one factor after the other: to each of its levels, or to `levels_per_range` values of a range.
+    `latin_hypercube` draws `configurations` of them, varying all factors at once. `one_at_a_time` changes one factor of
+    the baseline at a time: to each of its levels, or to `levels_per_range` values of a range.
     """
 
     method: Literal["latin_hypercube", "one_at_a_time"] = "latin_hypercube"
@@ -38,9 +38,9 @@ class Design(Section):
 class Rounds(Section):
     """Plans what `strategy: rounds` measures after the design of round 0.
 
-    There are up to `maximum` rounds; with 0 the design is all. Each measures `configurations` more in every case,
-    proposed by the surrogates. A case ends once its measured hypervolume rose by less than `least_rise_fraction` in two
-    rounds together.
+    There are up to `maximum` rounds; with 0 there is only the design. Each measures `configurations` more in every
+    case, proposed by the surrogates. A case ends once two rounds together raised its measured hypervolume by less than
+    `least_rise_fraction`.
     """
 
     maximum: Annotated[int, Field(ge=0, le=MOST_ROUNDS)] = MOST_ROUNDS
@@ -49,17 +49,17 @@ class Rounds(Section):
 
 
 class Validation(Section):
-    """Sets the gate: the campaign stops when more than this share of the repetitions is set aside."""
+    """Sets the gate: the campaign stops when more than this share of the repetitions is rejected."""
 
     tolerated_rejected_fraction: Fraction = 0.05
 
 
 class Surrogate(Section):
-    """Sets the XGBoost regressors, one per objective, and how they are judged.
+    """Sets the XGBoost regressors, one per objective, and how they are scored.
 
-    `records_per_batch` gives them `batch.size` over the record size as one more input. `weights` sets how much a trial
-    counts: as many times as it has `repetitions`, or all `equal`. `estimates` says whose estimates of the front's means
-    are shown: those of a `gaussian_process` that had no part in selecting the front, or of the `trees` that did.
+    `records_per_batch` adds the input `batch.size` over the record size. `weights` sets a trial's weight: its number of
+    `repetitions`, or `equal` for all. `estimates` selects the displayed estimates of the front's means: those of a
+    `gaussian_process`, which had no part in selecting the front, or of the `trees`, which had.
     """
 
     n_estimators: Count = 300
@@ -91,22 +91,22 @@ class Search(Section):
 
 
 class Confirmation(Section):
-    """Sets how many points of each front are measured again: some blocks to choose by, then new ones for the gains.
+    """Sets how many points of each front are measured again: some blocks to choose by, then fresh ones for the gains.
 
-    The pick is compared with what is in force: the baseline, or the settings in force instead, which are measured
-    in every block too. With fewer than `minimum_blocks` blocks it stays, whatever the numbers say. `stopping`
-    is `sequential` or `fixed`. `sequential`: after each block from `minimum_blocks` on it is asked whether the pick
-    is better and does no harm, is worse, or makes no difference that matters; the first answer ends the blocks, and
-    `gain_blocks` are the most. `fixed`: there are `gain_blocks`, and one answer. After a claim, `final_blocks` more
-    have to bear it out. If in `fixed` all cannot tell whether the pick harms a mean by more than
-    `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow. What cannot be told in the end, a
-    person is asked. `choose_by` picks among the measured points that keep the study's limits: `balanced_gain` by
-    the product of the gains in throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV,
-    or an order or weights of objectives. With `advice` the best of it is in the fresh blocks, too: `if_better`, where
-    it beat what is in force in the choice blocks; or `always`, where it may be chosen at all.
-    `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
-    takes to find one. An answer to the question about a recommendation counts for
-    `answer_within_days` from the question on; a later one is asked for anew.
+    The pick is compared with the settings in force, by default the baseline; settings in force other than the baseline
+    are measured in every block too. With fewer than `minimum_blocks` blocks they stay, whatever the numbers say.
+    `stopping` is `sequential` or `fixed`. `sequential`: from `minimum_blocks` on, each block is followed by a test
+    whether the pick is better and does no harm, is worse, or makes no relevant difference; the first answer ends the
+    blocks, and `gain_blocks` is their maximum. `fixed`: there are `gain_blocks`, and one test. A claim must be
+    confirmed by `final_blocks` more. If in `fixed` all blocks leave open whether the pick harms a mean by more than
+    `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow. A person decides on what stays
+    inconclusive. `choose_by` picks among the measured points within the study's limits: `balanced_gain` by the product
+    of the gains in throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or
+    weights of objectives. With `advice` the fresh blocks include the best advised configuration: `if_better`, if it
+    beat the settings in force in the choice blocks; or `always`, if it may be chosen at all. `wanted_effect_fraction`
+    is the smallest change that matters to the user; the noise report says how many blocks it takes to detect. An answer
+    to the question about a recommendation counts for `answer_within_days` from the question on; after that the question
+    is asked again.
     """
 
     points: Count
@@ -123,11 +123,11 @@ class Confirmation(Section):
     answer_within_days: Count = 7
 
     def most_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
-        """Return the most repetitions that one case can take.
+        """Return the most repetitions of one case.
 
-        The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks, and in
-        those that follow a claim. Settings in force other than the baseline are in every block. With advice the best of
-        it is in all but the choice blocks; where it takes the pick's place, gain blocks follow without the pick.
+        Choice blocks measure the baseline and every point; gain blocks, and those after a claim, the baseline and one
+        point. Settings in force other than the baseline are in every block. The best advice is in all but the choice
+        blocks; if it replaces the pick, gain blocks without the pick follow.
         """
         in_every_block, final_blocks = 1 + in_force, 0
         if self.can_claim:
@@ -141,7 +141,7 @@ class Confirmation(Section):
         return of_choice + max(once, twice)
 
     def likely_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
-        """Return how many one case takes if its pick is offered: sequential blocks end after a third of the most."""
+        """Return one case's repetitions if its pick is offered: sequential blocks end after a third of the most."""
         most = self.most_repetitions(in_force, advice)
         if not self.is_sequential:
             return most
@@ -152,22 +152,22 @@ class Confirmation(Section):
         return min(likely, most)
 
     def fewest_repetitions(self, in_force: bool = False) -> int:
-        """Return the fewest: nothing is picked, or nothing is claimed of it."""
+        """Return the fewest: nothing is picked or claimed."""
         return (self.points + 1 + in_force) * self.choice_blocks
 
     @property
     def can_claim(self) -> bool:
-        """Return whether the gain blocks can be as many as a claim needs."""
+        """Return whether there can be enough gain blocks for a claim."""
         return self.gain_blocks >= self.minimum_blocks
 
     @property
     def is_sequential(self) -> bool:
-        """Return whether blocks end as soon as they have answered."""
+        """Return whether blocks end at the first answer."""
         return self.stopping == "sequential"
 
 
 class OwnBrokers(Section):
-    """Starts brokers of the study's own for each part, on this machine; they end with it.
+    """Starts the study's own brokers for each part, on this machine; they end with it.
 
     `properties` are broker properties that replace those of the project's template.
     """

@@ -1,4 +1,4 @@
-"""Describes what a comparison can set beside each other: a setting of the client, of the load, or of the brokers."""
+"""Settings of client, load or brokers that a comparison can vary."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 
 @dataclass(frozen=True)
 class Setting:
-    """Describes one setting, by its name in study files.
+    """One setting, by its name in study files.
 
     Attributes:
-        default: What holds where a study says nothing; its type is the setting's.
-        scope: Whose it is. One of the brokers' is read when they start.
-        choices: The texts that it may be; empty for a number or any text.
-        least: The smallest number that it may be.
-        most: The largest.
-        properties: The broker properties that it sets; its own name alone where empty.
+        default: Its type is the setting's.
+        scope: Brokers read theirs when they start.
+        choices: Allowed texts; empty for a number or any text.
+        properties: Broker properties that it sets; by default its own name.
     """
 
     name: str
@@ -37,14 +35,14 @@ class Setting:
 
     @property
     def is_number(self) -> bool:
-        """Return whether its values are whole numbers, with an order."""
+        """Return whether its values are whole numbers."""
         return isinstance(self.default, int) and not isinstance(self.default, bool)
 
     def value(self, given: PropertyValue) -> FactorValue:
-        """Return a given value as configurations hold it: a whole number, or a text in lower case.
+        """Return a value as configurations hold it: a whole number, or a text in lower case.
 
         Raises:
-            ValueError: Naming the setting, the value and the rule.
+            ValueError: Names the setting, the value and the rule.
         """
         text = str(given).lower() if isinstance(given, bool) or not self.is_number else str(given)
         if not self.is_number:
@@ -61,7 +59,7 @@ class Setting:
         return number
 
     def of(self, levels: Sequence[PropertyValue]) -> list[FactorValue]:
-        """Return given levels as configurations hold them."""
+        """Return levels as configurations hold them."""
         return [self.value(level) for level in levels]
 
     def factor(self, levels: list[FactorValue]) -> Factor:

@@ -1,4 +1,4 @@
-"""Defines what every study has, whatever it asks and of which system: its kind and its driver add the rest."""
+"""What all studies share; kind and driver add the rest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kafka_pareto.study.sections import ForeignCluster, OwnBrokers, Validation
 class Study(Section):
     """Defines a study. See `include/studies/` for those that are ready to use.
 
-    `kind` says what is asked, `driver` of what: each adds keys of its own.
+    `kind` says what is asked and `driver` which system is loaded; each adds keys of its own.
     """
 
     declaration: ClassVar[Driver]
@@ -58,7 +58,7 @@ class Study(Section):
 
     @property
     def cluster_name(self) -> str:
-        """Return the name of the cluster that it loads; empty for the installation's own, and without a name."""
+        """Return the name of the study's cluster; empty for the installation's own or without a name."""
         return (self.cluster and self.cluster.name) or ""
 
     @property
@@ -69,63 +69,55 @@ class Study(Section):
     @property
     @abstractmethod
     def cases(self) -> list[str]:
-        """List the cases, one for each mapped task, in order; there is at least one."""
+        """List the cases, one per mapped task, in order; there is at least one."""
 
     @property
     @abstractmethod
     def varied_factors(self) -> Mapping[str, Factor]:
-        """Map the name of everything that is varied to its levels or range; a configuration has a value for each."""
+        """Map everything varied to its levels or range; a configuration has a value for each."""
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Return the keys of a study's file that name these cases, and no others; none where there is but one case."""
+        """Return the study file's keys that name these cases only; none if there is but one case."""
         return {}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Return the parameter of the study's DAG that limits a campaign to these cases; none where there is one."""
+        """Return the DAG parameter that limits a campaign to these cases; none if there is but one."""
         return {}
 
     @abstractmethod
     def baseline_configuration(self, case: str = "") -> Configuration:
-        """Return the value of each factor in what all others are compared with.
-
-        Args:
-            case: A comparison's parts may set something of their own; where a study tunes, all cases have the same.
-        """
+        """Return the reference value of each factor; only a comparison's cases differ in it."""
 
     @abstractmethod
     def conditions(self) -> dict[str, Any]:
-        """Return what a repetition's outcome depends on, besides configuration, case and cluster, by its key.
+        """Return what a repetition's outcome depends on besides configuration, case and cluster, by key.
 
-        Repetitions of two studies can be compared where these are equal.
+        Repetitions of two studies are comparable if these are equal.
         """
 
     def durability_of(self, configuration: Configuration) -> Durability:  # noqa: ARG002
-        """Return the durability that is promised with this configuration: the strongest where it has no part in it."""
+        """Return the configuration's durability; the strongest if it has no influence."""
         return Durability.acks_all_idempotent
 
     @property
     def own_brokers(self) -> OwnBrokers | None:
-        """Return the brokers that the study starts for itself; None where it loads a cluster that is there."""
+        """Return the brokers that the study starts for itself; None for an existing cluster."""
         return None
 
     def rule_parameters(self) -> dict[str, object]:
-        """Return what the `$…` of the rules of the driver's suite file stand for."""
+        """Return the values of the `$…` parameters in the driver's suite file."""
         return {}
 
     def derived_values(self, values: Values) -> dict[str, float]:  # noqa: ARG002 (for drivers whose rules need any)
-        """Return what follows from a repetition's values, for rules that compare two of them.
-
-        Args:
-            values: The repetition's row: its head and its quantities.
-        """
+        """Return values derived from a repetition's row (head and quantities), for rules that compare two of them."""
         return {}
 
     def text_file(self) -> str | None:
-        """Return the file, beside the study's, whose text its loads are made from; None where there is none."""
+        """Return the file, beside the study's, with the text to send; None if there is none."""
         return None
 
     def fault_of_text(self, text: str) -> str:
-        """Says why no load can be made from the text of `text_file`; empty where one can."""
+        """Return why the text of `text_file` cannot be sent; empty if it can."""
         return "" if text.strip() else "holds no text to cut records from"
 
     def baseline_id(self, case: str = "") -> str:
@@ -133,9 +125,9 @@ class Study(Section):
         return configuration_id(self.baseline_configuration(case))
 
     def group_in_block(self, configuration: Configuration) -> str:  # noqa: ARG002 (for drivers whose systems start slowly)
-        """Name the group of configurations that follow each other within a block; one for all where order is free."""
+        """Return a configuration's group, consecutive within a block; one for all if order is free."""
         return ""
 
     def round_numbers(self) -> range:
-        """Return the rounds that a campaign may have: 0 alone, which measures the design."""
+        """Return the possible rounds of a campaign; 0 measures the design."""
         return range(1)

@@ -1,4 +1,4 @@
-"""Reads study files, with one clear line per defect, and writes them."""
+"""Reading study files, with one clear line per defect, and writing them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _brief.maxstring = 80
 
 
 def load_study(path: Path) -> Study:
-    """Read and checks a study file."""
+    """Read and validate a study file."""
     return parse_study(_read_text(path, str(path), ""), str(path), path.parent)
 
 
@@ -47,7 +47,7 @@ def load_named_study(folder: Path, name: str) -> Study:
     """Read `<folder>/<name>.yaml`.
 
     Raises:
-        StudyError: If there is no such file (the message names those that exist), or if the study's name is another.
+        StudyError: If there is no such file (the message lists those that exist), or if the study has another name.
     """
     path = folder / f"{name}.yaml"
     if not re.fullmatch(STUDY_NAME, name) or not path.is_file():
@@ -60,11 +60,10 @@ def load_named_study(folder: Path, name: str) -> Study:
 
 
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
-    """Check the text of a study file; `file` names it in messages.
+    """Validate the text of a study file by its `kind` and `driver`; `file` names it in messages.
 
-    Its `kind` and `driver` say which keys it may have. A `baseline` that is a string names a file of
-    properties relative to `folder`, where the driver takes one; the study then holds its values. A payload's file, or
-    a log that is replayed, must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
+    A `baseline` that is a string names a properties file relative to `folder`, if the driver takes one; the study then
+    holds its values. Files with payload or logs must be in `folder` or below; their text is read by `read_corpus`.
     """
     content = _mapping(text, file)
     model = _class_of(content, file)
@@ -77,13 +76,13 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
 
 
 def read_section(path: Path, model: type[AnySection]) -> AnySection:
-    """Read a file that holds a single section, checked like a study."""
+    """Read a file with a single section, validated like a study."""
     content = _mapping(_read_text(path, str(path), ""), str(path))
     return checked(model, content, str(path))
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
-    """Return the text that the study's loads are made from; None where it names no file for them.
+    """Return the text to send; None if the study names no file for it.
 
     Raises:
         StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds no such text.
@@ -106,14 +105,13 @@ def dump_study(study: Study) -> str:
 
 @cache
 def study_classes() -> dict[tuple[str, str], type[Study]]:
-    """Return the class that checks a study file, by its `kind` and its `driver`."""
+    """Map each `kind` and `driver` to the class that validates their study files."""
     return {
         (kind, driver): study for driver in driver_names() for kind, study in door(driver, "studies").STUDIES.items()
     }
 
 
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:
-    """Return the class that checks a study of this kind and driver."""
     kind, driver = (content.get(key, Study.model_fields[key].default) for key in ("kind", "driver"))
     kinds, drivers = (list(dict.fromkeys(names)) for names in zip(*study_classes(), strict=True))
     problems = [
@@ -140,7 +138,7 @@ def _mapping(text: str, file: str) -> dict[str, Any]:
 
 
 def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnySection:
-    """Return the content as a section of this model; `file` names it in messages.
+    """Validate the content as this model; `file` names it in messages.
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -152,10 +150,7 @@ def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnyS
 
 
 def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
-    """Return the tunable properties of a user's `producer.properties`.
-
-    Addresses, credentials and classes are skipped.
-    """
+    """Return the tunable properties of a user's `producer.properties`, without addresses, credentials and classes."""
     text = _read_text(path, study_file, f"baseline: {path}: ")
     try:
         return tunable_properties(parse_properties(text))
@@ -164,7 +159,7 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
 
 
 def tunable_properties(given: Mapping[str, str]) -> dict[str, PropertyValue]:
-    """Return the tunable properties of a file of the producer's, typed.
+    """Return the tunable properties of a producer's file, typed.
 
     Raises:
         ValueError: If one has a value of another type.
@@ -188,7 +183,7 @@ def _read_text(path: Path, study_file: str, place: str) -> str:
 
 
 class _StudyLoader(yaml.SafeLoader):
-    """Refuses YAML that a plain loader would silently overwrite or keep: a key given twice, a number too large."""
+    """Rejects YAML that a plain loader would silently accept: duplicate keys, numbers out of range."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -208,7 +203,7 @@ _StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yam
 
 
 def _problems(error: ValidationError, model: type[Section]) -> list[str]:
-    """Write one line per key. For a number that may be whole or not, pydantic reports both refusals."""
+    """Return one line per key. For an int-or-float field, pydantic reports both refusals."""
     return list({_key(detail): _problem(detail, model) for detail in reversed(error.errors())}.values())[::-1]
 
 

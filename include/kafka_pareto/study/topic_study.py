@@ -1,4 +1,4 @@
-"""Defines what a study has that works on a topic of a Kafka cluster, whatever it does there."""
+"""Studies that work on a topic of a Kafka cluster."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kafka_pareto.study.workload import Topic
 
 
 class TopicStudy(Study):
-    """Adds the topic, and what its brokers need where they are the study's own: where `testbed` asks for some."""
+    """Adds the topic, and its brokers' requirements if `testbed` asks for brokers of the study's own."""
 
     workload: Topic
     testbed: Testbed = "cluster"
 
     @property
     def own_brokers(self) -> OwnBrokers | None:
-        """Return the brokers of the study's own; None where it loads a cluster that is there."""
+        """Return the study's own brokers; None for an existing cluster."""
         return self.testbed if isinstance(self.testbed, OwnBrokers) else None
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:  # noqa: ARG002
@@ -30,7 +30,7 @@ class TopicStudy(Study):
         return self.own_brokers.property_values if self.own_brokers else {}
 
     def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
-        """Return whether the case's configurations need different properties of the brokers."""
+        """Return whether the case's configurations need different broker properties."""
         return False
 
     @model_validator(mode="after")
@@ -53,12 +53,9 @@ class TopicStudy(Study):
 def conditions_of(
     study: TopicStudy, reference: Configuration, protocol: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what a comparison's repetition depends on besides its level, by the keys of the study's file.
+    """Return the conditions of a comparison's repetition besides its level, by the study file's keys.
 
-    Args:
-        study: The comparison.
-        reference: What it states for all levels.
-        protocol: How a single repetition is run; the study's own where None.
+    `reference` has the settings of all levels; `protocol` defaults to the study's.
     """
     parts = {
         "reference": reference,
@@ -70,7 +67,7 @@ def conditions_of(
 
 
 def topic_study(study: Study) -> TopicStudy:
-    """Return the study as one that works on a topic."""
+    """Return the study as one that works on a topic; reject any other."""
     if not isinstance(study, TopicStudy):
         raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be one that works on a topic here")
     return study

@@ -1,4 +1,4 @@
-"""Defines what a study has that tunes: it searches the configurations, and confirms the best of them."""
+"""Studies that search configurations and confirm the best."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from kafka_pareto.study.warm_start import WarmStart
 
 
 class Tune(Study):
-    """Adds what a search needs: what is varied and wanted, what is measured first, learned of it, and confirmed.
+    """Adds the search: factors and objectives, the first design, learning, and confirmation.
 
-    `objectives`, where given, must name all of the driver's: each is reported in every study. `constraints` and
-    `forbidden` regions bind the configurations, `limits` bind the measured values; the baseline is exempt.
-    Each objective is modelled and searched. `strategy: one_shot` measures the design alone before the search, as in the
-    paper. `rounds` then measures more where the surrogates promise most, and may begin with what earlier campaigns have
-    learned (`warm_start`). With `advice` the design's first configurations are those that guides and vendors advise
+    `objectives`, if given, must name all of the driver's: each is reported in every study. `constraints` and
+    `forbidden` regions apply to configurations, `limits` to measured values; the baseline is exempt. Each objective is
+    modelled and searched. `strategy: one_shot` measures only the design before the search, as in the paper. `rounds`
+    then measures more where the surrogates promise most, and may begin with what earlier campaigns have learned
+    (`warm_start`). With `advice` the design begins with configurations that guides and vendors advise
     (`include/advice`), as far as the study varies them, and the best of them is measured beside the pick.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset()
-    """Names the settings that durability follows from: what others advise of them is not followed."""
+    """Settings that determine durability; advice on them is ignored."""
 
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     constraints: Constraints = Field(default_factory=list)
@@ -74,10 +74,10 @@ class Tune(Study):
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:  # noqa: ARG003 (for drivers that know their settings)
-        """Return a setting's value, as a baseline or an advice gives it, in the form that configurations hold.
+        """Return a setting's value in a baseline or an advice as configurations hold it.
 
         Raises:
-            ValueError: If there is no such setting, or it cannot have this value.
+            ValueError: If the setting does not exist or cannot have this value.
         """
         return given
 
@@ -92,7 +92,7 @@ class Tune(Study):
 
     @classmethod
     def require_own_objectives(cls, named: Iterable[str]) -> None:
-        """Reject an objective that another driver has."""
+        """Reject objectives of other drivers."""
         own = cls.declaration.objective_names
         if others := [name for name in named if name not in own]:
             raise ValueError(
@@ -149,15 +149,15 @@ class Tune(Study):
 
     @property
     def varied_factors(self) -> dict[str, Factor]:
-        """Map the factors that the study's file names."""
+        """Map the study file's factors by name."""
         return self.factors
 
     def variables(self, case: str) -> Variables:  # noqa: ARG002 (for drivers whose cases have any)
-        """Return the values, in this case, that constraints may name in addition to the factors."""
+        """Return the case's values that constraints may name in addition to the factors."""
         return {}
 
     def told(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
-        """Return every setting that is known with its value, defaults included where a driver knows any."""
+        """Return every known setting with its value, including a driver's defaults."""
         return self.properties(configuration)
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
@@ -165,38 +165,38 @@ class Tune(Study):
         return {**self.baseline, **configuration}
 
     def weakest_durability(self) -> Durability:
-        """Return the weakest durability that is accepted: the baseline's."""
+        """Return the weakest accepted durability: the baseline's."""
         return self.durability_of(self.baseline_configuration())
 
     def rules(self) -> list[Rule]:
-        """List every rule that a candidate must keep: the constraints, then the forbidden regions."""
+        """List all rules for candidates: the constraints, then the forbidden regions."""
         return [*self.constraints, *self.forbidden]
 
     def keeps_rules(self, configuration: Configuration, case: str) -> bool:
-        """Return whether the configuration keeps every constraint and lies in no forbidden region."""
+        """Return whether the configuration satisfies all constraints and is outside all forbidden regions."""
         return satisfies(self.rules(), configuration, self.variables(case))
 
     def round_numbers(self) -> range:
-        """Return the rounds that a campaign may have: 0, which measures the design, and those after it."""
+        """Return the possible rounds of a campaign: 0, which measures the design, and those after it."""
         return range(1 + (self.rounds.maximum if self.strategy == "rounds" else 0))
 
     def may_be_recommended(self, configuration: Configuration, case: str) -> bool:
-        """Return whether the configuration keeps every rule and promises the durability that the study accepts."""
+        """Return whether the configuration keeps all rules and an accepted durability."""
         accepted = self.durability_of(configuration) >= self.weakest_durability()
         return accepted and self.keeps_rules(configuration, case)
 
     def derived_features(self) -> list[Feature]:
-        """List what the models learn from besides factors and cases: the driver's, as far as the study varies them."""
+        """List the driver's derived model inputs that depend on this study's factors or its cases."""
         given = {*self.factors, "case"}
         return [each for each in self.declaration.derived_features if given.issuperset(each.columns)]
 
     def drift_fraction(self) -> float:
-        """Return the smallest change of a ratio to the baseline that is drift."""
+        """Return the smallest change of a ratio to the baseline that counts as drift."""
         return self.retune.drift_fraction or self.confirmation.wanted_effect_fraction
 
 
 def tune_study(study: Study) -> Tune:
-    """Return the study as one that tunes."""
+    """Return the study as one that tunes; reject any other."""
     if not isinstance(study, Tune):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be tune here")
     return study

@@ -1,4 +1,4 @@
-"""Names the earlier campaigns that a study begins with, as its file and the command line write them. A leaf."""
+"""Earlier campaigns that a study starts from, in its file and on the command line."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Campaigns: TypeAlias = Literal["latest"] | list[str]
 class WarmStart(Section):
     """Names earlier campaigns of the same study, from which the rounds of a new one learn.
 
-    `campaigns` are their ids, or `latest`: the most recently measured of those that give anything. After every
-    `half_life_days` their repetitions count for half as much.
+    `campaigns` are their ids, or `latest`: the most recently measured of those with usable trials. Every
+    `half_life_days` halve the weight of their repetitions.
     """
 
     campaigns: Campaigns
@@ -32,12 +32,12 @@ class WarmStart(Section):
 
 
 def campaigns_from(text: str) -> Campaigns:
-    """Parse an option: `latest`, or ids like `20261121T120000,20261122T120000`; the study checks them."""
+    """Parse an option: `latest`, or ids like `20261121T120000,20261122T120000`; the study validates them."""
     return "latest" if text == "latest" else text.split(",")
 
 
 def campaigns_text(campaigns: Campaigns) -> str:
-    """Return the option that `campaigns_from` parses to the same."""
+    """Return the option for `campaigns_from`."""
     return campaigns if isinstance(campaigns, str) else ",".join(campaigns)
 
 

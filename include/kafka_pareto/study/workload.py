@@ -1,4 +1,4 @@
-"""Defines what is sent, and to which kind of topic."""
+"""Payload and topic of a load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.section import Count, Section
 
 MadePayload: TypeAlias = Literal["random", "zeros"]
-"""Names the contents that a load tool makes by itself: random letters, or zero bytes."""
+"""Payload made by the load tool: random letters, or zero bytes."""
 
 
 def _stays_with_the_study(file: str) -> str:
@@ -23,11 +23,11 @@ def _stays_with_the_study(file: str) -> str:
 
 
 FileBesideStudy = Annotated[str, AfterValidator(_stays_with_the_study)]
-"""Names a file of the user's, in the study's folder or below it."""
+"""User's file in the study's folder or below."""
 
 
 class PayloadFile(Section):
-    """Cuts records from a text file of the user's, in the study's folder or below it."""
+    """Cuts records from a user's text file, in the study's folder or below it."""
 
     file: FileBesideStudy
 
@@ -61,7 +61,7 @@ Payload = Annotated[
 
 
 class Topic(Section):
-    """Defines to which kind of topic is sent."""
+    """Defines the kind of topic to send to."""
 
     topic_partitions: Count = 3
     replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3
@@ -77,9 +77,9 @@ class Topic(Section):
 class Workload(Topic):
     """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none.
 
-    `faults` are made in every repetition, one after the other: a broker that leads a partition is killed
-    (`leader_killed`) or stopped (`broker_stopped`) for a while. `fault_times` says when the first begins, and how
-    long each lasts; as much time is between two.
+    `faults` occur in every repetition, one after the other: a broker that leads a partition is killed (`leader_killed`)
+    or stopped (`broker_stopped`) for a while. `fault_times` sets when the first begins and how long each lasts; the
+    pause between two is as long.
     """
 
     payload: Payload = "random"
@@ -90,7 +90,7 @@ class Workload(Topic):
 
 @dataclass(frozen=True)
 class ProducerLoad:
-    """Describes what is sent with one configuration in one case: by how many producers, and what the records are."""
+    """What is sent with one configuration in one case."""
 
     record_size_bytes: int
     payload: Payload = "random"
@@ -99,5 +99,5 @@ class ProducerLoad:
 
     @property
     def made_payload(self) -> MadePayload:
-        """Return what the load tool fills records with; its usual random letters where it is given the records."""
+        """Return the load tool's own fill; random letters if records are supplied."""
         return self.payload if isinstance(self.payload, str) else "random"

@@ -104,10 +104,10 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
 	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
 
-test-studies: log-pipeline ## what takes minutes: whole studies, through kills; the parts of the log pipeline
+test-studies: log-pipeline $(BROWSER) ## whole studies, through kills; Airflow's runs; the pages in a browser; the log pipeline's parts
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
-	$(PYTHON) -m pytest tests/stack tests/system -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest tests/stack tests/system tests/dags tests/browser -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'

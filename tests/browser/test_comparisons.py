@@ -12,7 +12,7 @@ from kafka_pareto.comparison.tables import part_csv
 from tests.browser.conftest import Explorer, Visitor
 from tests.unit.comparison.made_parts import codec_part, grid_part
 
-pytestmark = pytest.mark.servers
+pytestmark = pytest.mark.studies
 
 KEYS = CampaignKeys("impact", "c1")
 

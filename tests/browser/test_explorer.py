@@ -15,7 +15,7 @@ from tests.browser.conftest import PICTURES, SCREEN, Explorer, Visitor
 from tests.browser.past_checks import write_check
 from tests.tasks.report_campaign import CAMPAIGN
 
-pytestmark = pytest.mark.servers
+pytestmark = pytest.mark.studies
 
 CASE = "65636"
 

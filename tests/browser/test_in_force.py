@@ -18,7 +18,7 @@ from tests.tasks.accepting import durable_id, recommend
 from tests.tasks.report_campaign import CAMPAIGN
 from tests.unit.embedded.test_rollout import put_in_force
 
-pytestmark = pytest.mark.servers
+pytestmark = pytest.mark.studies
 
 RUN_MS = 120_000
 REASON = "it <b>fits</b> {{ 1 + 1 }} our 'day'"

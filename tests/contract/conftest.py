@@ -1,13 +1,15 @@
-"""The store under test, in each of its kinds: contract tests run once per kind."""
+"""The store under test, in each of its kinds: contract tests run once per kind. And the MLflow that they share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store, open_store
+from tests.mlflow_server import MlflowServer, mlflow_server
 
 KINDS = [
     pytest.param("folder", marks=pytest.mark.servers),  # no server, but the leases wait out their terms
@@ -36,3 +38,10 @@ def disk(request: pytest.FixtureRequest, store_settings: Settings) -> Path:
         return store_settings.store_folder
     data: Path = request.getfixturevalue("minio_server").data
     return data
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
+    """An MLflow server, which takes ten seconds to start."""
+    with mlflow_server(tmp_path_factory.mktemp("mlflow")) as server:
+        yield server

@@ -117,7 +117,11 @@ def test_warm_up_records_are_sent_but_kept_out_of_the_steady_state(name: str, re
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
-def test_every_level_of_acks_is_accepted_whatever_idempotence_the_baseline_asks_for(bench: Bench, acks: str) -> None:
+@pytest.mark.parametrize("name", [KAFKAS_OWN, WARM, FAKE])
+def test_every_level_of_acks_is_accepted_whatever_idempotence_the_baseline_asks_for(
+    name: str, acks: str, request: pytest.FixtureRequest
+) -> None:
+    bench: Bench = request.getfixturevalue(name)
     study = paper_study().model_copy(update={"baseline": {"enable.idempotence": True}})
     properties = request_of("load", study, acks=acks).properties
     result = bench.tool.run(replace(bench.request, properties=properties))

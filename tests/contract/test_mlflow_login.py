@@ -39,12 +39,6 @@ OBJECTIVE = "p95_latency_ms"
 API = "/api/2.0/mlflow"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
-    with mlflow_server(tmp_path_factory.mktemp("mlflow")) as server:
-        yield server
-
-
 @pytest.fixture(autouse=True)
 def configured(server: MlflowServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.configure(monkeypatch)

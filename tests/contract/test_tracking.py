@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import mlflow
@@ -45,12 +45,6 @@ CASE = "8192"
 GENERATIONS = 10
 STUDY = small_study((CASE,), generations=GENERATIONS)
 EXPERIMENT = "kafka-pareto/paper"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
-    with mlflow_server(tmp_path_factory.mktemp("mlflow")) as server:
-        yield server
 
 
 @pytest.fixture(autouse=True)

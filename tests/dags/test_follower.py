@@ -25,7 +25,7 @@ from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.serving import Served
 from tests.unit.embedded.test_rollout import FolderStack, put_in_force
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.studies, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

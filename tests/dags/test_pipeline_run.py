@@ -10,7 +10,7 @@ import pytest
 
 from tests.dags.conftest import FakeProject, new_project
 
-pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
+pytestmark = [pytest.mark.studies, pytest.mark.usefixtures("airflow_database")]
 
 RUN_THE_DAG = """
 import json, sys, time

@@ -10,7 +10,7 @@ from kafka_pareto.errors import BadInputError
 from tests.dags.receivers import body_of
 from tests.dags.serving import Served, soon
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.studies, pytest.mark.timeout(300)]
 
 DAG = "retune_producer"
 

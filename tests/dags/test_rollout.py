@@ -12,7 +12,7 @@ import pytest
 from tests.dags.receivers import WEBHOOK_SECRET, body_of
 from tests.dags.serving import Served, soon
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.studies, pytest.mark.timeout(600)]
 
 RUN = "asked"
 MOVES = "settings_in_force"

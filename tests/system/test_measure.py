@@ -24,7 +24,7 @@ from kafka_pareto.settings import load_settings
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 ONE_BROKER = {"replication_factor": 1, "min_insync_replicas": 1}
 

@@ -6,10 +6,11 @@ import pytest
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.drivers.common.systems import ClusterSystem
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.retune import Retune
+from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import load_study, parse_study, read_corpus
 from tests.fakes import FakeCluster
 from tests.recorded import FIXTURES
@@ -54,3 +55,25 @@ def test_a_campaign_goes_on_whatever_its_study_says_of_checks_by_now(tmp_path: P
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
 
     assert design.run(store, scheduled, "c1", ClusterSystem(FakeCluster()), "one text").campaign == "c1"
+
+
+def test_a_campaign_goes_on_under_the_same_values_alone(tmp_path: Path):
+    store, cluster = FolderStore(tmp_path), ClusterSystem(FakeCluster())
+    design.run(store, STUDY, "c1", cluster, "one text")
+
+    with pytest.raises(BadInputError, match="started with other values"):
+        design.run(store, STUDY.model_copy(update={"seed": STUDY.seed + 1}), "c1", cluster, "one text")
+
+
+def test_a_foreign_cluster_is_planned_and_loaded_with_consent_alone(tmp_path: Path):
+    store, system = FolderStore(tmp_path), ClusterSystem(FakeCluster())
+    foreign = ForeignCluster(bootstrap_servers="b:9092", ceiling_mib_s=4.0, ceiling_gib=9.0)
+    asking = STUDY.model_copy(update={"cluster": foreign})
+    with pytest.raises(PlanError, match="consent"):
+        design.run(store, asking, "c1", system, "one text")
+    assert store.keys("") == []
+
+    given = asking.model_copy(update={"cluster": foreign.model_copy(update={"consent": True})})
+    assert design.run(store, given, "c1", system, "one text").cases == list(STUDY.cases)
+    with pytest.raises(ConsentError, match="consent"):
+        design.run(store, asking, "c1", system, "one text")

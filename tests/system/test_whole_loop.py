@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -15,13 +14,11 @@ import pytest
 import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Stop
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drivers.common.systems import ClusterSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
@@ -30,6 +27,8 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, fake_testbed
 from tests.small_quick import small_quick
+
+pytestmark = pytest.mark.studies
 
 CASES = ["1024", "8192"]
 KILLS_PER_STEP = 2
@@ -176,7 +175,6 @@ def survived(strong: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Camp
     return campaign
 
 
-@pytest.mark.servers  # Great Expectations takes some seconds to import
 def test_every_artifact_lies_under_its_name_in_the_design(strong: Campaign) -> None:
     keys, found = strong.keys, set(strong.store.keys(""))
     expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.report("report.html")}
@@ -189,7 +187,6 @@ def test_every_artifact_lies_under_its_name_in_the_design(strong: Campaign) -> N
     assert expected <= found
 
 
-@pytest.mark.servers
 def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(strong: Campaign) -> None:
     decision = strong.read_record(strong.keys.confirmation("1024", "decision.json"), Decision)
     stored = {r.repetition_id for r in strong.read_repetitions(strong.keys.confirmation("1024", "repetitions/"))}
@@ -203,7 +200,6 @@ def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(str
     assert all(name.startswith(("gain-", "final-")) for name in used)
 
 
-@pytest.mark.servers
 def test_a_few_blocks_decide_a_clear_case(tmp_path: Path) -> None:
     campaign = run_all(FolderStore(tmp_path), study_of(record_sizes_bytes=[8192], search={"generations": 10}))
     cards = campaign.store.get(campaign.keys.report("cards.txt")).decode()
@@ -215,14 +211,12 @@ def test_a_few_blocks_decide_a_clear_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.servers
 def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, survived: Campaign) -> None:
     for case in CASES:
         front = strong.keys.front(case)
         assert survived.store.get(front) == strong.store.get(front)
 
 
-@pytest.mark.servers
 def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_decisions(
     strong: Campaign, survived: Campaign
 ) -> None:
@@ -249,7 +243,6 @@ def in_rounds(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 
 @pytest.mark.long
-@pytest.mark.servers
 def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_rounds: Campaign) -> None:
     keys = in_rounds.keys
     designed, trials = (
@@ -266,7 +259,6 @@ def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_
     assert in_rounds.store.tag(keys.surrogates("throughput_cv.ubj", 1)) is None
 
 
-@pytest.mark.servers
 def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_all_rounds(in_rounds: Campaign) -> None:
     keys = in_rounds.keys
     candidates = in_rounds.read_table(keys.confirmation("8192", "candidates.parquet"), CANDIDATE_COLUMNS)
@@ -285,7 +277,6 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
 
 
 @pytest.mark.long
-@pytest.mark.servers
 def test_going_on_with_a_finished_campaign_measures_nothing_again(in_rounds: Campaign) -> None:
     store = in_rounds.store
 
@@ -299,36 +290,3 @@ def test_going_on_with_a_finished_campaign_measures_nothing_again(in_rounds: Cam
 
     assert len(before) > 20
     assert repetitions() == before
-
-
-@pytest.mark.fast
-def test_going_on_with_a_campaign_under_other_values_is_refused(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    design.run(store, study_of(), "c1", ClusterSystem(FakeCluster()))
-    frozen = store.get(CampaignKeys("quick", "c1").design())
-    design.run(store, study_of(), "c1", ClusterSystem(FakeCluster()))
-
-    assert store.get(CampaignKeys("quick", "c1").design()) == frozen
-    with pytest.raises(BadInputError, match="started with other values"):
-        design.run(store, study_of(seed=43), "c1", ClusterSystem(FakeCluster()))
-
-
-@pytest.mark.fast
-def test_a_refused_plan_freezes_nothing(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0}
-
-    with pytest.raises(PlanError, match="consent"):
-        design.run(store, study_of(cluster=cluster), "c1", ClusterSystem(FakeCluster()))
-    assert store.keys("") == []
-
-
-@pytest.mark.fast
-def test_an_interrupted_campaign_on_a_foreign_cluster_goes_on_once_consent_is_given(tmp_path: Path) -> None:
-    store = FolderStore(tmp_path)
-    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0, "consent": True}
-    manifest = design.run(store, study_of(cluster=cluster), "c1", ClusterSystem(FakeCluster()))
-
-    assert json.loads(manifest.model_dump_json())["cases"] == CASES
-    with pytest.raises(ConsentError, match="consent"):
-        design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", ClusterSystem(FakeCluster()))

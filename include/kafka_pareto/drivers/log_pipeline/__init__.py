@@ -1,1 +1,1 @@
-"""Runs log pipelines: from a web server's access log to a Hive table, with a stamp at each hop."""
+"""Log pipelines from a web server's access log to a Hive table, with a timestamp at each hop."""

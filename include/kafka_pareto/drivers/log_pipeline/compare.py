@@ -1,4 +1,4 @@
-"""Defines the study that compares settings of a log pipeline, from a web server's access log to a Hive table."""
+"""Study that compares settings of a log pipeline."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kafka_pareto.study.factors import Configuration, FactorValue, configuration
 from kafka_pareto.study.setting import Setting
 
 
-# The driver's class comes first: its rules take the place of the common ones.
+# The driver's class comes first: its rules override the common ones.
 class CompareLogPipeline(LogPipelineStudy, Compare):
-    """Compares settings of a log pipeline: nginx, Filebeat, an aggregator, Kafka, Spark and Hive, all on this machine.
+    """Compares settings of a log pipeline on this machine: nginx, Filebeat, an aggregator, Kafka, Spark and Hive.
 
-    Levels may be what the parts are set to (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
-    `50%` of what the web server holds with the shop behind it), `workload` (`static`: nginx answers itself;
-    `replay`: it answers the requests of a log of the user's, as `replay` says), `burst` (`once`: as the protocol says)
-    and `shipper` (`otel`: a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator).
+    Levels can vary settings of the parts (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
+    `50%` of the web server's capacity with the shop behind it), `workload` (`static`: nginx answers without the shop;
+    `replay`: requests of your own log, see `replay`), `burst` (`once`: as defined in the protocol) and `shipper`
+    (`otel`: a pair of OpenTelemetry Collectors instead of Filebeat and aggregator).
     """
 
     kind: Literal["compare"] = "compare"
@@ -35,29 +35,29 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
     protocol: LogPipelineProtocol = LogPipelineProtocol(repetitions=5, cool_down_s=5.0)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Maps what the parts of the pipeline can be set to, and what is sent."""
+        """Return the settings of the parts and of the load, by name."""
         return {each.name: each for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)}
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns the value of every setting: the configuration's, else the reference's, else the default."""
+        """Return every setting: from the configuration, else the reference, else the default."""
         return Compare.effective(self, configuration)
 
     def replays_in(self, cases: Sequence[str]) -> bool:
-        """Tells whether any level of these parts replays the log."""
+        """Return whether any level of these cases replays the log."""
         return any(self.is_replayed(level) for case in cases for level in self.levels_of(case))
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the keys that hold these parts alone; a log that none of them replays is not among them."""
+        """Return the study's keys restricted to these cases, without a log that none of them replays."""
         kept = super().keys_of_cases(cases)
         return kept if self.replays_in(cases) else kept | {"replay": None}
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Lists what the published study compares."""
+        """List the quantities that the published study compares."""
         return ("latency_mean_ms", "latency_p95_ms", "steady_latency_p95_ms", "packets_s")
 
     def described_protocol(self) -> dict[str, str]:
-        """Says what one run does, as names and texts for people."""
+        """Describe one run for people."""
         protocol, replay = self.protocol, self.replay
         replayed = f"the requests of {replay.file}, {replay.times:g} times as fast as logged" if replay else ""
         return super().described_protocol() | {
@@ -69,9 +69,9 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         }
 
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:
-        """Predicts the stages of a level from the reference at the lowest share of the web server's capacity.
+        """Predict a level's stages from the reference at the lowest share of the web server's capacity.
 
-        Nothing is predicted where all levels have the same share, of a burst, or of Collectors.
+        There is no prediction if all levels have the same share, for a burst, or for Collectors.
         """
         light, own = self._light_level(), self.effective(level)
         measured = means.get(light[0], {}).get(configuration_id(light[1]), {}) if light else {}
@@ -87,7 +87,7 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         return (settings["burst"], settings["workload"], settings["shipper"]) == ("none", "shop", "filebeat")
 
     def _light_level(self) -> tuple[str, Configuration] | None:
-        """Returns the level, with its case, that is the reference but for a lower load; the lowest of these."""
+        """Return case and level of the reference at its lowest load, if any is below the ordinary one."""
         ordinary, found = self.rate_of(self.baseline_configuration()).capacity_fraction or 0.0, None
         for case in self.cases:
             level = self.baseline_configuration(case)
@@ -98,6 +98,6 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         return found
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the reference, the shop and the protocol of a run, by their keys."""
+        """Return reference, shop and protocol of a run, by key."""
         parts = {"reference": self.stated({}), **self.shop_and_protocol()}
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

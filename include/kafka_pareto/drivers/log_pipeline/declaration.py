@@ -1,4 +1,4 @@
-"""Declares the driver `log_pipeline`: access logs that go from a web server to a Hive table."""
+"""Declaration of the driver `log_pipeline`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Predicts the mean time in each stage of a log pipeline: T = B + W + S. Pure.
+"""Predict the mean time in each stage of a log pipeline: T = B + W + S.
 
-B is how long settings let an event wait for others. S is what a stage takes when nothing waits: of a lightly loaded
-run, its time less its B. W is the wait for a part that is busy with others, by Kingman's formula (1961, The single
-server queue in heavy traffic): W = u / (1 - u) x (ca2 + cs2) / 2 x s. There u is the CPU that a part used in the
-light run, scaled to the rate; s its CPU time for one event; ca2, the squared coefficient of variation of the times
-between arrivals, the number of events that come at once; cs2 is taken as 1. Spark has no W: it runs one batch after
-the other, however few events are in it, so that its CPU says nothing of the most that it could take.
+B is the time that settings make an event wait for others (batching). S is the service time: a stage's time in a lightly
+loaded run, less its B there. W is the wait for a busy part, by Kingman's formula (1961, The single server queue in
+heavy traffic): W = u / (1 - u) x (ca2 + cs2) / 2 x s, with u the part's CPU use in the light run scaled to the rate, s
+its CPU time per event, ca2 (the squared coefficient of variation of interarrival times) the number of events that
+arrive at once, and cs2 taken as 1. Spark has no W: it always runs one batch after the other, so its CPU use does not
+show its capacity.
 """
 
 from __future__ import annotations
@@ -38,16 +38,10 @@ def predicted_stages(
     light_settings: Mapping[str, FactorValue],
     light: Mapping[str, float],
 ) -> dict[str, float]:
-    """Predicts the mean of each stage, and of the whole as `latency_mean_ms`.
+    """Predict the mean of each stage, and their sum as `latency_mean_ms`.
 
-    Args:
-        settings: Of the run, all of them.
-        events_s: How many events are logged in each second.
-        light_settings: Of the lightly loaded run.
-        light: Its quantities by name, its stages, `committed_events_s` and the CPU of its parts among them.
-
-    Returns:
-        Nothing where the light run lacks a quantity; infinite for a part of which more is asked than it can do.
+    `light` holds the quantities of the lightly loaded run. Return {} if it lacks one; a part beyond its capacity gets
+    infinity.
     """
     needed = {*_STAGES, *_CPU_OF.values(), "committed_events_s"}
     if not needed <= light.keys() or light["committed_events_s"] <= 0:
@@ -65,7 +59,7 @@ def predicted_stages(
 
 
 def waiting_ms(events_s: float, cpu_s_per_event: float, arrival_variation: float) -> float:
-    """Returns the mean wait for a server by Kingman's formula; infinite where more arrives than it can take."""
+    """Return the mean wait for a server by Kingman's formula; infinite at or above capacity."""
     load = events_s * cpu_s_per_event
     if load >= 1:
         return math.inf
@@ -73,18 +67,12 @@ def waiting_ms(events_s: float, cpu_s_per_event: float, arrival_variation: float
 
 
 def batching_ms(settings: Mapping[str, FactorValue], events_s: float, batch_ms: float) -> dict[str, float]:
-    """Returns for how long settings let an event wait in each stage, on average.
-
-    Args:
-        settings: All of them.
-        events_s: How many events are logged in each second.
-        batch_ms: How long a batch of Spark's takes.
-    """
+    """Return the mean batching delay in each stage; `batch_ms` is the duration of a Spark batch."""
     backoff_ms, trigger_ms = _number(settings, "backoff_ms"), _number(settings, "trigger_ms")
-    # An entry on several lines is whole when the next one begins.
+    # A multi-line entry is complete when the next one begins.
     next_line_ms = _MS / events_s if settings["log_lines"] == "multi" else 0.0
     flush_ms = _flush_ms(settings, events_s)
-    # What was read at one look waits as long as what was read first.
+    # All events of one poll wait as long as the first.
     looks = math.ceil(flush_ms / backoff_ms)
     flushed_ms = flush_ms - backoff_ms * max(looks - 1, 0) / 2
     handed_out = max(min(_number(settings, "bulk_max_size"), events_s * max(backoff_ms, flush_ms) / _MS), 1.0)
@@ -101,7 +89,7 @@ def batching_ms(settings: Mapping[str, FactorValue], events_s: float, batch_ms: 
 
 
 def _flush_ms(settings: Mapping[str, FactorValue], events_s: float) -> float:
-    """Returns how long Filebeat's queue gathers: until it has enough events, or its time is over."""
+    """Return how long Filebeat's queue collects: until it has enough events or times out."""
     enough = _number(settings, "flush_min_events")
     return 0.0 if enough <= 1 else min(_number(settings, "flush_timeout_ms"), enough / events_s * _MS)
 

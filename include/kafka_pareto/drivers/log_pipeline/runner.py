@@ -1,4 +1,4 @@
-"""Runs repetitions of log pipelines, each with parts of its own."""
+"""Run repetitions of log pipelines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LATE_MS = 50.0
 
 
 class PipelineRunner(RepetitionRunner):
-    """Runs the repetitions of one part."""
+    """Runs the repetitions of one case, each with parts of its own."""
 
     def __init__(self, study: LogPipelineStudy, testbed: PipelineTestbed, limits: MeasuringLimits = LIMITS) -> None:
         self._study = study
@@ -39,7 +39,7 @@ class PipelineRunner(RepetitionRunner):
         self._requests_s = 0.0
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Makes sure that what runs share is there, and knows the rate that the repetition is asked for."""
+        """Check the shared parts and find the repetition's request rate."""
         self._testbed.require_running()
         try:
             self._requests_s = self._testbed.requests_s(planned.candidate.configuration, self._web_capacity)
@@ -47,18 +47,17 @@ class PipelineRunner(RepetitionRunner):
             raise ClusterError(str(error)) from error
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Starts the parts, sends requests, and follows them."""
+        """Start the parts, send requests, and follow them to Hive."""
         return attempt_run(planned, self._study, self._testbed, self._requests_s)
 
     def require_unharmed(self) -> None:
-        """Refuses a testbed of which broker, shop or database has ended; all else is started for each run."""
+        """Check broker, shop and database; everything else is restarted for each run."""
         self._testbed.require_running()
 
     def _web_capacity(self) -> float:
-        """Searches the highest rate at which the web server answers, while the reference's pipeline follows its log.
+        """Search the highest rate at which the web server answers while the reference's pipeline keeps up.
 
-        A rate is not held either where the pipeline is far behind: on the same machine, what it has not done yet would
-        be paid for later.
+        A backlog counts as failure, since on the same machine it would slow the next rate down.
 
         Raises:
             LoadToolError: If it does not answer even one request a second.

@@ -1,4 +1,4 @@
-"""Runs the driver `log_pipeline`."""
+"""Runtime of the driver `log_pipeline`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
-# As plans take them: estimates, but for the requests, of which 503 were sent in each second in log_pipeline_short.
+# Estimates for plans; log_pipeline_short measured 503 requests/s.
 _PARTS_START_S = 25.0
 _PARTS_END_S = 15.0
 _RAMP_S = 300.0
@@ -30,9 +30,9 @@ class LogPipelineRuntime(DriverRuntime):
     """Runs log pipelines."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-        """Computes what these repetitions take: the requests' time, and starting and ending the parts around it.
+        """Estimate the cost of these repetitions: the requests, and starting and stopping the parts around them.
 
-        A pipeline that falls behind takes up to twice the protocol's `drain_s` more.
+        A pipeline that falls behind takes up to twice the protocol's `drain_s` longer.
         """
         found = LogPipelineStudy.of(study)
         count = sum(repetitions.values())
@@ -51,12 +51,12 @@ class LogPipelineRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Opens what stands for the broker and the parts, which do not run before the study measures."""
+        """Open a stand-in for the broker and the parts, which do not run before the study measures."""
         return open_system(study, settings, lambda: _PARTS_MIB)
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[PipelineRunner]:
-        """Opens what runs the repetitions of one part: the machine's lease, broker, shop and programs."""
+        """Open the runner of one case: lease, broker, shop and programs."""
         study = LogPipelineStudy.of(campaign.study)
         with open_pipeline_testbed(campaign, study, case, settings) as testbed:
             yield PipelineRunner(study, testbed)

@@ -1,6 +1,6 @@
-"""Reads what the web server has logged, and follows each event by its stamps: what was lost, what came twice, how long.
+"""Reconcile the access log with Hive's table: lost and duplicate events, and the time in each stage.
 
-Stamps are whole milliseconds of one clock, so that the stages of an event add up to its whole latency exactly.
+Timestamps are whole milliseconds of one clock, so an event's stages add up to its latency exactly.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ STAGES: dict[str, tuple[str, str]] = {
     "kafka_to_spark": ("t5", "t6"),
     "spark_to_hive": ("t6", "t7"),
 }
-"""Maps each stage to the stamps at which it begins and ends."""
+"""First and last timestamp of each stage."""
 _NAMED = 3
 _MS = 1e3
 
 
 @dataclass(frozen=True)
 class Reconciled:
-    """Holds what became of the requests that were logged.
+    """What became of the logged requests.
 
     Attributes:
-        events: A row for each request that came to Hive with all of its stamps, when it came there first; in the order
-            of the log, with its id, the stamps, and a column for each stage, in milliseconds.
-        requests: What the web server logged: `request_id` and `t0`.
-        pending: `t0` of those that were still on their way when the wait for them ended, and that end as `t7`.
-        lost: Ids of those that are not in Hive; none as long as some are on their way: nobody knows which.
-        doubled: Ids of those that are in Hive more than once.
-        unknown: How many rows of Hive are of no request that was logged, or of none that can be read.
-        unstamped: How many requests lack a stamp; they have no part in latencies.
+        events: One row per request that is in Hive with all timestamps (the first copy), in log order: id, timestamps,
+            and a column per stage in milliseconds.
+        requests: All logged requests: `request_id` and `t0`.
+        pending: `t0` of requests still on their way when the wait ended, and that end as `t7`.
+        lost: Ids missing in Hive; empty while any are pending, since nobody knows which.
+        doubled: Ids that are in Hive more than once.
+        unknown: Rows of Hive that match no logged request or could not be read.
+        unstamped: Requests that lack a timestamp; latencies exclude them.
     """
 
     events: pd.DataFrame
@@ -55,17 +55,17 @@ class Reconciled:
 
     @property
     def logged(self) -> int:
-        """Returns how many requests the web server logged."""
+        """Return the number of logged requests."""
         return len(self.requests)
 
     @property
     def arrivals(self) -> pd.DataFrame:
-        """Returns `t0` and `t7` of events and of what is pending, which took at least as long as that."""
+        """Return `t0` and `t7` of events and pending requests; the latter took at least as long."""
         return pd.concat([self.events[["t0", "t7"]], self.pending], ignore_index=True)
 
     @property
     def fault(self) -> str:
-        """Says what is wrong with the events; empty where each came once, with all of its stamps."""
+        """Return what is wrong with the events; empty if each is there once, with all timestamps."""
         if self.lost:
             return f"{len(self.lost)} of {self.logged} requests are not in Hive: {first_ids_text(self.lost)}"
         if self.doubled:
@@ -78,14 +78,14 @@ class Reconciled:
 def reconcile(
     logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[int, int], waited_until_ms: int | None = None
 ) -> Reconciled:
-    """Joins what the web server logged with what Hive holds.
+    """Join the access log with Hive's table.
 
     Args:
-        logged: As `read_access_log` returns it.
-        committed: Hive's table: `request_id`, `batch_id`, and `t1` to `t6`; what could not be read has no id.
-        committed_at: When each batch was committed (t7), by its id.
-        waited_until_ms: When the wait ended although more was coming; what came later is pending. None where nothing
-            was on its way any more: what is not there is lost.
+        logged: The result of `read_access_log`.
+        committed: Hive's table: `request_id` (null if unreadable), `batch_id`, and `t1` to `t6`.
+        committed_at: Commit time (t7) by batch id.
+        waited_until_ms: When the wait ended with events still arriving: later ones are pending. None if nothing was on
+            its way any more: what is missing is lost.
     """
     known = set(logged.request_id)
     rows = committed.assign(t7=committed.batch_id.map(committed_at))
@@ -116,12 +116,12 @@ def reconcile(
 
 
 def left_of_before(arrivals: pd.DataFrame, began_ms: int) -> int:
-    """Counts those that were logged before a time, and were not yet in Hive."""
+    """Count requests logged before a time and not yet in Hive at it."""
     return int(((arrivals.t0 < began_ms) & (arrivals.t7 >= began_ms)).sum())
 
 
 def negative_stage(events: pd.DataFrame) -> str:
-    """Names the first stage that ends before it begins, and an event of it; empty where none does."""
+    """Name the first stage that ends before it begins, with an event; empty if none does."""
     for name in STAGES:
         if (wrong := events[events[name] < 0]).size:
             first = wrong.iloc[0]
@@ -130,22 +130,20 @@ def negative_stage(events: pd.DataFrame) -> str:
 
 
 def latencies_ms(events: pd.DataFrame) -> pd.Series:
-    """Returns each event's time from nginx to Hive, `t7` less `t0`."""
+    """Return each event's time from nginx to Hive."""
     return events.t7 - events.t0
 
 
 def first_ids_text(ids: Sequence[str]) -> str:
-    """Returns the first three ids as text, and says whether there are more."""
+    """Return the first three ids as text, with an ellipsis if there are more."""
     return ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")
 
 
 def read_access_log(path: Path) -> pd.DataFrame:
-    """Returns the requests in the order of the log: `request_id`, `t0` in milliseconds since 1970, and `uri`.
-
-    What was rotated away is part of the log: of `<path>.2`, `<path>.1` and so on, the highest number is the oldest.
+    """Return the requests in log order, rotated files first: `request_id`, `t0` (ms since 1970) and `uri`.
 
     Raises:
-        LoadToolError: If an object is cut short, or lacks its id or its time.
+        LoadToolError: If an object is truncated or lacks its id or time.
     """
     rows = []
     for file in [*_rotated_away(path), path]:

@@ -1,4 +1,4 @@
-"""Lists the studies of the driver `log_pipeline`: one class for each kind of question."""
+"""Study classes of the driver `log_pipeline`, by kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines what a study has that runs a log pipeline, whatever it asks: its settings, its load and its protocol."""
+"""Base of all log pipeline studies: settings, load and protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kafka_pareto.study.workload import FileBesideStudy
 
 _DAY_MS = 86_400_000
 _MOST_EVENTS = 1_000_000
-# As `AggregatorOptions` takes them.
+# The limits of `AggregatorOptions`.
 _MOST_OF_A_BATCH = 100_000
 _MOST_DELAY_MS = 600_000
 _LOAD = re.compile(r"([1-9][0-9]*)/s|([1-9][0-9]?|1[0-9]{2}|200)%")
@@ -48,15 +48,15 @@ PIPELINE_SETTINGS = (
     Setting("acks", "1", "client", choices=("0", "1", "all")),
     Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),
 )
-"""Lists what the parts of the pipeline can be set to, with the defaults that the published study begins with."""
+"""Settings of the parts, with the defaults of the published study."""
 COLLECTOR_SETTINGS = (
     Setting("shipper", "filebeat", "client", choices=("filebeat", "otel")),
     Setting("otel_poll_interval_ms", 200, "client", least=1, most=_DAY_MS),
     Setting("otel_batch_size", 8192, "client", least=1, most=_MOST_EVENTS),
     Setting("otel_batch_timeout_ms", 200, "client", least=1, most=_MOST_DELAY_MS),
 )
-"""Lists what puts a pair of OpenTelemetry Collectors in the place of Filebeat and aggregator, at their defaults."""
-# The Collector's exporter takes a linger as well, but sends each batch at once.
+"""Settings that replace Filebeat and aggregator by two OpenTelemetry Collectors."""
+# The Collector's exporter accepts a linger, too, but sends each batch at once.
 _USED_WITH_BOTH = {"log_lines", "acks", "trigger_ms"}
 _UNUSED_WITH = {
     "filebeat": [each.name for each in COLLECTOR_SETTINGS if each.name != "shipper"],
@@ -71,11 +71,7 @@ LOAD_SETTINGS = (
 
 
 def pipeline_setting(name: str) -> Setting:
-    """Returns the setting of this name.
-
-    Raises:
-        ValueError: If there is none.
-    """
+    """Return the setting of this name; raise ValueError if a tuning has none."""
     if name in {each.name for each in COLLECTOR_SETTINGS}:
         raise ValueError(f"{name}: is no setting of a tuning; comparisons take it")
     if name not in _BY_NAME:
@@ -85,21 +81,14 @@ def pipeline_setting(name: str) -> Setting:
 
 @dataclass(frozen=True)
 class RequestRate:
-    """Says how many requests are sent: a rate, or a share of the rate that the web server holds; the other is None.
-
-    A share above 1 is more than it holds. Where a log is replayed, which says when, both are None.
-    """
+    """A request rate, or a share of the web server's capacity (above 1: overload). Both are None for a replayed log."""
 
     requests_s: float | None = None
     capacity_fraction: float | None = None
 
 
 def request_rate_of(text: str) -> RequestRate:
-    """Reads `200/s`, or `50%` of what the web server holds.
-
-    Raises:
-        ValueError: If it is neither.
-    """
+    """Parse `200/s`, or `50%` of the web server's capacity; raise ValueError for anything else."""
     found = _LOAD.fullmatch(text)
     if found is None:
         raise ValueError(f"load: {text!r}: must be a rate as 200/s, or a share of what the web server holds as 50%")
@@ -108,7 +97,7 @@ def request_rate_of(text: str) -> RequestRate:
 
 
 class Burst(Section):
-    """Says when requests come faster, and how many times as fast."""
+    """Period in which requests arrive faster, and by which factor."""
 
     from_s: Annotated[float, Field(gt=0)] = 60.0
     until_s: Annotated[float, Field(gt=0)] = 90.0
@@ -116,9 +105,9 @@ class Burst(Section):
 
 
 class Replay(Section):
-    """Names an access log of the user's whose requests `workload: replay` sends, and how many times as fast as logged.
+    """An access log whose requests `workload: replay` sends, and the factor by which they are sped up.
 
-    The file has nginx' combined or common log format, or in each line a JSON object with `time` (seconds since 1970, or
+    The file has nginx's combined or common log format, or one JSON object per line with `time` (seconds since 1970, or
     ISO) and `request` or `uri`. It lies in the study's folder or below it.
     """
 
@@ -127,12 +116,12 @@ class Replay(Section):
 
 
 class LogPipelineProtocol(Protocol):
-    """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
+    """Adds the duration of a run and the time limit for its last requests to reach Hive.
 
-    Requests of the first `warmup_s` come before a run. Until they are in Hive, or for `drain_s`, a few more keep
-    Filebeat awake; then the run begins. Its first `steady_from_s` are no part of its steady figures. A pipeline that
-    still brings requests to Hive `drain_s` after the last one was too slow; where none comes any more, what is missing
-    is lost.
+    Each run is preceded by `warmup_s` of requests that do not count. It begins once these are in Hive, or after
+    `drain_s`; until then a few requests keep Filebeat awake. Steady-state figures exclude the first `steady_from_s`. A
+    pipeline still delivering to Hive `drain_s` after the last request was too slow; once nothing more arrives, what is
+    missing is lost.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180
@@ -151,7 +140,7 @@ class LogPipelineProtocol(Protocol):
 
 
 class LogPipelineStudy(Study):
-    """Adds the shop, the broker, and how a run is sent and looked at. All parts run on this machine."""
+    """Adds the shop, the broker, the load generator and the protocol of a run. All parts run on this machine."""
 
     declaration: ClassVar[Driver] = DRIVER
     text_key: ClassVar[str] = "replay.file"
@@ -164,42 +153,42 @@ class LogPipelineStudy(Study):
 
     @abstractmethod
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns the value of every setting of the parts and of the load."""
+        """Return the value of every setting of the parts and of the load."""
 
     @abstractmethod
     def replays_in(self, cases: Sequence[str]) -> bool:
-        """Tells whether any level of these cases replays the log."""
+        """Return whether any level of these cases replays the log."""
 
     @property
     def own_brokers(self) -> OwnBrokers:
-        """Returns the one broker of the pipeline."""
+        """Return the pipeline's single broker."""
         return OwnBrokers(brokers=1, heap_mib=self.heap_mib)
 
     def is_replayed(self, configuration: Configuration) -> bool:
-        """Tells whether a configuration replays the log."""
+        """Return whether a configuration replays the log."""
         return self.effective(configuration)["workload"] == REPLAY
 
     def rate_of(self, configuration: Configuration) -> RequestRate:
-        """Returns how many requests are sent with a configuration."""
+        """Return the request rate of a configuration."""
         if self.is_replayed(configuration):
             return RequestRate()
         return request_rate_of(str(self.effective(configuration)["load"]))
 
     def is_within_capacity(self, configuration: Configuration) -> bool:
-        """Tells whether its load is a share of what the web server was found to hold, and has no burst.
+        """Return whether the load is a share of the web server's capacity, without burst.
 
-        Where it is not, whether the web server answers is a result of what the level asks for.
+        If not, errors of the web server are a result of the level, not a fault of the run.
         """
         fraction = self.rate_of(configuration).capacity_fraction
         return fraction is not None and fraction <= 1 and self.effective(configuration)["burst"] == "none"
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Returns how many of a run's requests are in Hive or on their way there, for the pipeline's rules."""
+        """Return the number of requests in Hive or on their way there, for the plausibility rules."""
         committed, pending = values.get("events_committed"), values.get("events_pending") or 0
         return {"events_accounted_for": math.nan if committed is None else float(committed) + float(pending)}
 
     def shop_and_protocol(self) -> dict[str, Mapping[str, Any]]:
-        """Returns what a run depends on besides its configuration, by the part of the study that says so."""
+        """Return what a run depends on besides its configuration, by section of the study."""
         return {
             "protocol": self.protocol.of_a_repetition(),
             "shop": {"database": self.database, "senders": self.senders},
@@ -208,17 +197,17 @@ class LogPipelineStudy(Study):
         }
 
     def text_file(self) -> str | None:
-        """Returns the log that is replayed; None where the study names none."""
+        """Return the replayed log, if any."""
         return self.replay.file if self.replay else None
 
     def fault_of_text(self, text: str) -> str:
-        """Says which line of the log is no entry, or that it ends before a run does; empty where it can be sent."""
+        """Return why the log cannot be replayed: a malformed line, or an end before the run's; empty if it can."""
         times, seconds = self.replay.times if self.replay else 1.0, self.protocol.seconds
         try:
             last_s, _ = due_requests(read_log(text), times)[-1]
         except ValueError as error:
             return str(error)
-        # A log whose stamps are whole seconds may have its last one when the run's last second begins.
+        # In a log with whole-second timestamps the last one may be the start of the run's last second.
         if last_s >= seconds - 1:
             return ""
         return (
@@ -227,7 +216,7 @@ class LogPipelineStudy(Study):
         )
 
     def conflict_in(self, level: Configuration) -> str:
-        """Says which settings cannot go together; empty where all can."""
+        """Return which settings cannot be combined; empty if all can."""
         found, burst = self.effective(level), self.protocol.burst
         if self.is_replayed(level) and (conflict := self._conflict_of_replay(found)):
             return conflict

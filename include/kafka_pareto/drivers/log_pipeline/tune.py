@@ -1,4 +1,4 @@
-"""Defines the study that tunes the settings of a log pipeline."""
+"""Study that tunes a log pipeline."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ CASE = "pipeline"
 _DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durability.acks_all_idempotent}
 
 
-# The driver's class comes first: its protocol takes the place of the common one.
+# The driver's class comes first: its protocol overrides the common one.
 class TuneLogPipeline(LogPipelineStudy, Tune):
-    """Tunes a log pipeline. Factors and baseline are settings of its parts, as `CompareLogPipeline` lists them.
+    """Tunes a log pipeline. Factors and baseline are settings of its parts, as listed for `CompareLogPipeline`.
 
-    `load` and `workload` say what is sent: always the same. There is one case, the pipeline; its shipper is Filebeat.
+    `load` and `workload` define the requests, the same in all runs. The only case is `pipeline`; its shipper is
+    Filebeat.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})
@@ -54,7 +55,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:
-        """Returns the value of a part's setting."""
+        """Return the validated value of a setting."""
         return pipeline_setting(name).value(given)
 
     @model_validator(mode="after")
@@ -71,11 +72,11 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
 
     @property
     def cases(self) -> list[str]:
-        """Lists the one case."""
+        """List the one case."""
         return [CASE]
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
-        """Returns the baseline's value for each factor; the default where the study's baseline names none."""
+        """Return the baseline's value of each factor, or else the default."""
         found = self.effective({})
         return {
             name: str(found[name]) if isinstance(factor, CategoricalFactor) else found[name]
@@ -83,33 +84,33 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         }
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns every setting of the parts: the configuration's, else the baseline's, else the default."""
+        """Return every setting of the parts: from the configuration, else the baseline, else the default."""
         found = self.effective(configuration)
         return {each.name: found[each.name] for each in PIPELINE_SETTINGS}
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns the value of every setting: the configuration's, else the baseline's, else the default."""
+        """Return every setting: from the configuration, else the baseline, else the default."""
         known = (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)
         defaults = {each.name: each.value(each.default) for each in known}
         given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
         return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
 
     def replays_in(self, cases: Sequence[str]) -> bool:  # noqa: ARG002
-        """Tells whether the log is replayed: with all settings, or with none."""
+        """Return whether the log is replayed: in all configurations or none."""
         return self.is_replayed({})
 
     def told(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns every setting with its value."""
+        """Return every setting with its value."""
         return self.effective(configuration)
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that the aggregator promises: it may acknowledge what it has only received."""
+        """Return the pipeline's durability guarantee; an aggregator may acknowledge events it has only received."""
         found = self.effective(configuration)
         is_stored = found["aggregator_acknowledges"] == "kafka"
         return _DURABILITIES[str(found["acks"])] if is_stored else Durability.received
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""
+        """Return baseline, load, shop and protocol of a run, by key."""
         load = {"load": self.load, "workload": self.workload}
         parts: dict[str, Mapping[str, Any]] = {"baseline": self.baseline, "requests": load, **self.shop_and_protocol()}
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

@@ -1,4 +1,4 @@
-"""One attempt at a run of a log pipeline: requests are sent, and each is followed to Hive and judged."""
+"""Run and judge one attempt: send requests and follow each to Hive."""
 
 from __future__ import annotations
 
@@ -42,13 +42,10 @@ _PIECE_S = 1.0
 
 
 class Followed(NamedTuple):
-    """Holds what came of a run.
+    """Observations of a run; `reconciled` includes requests from before it.
 
     Attributes:
-        answered: What the load says.
-        watched: What was counted meanwhile.
-        reconciled: What was logged before the run included.
-        is_warm: False where the run began with requests that warmed it up still on their way.
+        is_warm: False if warm-up requests were still on their way when the run began.
     """
 
     answered: Answered
@@ -60,7 +57,7 @@ class Followed(NamedTuple):
 def attempt_run(
     planned: PlannedRepetition, study: LogPipelineStudy, testbed: PipelineTestbed, requests_s: float
 ) -> Attempt:
-    """Sends the requests of a level at a rate, and follows each of them to Hive."""
+    """Send a level's requests at a rate and follow each to Hive."""
     configuration, protocol = planned.candidate.configuration, study.protocol
     started_at, began_s = datetime.now(UTC).isoformat(), time.monotonic()
     wanted = wanted_of(configuration, study, requests_s, planned.block)
@@ -86,13 +83,12 @@ def attempt_run(
             left = 0 if is_warm else left_of_before(reconciled.arrivals, answered.began_ms)
             cold = f"requests from before the run that were still on their way when it began: {left}" if left else ""
             reason = "; ".join(each for each in (label, cold, reason) if each)
-    except PartEndedError as error:  # under what the level asks of it
+    except PartEndedError as error:  # a result of the level's settings
         outcome, reason = "failed", str(error)
     except RefusedError as error:
         outcome, reason, is_excused = "failed", str(error), study.is_within_capacity(configuration)
     except (LoadToolError, ClusterError, ArtifactError) as error:
-        # What does not start, a load that fails, and a clock that is set, are no fault of the level's: it is measured
-        # again.
+        # Failed starts, a failing load generator and a clock step are not the level's fault, so it is measured again.
         outcome, reason, is_excused = "failed", str(error), True
     steal, other = (watched.steal_fraction, watched.other_fraction) if watched else (0.0, 0.0)
     return Attempt(
@@ -110,7 +106,7 @@ def attempt_run(
 
 
 def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s: float, block: int) -> Wanted:
-    """Returns what a level's load is told; within a block it is the same for all levels."""
+    """Return a level's load; it is the same for all levels of a block."""
     found, burst = study.effective(configuration), study.protocol.burst
     is_burst = found["burst"] == "once"
     return Wanted(
@@ -126,18 +122,18 @@ def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s:
 
 
 def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> Followed:
-    """Sends requests that warm all parts up, then those that count, and waits until all are in Hive.
+    """Warm up, send the requests that count, and wait until all are in Hive.
 
     Raises:
-        ArtifactError: If what was committed cannot be read.
-        LoadToolError: If a part ends by itself, or the log cannot be read.
+        ArtifactError: If the committed rows cannot be read.
+        LoadToolError: If a part ends, or the log cannot be read.
     """
     is_warm = warm_up(opened, wanted, protocol) if protocol.warmup_s else True
     with Watch(opened.roots, PARENTS) as watch:
         answered = opened.load.send(wanted)
         sending = watch.counted()
         opened.require_running()
-        opened.end_requests()  # and the log is whole: nginx writes of a request when it has ended
+        opened.end_requests()  # completes the log: nginx logs a request when it has ended
         logged = read_access_log(opened.log_file)
         working = [sending]
         is_drained = opened.pipeline.wait_until_at_rest(
@@ -152,13 +148,10 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
 
 
 def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
-    """Judges whether each request came to Hive once, with all of its stamps.
+    """Judge whether each request reached Hive once, with all timestamps.
 
-    A pipeline that was not done with all of a run's requests in time is slow, which is no failure: a reason says so.
-
-    Args:
-        reconciled: What was logged before the run included.
-        began_ms: When the run began.
+    `reconciled` includes requests from before the run. A pipeline that was not done in time is slow, not failed; the
+    reason says so.
     """
     if reconciled.lost:
         return "records_lost", reconciled.fault
@@ -175,14 +168,14 @@ def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
 
 
 class ClockError(LoadToolError):
-    """Reports stamps that are not of one clock."""
+    """Reports timestamps that are not of one clock."""
 
 
 def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
-    """Makes sure that the stamps are of one clock that was not set meanwhile.
+    """Check that the clock was not set, and that no stage ends before it begins.
 
     Raises:
-        ClockError: Saying by how much it was, or which stage ended before it began.
+        ClockError: If it was, or one does.
     """
     if watched.clock_step_ms > _MOST_CLOCK_STEP_MS:
         raise ClockError(f"the clock was set by {watched.clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms")
@@ -191,10 +184,10 @@ def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
 
 
 def require_logged(answered: Answered, reconciled: Reconciled) -> None:
-    """Makes sure that the web server logged each request that it answered: no other part knows of one that it did not.
+    """Check that the web server logged each request it answered: no other part would miss one.
 
     Raises:
-        LoadToolError: Naming the first of those that it did not log.
+        LoadToolError: Naming the first missing ones.
     """
     logged = set(reconciled.requests.request_id)
     if missing := [each for each in answered.answered_ids if each not in logged]:
@@ -205,14 +198,14 @@ def require_logged(answered: Answered, reconciled: Reconciled) -> None:
 
 
 class RefusedError(LoadToolError):
-    """Reports a web server that does not answer what is asked of it."""
+    """Reports a web server that rejects requests."""
 
 
 def require_answers(answered: Answered) -> None:
-    """Makes sure that the web server answered.
+    """Check that the web server answered.
 
     Raises:
-        RefusedError: If more than one in a hundred requests were refused.
+        RefusedError: If it refused more than 1 % of the requests.
     """
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
         raise RefusedError(
@@ -222,14 +215,14 @@ def require_answers(answered: Answered) -> None:
 
 
 def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> bool:
-    """Warms all parts up, and waits until Hive has as many requests as were logged by then.
+    """Warm up all parts and wait until Hive has all requests logged so far.
 
-    What a pipeline that has just started has not done yet would be a queue that its settings have not made. Meanwhile
-    a few requests keep coming: Filebeat looks ever more seldom at a log that does not grow, up to `max_backoff_ms`, and
-    would sleep when the run begins. All are answered when this returns.
+    The backlog of a pipeline that has just started is not due to its settings. Meanwhile a few requests keep coming and
+    are answered before this returns: Filebeat polls an idle log ever less often, up to `max_backoff_ms`, and would be
+    asleep when the run begins.
 
     Returns:
-        False where Hive had fewer after `drain_s`.
+        False if Hive had fewer after `drain_s`.
     """
     opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
     logged, numbers = len(read_access_log(opened.log_file)), count()
@@ -239,11 +232,9 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
 
 def trickle_of(wanted: Wanted, number: int) -> Wanted:
-    """Returns a second's requests, far below the load; where a log is replayed they are those that nginx answers.
+    """Return one second of requests far below the load; for a replayed log, of static ones.
 
-    Args:
-        wanted: What is asked of the load.
-        number: Of this second: each has accounts and chances of its own.
+    `number` is that second's: each has its own accounts and seed.
     """
     return replace(
         wanted,

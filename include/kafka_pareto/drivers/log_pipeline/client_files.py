@@ -1,6 +1,6 @@
-"""Says settings of a log pipeline as the files of its parts; paths and hosts are for their owner to change.
+"""Write a log pipeline's settings as the files of its parts; the user fills in paths and hosts.
 
-The settings' names are from the reference of Filebeat 7.17, of Logstash 7.17's `logstash.yml`, and of Spark 3.5.
+Names are from the references of Filebeat 7.17, Logstash 7.17 (`logstash.yml`) and Spark 3.5.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TRIGGER = "spark.logs.trigger"
 
 
 def filebeat_yml(settings: Mapping[str, PropertyValue]) -> str:
-    """Returns Filebeat's configuration."""
+    """Return Filebeat's configuration."""
     configuration = shipping_configuration(filebeat_settings(settings), _ACCESS_LOG, "output.logstash", _LOGSTASH)
     entries = "a JSON object on several lines" if settings["log_lines"] == "multi" else "on one line"
     said = f"# Each entry of the log is {entries}. Put in your log's path and your aggregator's address.\n"
@@ -27,7 +27,7 @@ def filebeat_yml(settings: Mapping[str, PropertyValue]) -> str:
 
 
 def logstash_yml(settings: Mapping[str, PropertyValue]) -> str:
-    """Returns Logstash's settings; what was measured in its place is said in a comment."""
+    """Return Logstash's settings; a comment states what was measured instead."""
     is_stored = settings["aggregator_acknowledges"] == "kafka"
     said = ["Measured with another aggregator, of the same batch size, delay and workers; measure Logstash, too."]
     if is_stored:
@@ -45,13 +45,13 @@ def logstash_yml(settings: Mapping[str, PropertyValue]) -> str:
 
 
 def aggregator_properties(settings: Mapping[str, PropertyValue]) -> str:
-    """Returns the properties of the aggregator's producer."""
+    """Return the properties of the aggregator's producer."""
     linger_ms, acks = settings["linger_ms"], settings["acks"]
     said = f'# In Logstash\'s kafka output: linger_ms => {linger_ms}, acks => "{acks}".\n'
     return said + properties_lines({"acks": acks, "linger.ms": linger_ms})
 
 
 def spark_properties(settings: Mapping[str, PropertyValue]) -> str:
-    """Returns what `spark-submit --properties-file` reads; the job itself must ask for the trigger."""
+    """Return the file for `spark-submit --properties-file`; the job must apply the trigger itself."""
     said = f'# In the job: writeStream.trigger(processingTime=spark.conf.get("{_TRIGGER}")).\n'
     return said + properties_lines({_TRIGGER: f"{settings['trigger_ms']} milliseconds"})

@@ -1,4 +1,4 @@
-"""Takes a log to a topic with two OpenTelemetry Collectors: an agent, which follows it, and a gateway."""
+"""Ship a log to a topic with two OpenTelemetry Collectors: an agent, which follows it, and a gateway."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
 from kafka_pareto.drivers.log_pipeline.programs import READY_S, environment
 
 _ACKS = {"0": 0, "1": 1, "all": -1}
-# Without it the receiver notes an entry as read while it lies in a buffer of its own: a killed agent loses that.
+# Without it the receiver marks an entry as read while it is still buffered: a killed agent loses it.
 _FEATURE_GATE = "--feature-gates=stanza.synchronousLogEmitter"
 
 
 @dataclass(frozen=True)
 class CollectorSettings:
-    """Holds what the two are set to; all else has the Collector's default.
+    """What a study or a test varies; everything else has the Collector's default.
 
     Attributes:
-        log_lines: `multi` where an entry of the log is a JSON object over several lines, `single` where it is one line.
-        poll_interval_ms: How often the agent looks whether the log has grown.
-        batch_size: The gateway's batch goes on when it has so many events.
-        batch_timeout_ms: Or when so long has gone by since the last one, or since it was last looked whether there is
-            anything: an event waits for half of it on average.
-        planted_delay_ms: Is waited for each batch before it is stamped, so that a test sees whether it is found there.
-        planted_at: The stamp; not t1, which is of the entry, whenever it is written.
+        log_lines: `multi` if a log entry is a JSON object on several lines, `single` if it is on one.
+        poll_interval_ms: Interval at which the agent checks the log for growth.
+        batch_size: Events at which the gateway sends a batch.
+        batch_timeout_ms: Or time since the last batch, or the last check for events; the mean wait is half of it.
+        planted_delay_ms: Delay of each batch before its timestamp, for tests.
+        planted_at: The timestamp to delay; not t1, which is per entry.
     """
 
     bootstrap_servers: str
@@ -44,14 +43,7 @@ class CollectorSettings:
 
 
 class CollectorPair:
-    """Starts an agent and a gateway: the `Shipping` of these two.
-
-    Args:
-        folder: Where their configurations and the agent's state lie.
-        program: The Collector.
-        log_file: The log.
-        settings: What both are set to.
-    """
+    """Runs agent and gateway, with configurations and the agent's state in `folder`: a `Shipping`."""
 
     def __init__(self, folder: Path, program: Path, log_file: Path, settings: CollectorSettings) -> None:
         self._folder = folder
@@ -62,21 +54,21 @@ class CollectorPair:
 
     @property
     def holds_ms(self) -> int:
-        """Returns how long the gateway's batch waits for more."""
+        """Return how long the gateway's batch waits for more."""
         return self._settings.batch_timeout_ms
 
     @property
     def sleeps_ms(self) -> int:
-        """Returns the time between two looks at the log."""
+        """Return the agent's poll interval."""
         return self._settings.poll_interval_ms
 
     def start_aggregator(self) -> ChildProcess:
-        """Starts the gateway, and waits until it is ready."""
+        """Start the gateway and wait until it is ready."""
         self._port = self._port or free_ports(1)[0]
         return self._start("gateway", gateway_yaml(self._settings, self._port))
 
     def start_shipper(self) -> ChildProcess:
-        """Starts the agent, and waits until it is ready."""
+        """Start the agent and wait until it is ready."""
         state = self._folder / "agent"
         state.mkdir(exist_ok=True)
         return self._start("agent", agent_yaml(self._settings, self._log_file, state, self._port), _FEATURE_GATE)
@@ -90,16 +82,10 @@ class CollectorPair:
 
 
 def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: int) -> str:
-    """Returns the text of the agent's configuration file.
+    """Return the agent's configuration.
 
-    It promises what Filebeat does: an entry counts as read when the gateway has it, and is sent again until then,
-    however long that takes.
-
-    Args:
-        settings: What a study varies.
-        log_file: The access log to follow, also under the names `<log_file>.1` and so on, once it was rotated.
-        state: The folder where it keeps how far it has read.
-        port: Where the gateway listens.
+    As with Filebeat, an entry counts as read once the gateway has it, and is sent again until then, without time limit.
+    The agent follows the log under its rotated names (`<log_file>.1`, …), too, and keeps its position in `state`.
     """
     lines = {"multiline": {"line_start_pattern": r"^\{"}} if settings.log_lines == "multi" else {}
     followed = {
@@ -126,12 +112,7 @@ def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: i
 
 
 def gateway_yaml(settings: CollectorSettings, port: int) -> str:
-    """Returns the text of the gateway's configuration file.
-
-    Args:
-        settings: What a study varies.
-        port: Where it is to listen.
-    """
+    """Return the configuration of a gateway that listens on `port`."""
     batch = {"send_batch_size": settings.batch_size, "timeout": f"{settings.batch_timeout_ms}ms"}
     sent = {
         "brokers": [settings.bootstrap_servers],
@@ -170,7 +151,7 @@ def _collector_yaml(
         "service": {
             "extensions": [*(extension or {})],
             "pipelines": {"logs": pipeline},
-            # No port is opened for what a Collector says of itself.
+            # By default a Collector opens a port for its own metrics.
             "telemetry": {"logs": {"level": "warn"}, "metrics": {"level": "none"}},
         },
     }

@@ -1,4 +1,4 @@
-"""Takes a log to a topic with Filebeat and the aggregator that speaks its protocol: settings, and processes."""
+"""Ship a log to a topic with Filebeat and an aggregator that speaks the Beats protocol."""
 
 from __future__ import annotations
 
@@ -15,24 +15,16 @@ from kafka_pareto.drivers.log_pipeline.programs import READY_S, Programs, enviro
 from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
 from kafka_pareto.study.factors import FactorValue
 
-# The queue's size by default. Filebeat refuses a queue that is to collect more than it holds.
+# Filebeat's default queue size; it rejects a flush.min_events above the size.
 _QUEUE_EVENTS = 4096
-# An entry is handed on when the next one begins, or no line came for 5 s: the last before a pause waits that long.
+# An entry ends when the next one begins, or after 5 s without a line: the last before a pause waits that long.
 _OBJECTS = {"type": "pattern", "pattern": r"^\{", "negate": True, "match": "after"}
 MAIN_CLASS = "io.kafkapareto.aggregator.Aggregator"
 HEAP_MIB = 256
 
 
 class FilebeatPair:
-    """Starts Filebeat and the aggregator: the `Shipping` of these two.
-
-    Args:
-        folder: Where Filebeat's state lies.
-        programs: Where they are.
-        log_file: The log.
-        filebeat: What Filebeat is set to.
-        aggregator: What the aggregator is set to, broker and topic among it.
-    """
+    """Runs Filebeat, with its state in `folder`, and the aggregator: a `Shipping`."""
 
     def __init__(
         self,
@@ -49,25 +41,25 @@ class FilebeatPair:
 
     @property
     def holds_ms(self) -> int:
-        """Returns how long Filebeat's queue, the aggregator's batch and its producer wait for more."""
+        """Return how long Filebeat's queue, the aggregator's batch and its producer wait for more."""
         flush_ms = self._filebeat.flush_timeout_ms if self._filebeat.flush_min_events > 1 else 0
         return flush_ms + self._aggregator.batch_delay_ms + self._aggregator.linger_ms
 
     @property
     def sleeps_ms(self) -> int:
-        """Returns Filebeat's longest pause at the end of a file."""
+        """Return Filebeat's longest pause at the end of a file."""
         return self._filebeat.max_backoff_ms
 
     def start_aggregator(self) -> ChildProcess:
-        """Starts the aggregator, and waits until it is ready."""
+        """Start the aggregator and wait until it is ready."""
         argv = aggregator_argv(self._aggregator, self._programs.aggregator, self._programs.java)
         child, said = start_ready("the aggregator", argv, environment(), READY_S)
-        # One that is started anew listens where Filebeat looks for it.
+        # After a restart it must listen where Filebeat expects it.
         self._aggregator = replace(self._aggregator, port=said["port"])
         return child
 
     def start_shipper(self) -> ChildProcess:
-        """Starts Filebeat."""
+        """Start Filebeat."""
         configuration, aggregator = self._folder / "filebeat.yml", f"{LOOPBACK}:{self._aggregator.port}"
         configuration.write_text(
             filebeat_yml(self._filebeat, self._log_file, self._folder / "filebeat", aggregator), encoding="utf-8"
@@ -78,22 +70,20 @@ class FilebeatPair:
 
 @dataclass(frozen=True)
 class FilebeatSettings:
-    """Holds the settings of Filebeat that a study varies. Those in milliseconds are at least 1, except the timeout.
+    """Settings of Filebeat that a study varies; times are at least 1 ms, except the flush timeout.
 
-    Args:
-        log_lines: `multi` where an entry of the log is a JSON object over several lines, `single` where it is one line.
-        scan_frequency_ms: Pause between two searches for files that are new, or were closed and have grown. A file
-            that is open is read on without them.
-        close_inactive_s: A file that has not grown for so long is closed.
-        backoff_ms: Pause before a file is read on whose end was reached: a line waits for half of it on average,
-            whatever the rest is set to. Doubles each time that nothing was added.
+    Attributes:
+        log_lines: `multi` if a log entry is a JSON object on several lines, `single` if it is on one.
+        scan_frequency_ms: Interval between searches for new files, and closed files that have grown.
+        close_inactive_s: A file that has not grown for this long is closed.
+        backoff_ms: Pause at the end of a file; a line waits half of it on average. Doubles while nothing is added.
         max_backoff_ms: Upper bound of that pause.
-        flush_min_events: The queue hands out so many events at once, also where `bulk_max_size` is larger, or those
-            that it has once the oldest has waited for `flush_timeout_ms`. With 1, events are handed out as they come,
-            up to `bulk_max_size` in a batch, and the timeout has no effect.
-        flush_timeout_ms: See `flush_min_events`. 0 does the same as `flush_min_events` 1.
-        bulk_max_size: Upper bound of a batch's events; 0 sets none.
-        pipelining: So many batches, and one more, may be on their way unacknowledged. With 0 each is waited for.
+        flush_min_events: The queue emits this many events at once, even if `bulk_max_size` is larger, or those it has
+            once the oldest has waited `flush_timeout_ms`. With 1, events are emitted as they come, up to
+            `bulk_max_size` per batch, and the timeout has no effect.
+        flush_timeout_ms: See `flush_min_events`; 0 has the effect of `flush_min_events` 1.
+        bulk_max_size: Upper bound of a batch's events; 0 for none.
+        pipelining: Batches in flight beyond the first; 0 waits for each acknowledgement.
     """
 
     log_lines: Literal["multi", "single"]
@@ -108,19 +98,16 @@ class FilebeatSettings:
 
 
 def filebeat_settings(found: Mapping[str, FactorValue]) -> FilebeatSettings:
-    """Picks Filebeat's settings out of those of a pipeline."""
+    """Select Filebeat's settings from those of a pipeline."""
     numbers = {each.name: int(found[each.name]) for each in fields(FilebeatSettings) if each.name != "log_lines"}
     return FilebeatSettings(log_lines_of(found), **numbers)
 
 
 def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggregator: str) -> str:
-    """Returns the text of Filebeat's configuration file, which Filebeat reads only if no other user may write it.
+    """Return Filebeat's configuration; Filebeat rejects a file that other users may write.
 
-    Args:
-        settings: What a study varies.
-        log_file: The access log to follow, also under the names `<log_file>.1` and so on, once it was rotated.
-        folder: Where Filebeat keeps its state.
-        aggregator: `host:port` of the server that speaks Beats' protocol.
+    It follows the log under its rotated names (`<log_file>.1`, …), too, and keeps its state in `folder`. `aggregator`
+    is `host:port`.
     """
     configuration = {
         **shipping_configuration(settings, str(log_file), "output.stamped_logstash", aggregator),
@@ -132,22 +119,15 @@ def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggre
 
 
 def shipping_configuration(settings: FilebeatSettings, log_file: str, output: str, aggregator: str) -> dict[str, Any]:
-    """Returns input, queue and output of Filebeat's configuration: all that a study varies.
-
-    Args:
-        settings: See `FilebeatSettings`.
-        log_file: The access log.
-        output: The output's key.
-        aggregator: `host:port`.
-    """
+    """Return input, queue and output (under the key `output`) of Filebeat's configuration: all that a study varies."""
     return {
         "filebeat.inputs": [_input(settings, log_file)],
         "queue.mem": {
             "events": max(_QUEUE_EVENTS, settings.flush_min_events),
             "flush": {"min_events": settings.flush_min_events, "timeout": f"{settings.flush_timeout_ms}ms"},
         },
-        # By default each batch is compressed, which takes about as long for one event as for fifty: it is what bounds
-        # the rate where `bulk_max_size` is 1.
+        # Each batch is compressed by default, which takes about as long for one event as for fifty: it limits the rate
+        # if `bulk_max_size` is 1.
         output: {
             "hosts": [aggregator],
             "bulk_max_size": settings.bulk_max_size,
@@ -160,15 +140,15 @@ def _input(settings: FilebeatSettings, log_file: str) -> dict[str, Any]:
     lines = {"multiline": _OBJECTS} if settings.log_lines == "multi" else {}
     return {
         "type": "log",
-        # A renamed file is known again by its inode, also by a Filebeat that was started anew.
+        # Filebeat recognizes a renamed file by its inode, even after a restart.
         "paths": [log_file, f"{log_file}.[0-9]*"],
-        # logrotate's delaycompress makes access.log.2.gz of what was shipped as access.log.1: text to nobody.
+        # logrotate's delaycompress turns access.log.1, already shipped, into access.log.2.gz.
         "exclude_files": [r"\.gz$"],
         "scan_frequency": f"{settings.scan_frequency_ms}ms",
         "backoff": f"{settings.backoff_ms}ms",
         "max_backoff": f"{settings.max_backoff_ms}ms",
         "close_inactive": f"{settings.close_inactive_s}s",
-        # A renamed file is read to its end; what was removed is forgotten, since its inode may be given away again.
+        # A renamed file is read to its end; a removed one is forgotten, since its inode may be reused.
         "close_renamed": False,
         "close_removed": True,
         "clean_removed": True,
@@ -178,11 +158,7 @@ def _input(settings: FilebeatSettings, log_file: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PlantedDelay:
-    """Holds a delay of each batch, so that a test sees whether it is found where it is.
-
-    Attributes:
-        at: `receive` for before t4 is stamped, `send` for between that and the producer.
-    """
+    """A delay of each batch, for tests: before t4 (`receive`), or between t4 and the producer (`send`)."""
 
     delay_ms: int
     at: Literal["receive", "send"]
@@ -190,15 +166,15 @@ class PlantedDelay:
 
 @dataclass(frozen=True)
 class AggregatorSettings:
-    """Holds what an aggregator is asked for. None of it is secret: a command line is seen by everybody.
+    """Options of an aggregator; none is secret, since command lines are public.
 
     Attributes:
-        port: Where it listens on 127.0.0.1; 0 for any, which its first line tells.
-        workers: How many threads send batches.
-        batch_size: How many events a batch has at most.
-        batch_delay_ms: How long a batch that is not full waits for each further event.
-        acknowledge: `kafka` to acknowledge events once Kafka has; `received` to do so once they are queued, which loses
-            them with the process.
+        port: On 127.0.0.1; 0 for any free one, which its first line of output reports.
+        workers: Threads that send batches.
+        batch_size: Largest batch, in events.
+        batch_delay_ms: How long an incomplete batch waits for each further event.
+        acknowledge: `kafka`: acknowledge events once Kafka has; `received`: once they are queued, so a crash loses
+            them.
     """
 
     bootstrap_servers: str
@@ -214,13 +190,7 @@ class AggregatorSettings:
 
 
 def aggregator_argv(settings: AggregatorSettings, jars: Path, java: str) -> list[str]:
-    """Returns the command line of an aggregator.
-
-    Args:
-        settings: Of this aggregator.
-        jars: The folder that `include/kafka_pareto/drivers/log_pipeline/parts/aggregator/pom.xml` fills.
-        java: The Java 17+ command.
-    """
+    """Return the command line of an aggregator, whose jars `parts/aggregator/pom.xml` builds; `java` is 17 or newer."""
     argv = [java, f"-Xmx{HEAP_MIB}m", "-cp", f"{jars.absolute()}/*", MAIN_CLASS]
     argv += ["--bootstrap-servers", settings.bootstrap_servers, "--topic", settings.topic]
     argv += ["--port", str(settings.port), "--workers", str(settings.workers)]

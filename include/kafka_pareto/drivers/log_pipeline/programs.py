@@ -1,4 +1,4 @@
-"""Finds the programs of a log pipeline, says what is missing, and gives them their environment."""
+"""Find the programs of a log pipeline and build their environment."""
 
 from __future__ import annotations
 
@@ -12,22 +12,19 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 
 READY_S = 90.0
-"""Is how long a program may take to become ready."""
 _NEWEST_JAVA_OF_SPARK = 17
 _DEBIAN = {"nginx": "nginx-light", "mariadbd": "mariadb-server", "mariadb-install-db": "mariadb-server"}
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Holds where the parts are.
+    """Paths of the programs.
 
     Attributes:
-        python: Of the environment that has Flask and PySpark.
-        filebeat: The program.
-        aggregator: The folder of its jars.
+        python: Of the environment with Flask and PySpark.
+        aggregator: Folder of its jars.
         collector: The OpenTelemetry Collector.
-        spark_jars: The folder of what Spark needs to read Kafka.
-        java: The command.
+        spark_jars: Folder of Spark's Kafka connector.
     """
 
     python: Path
@@ -39,10 +36,10 @@ class Programs:
 
 
 def find_programs(settings: Settings, database: str) -> Programs:
-    """Returns where the parts are.
+    """Return the paths of the programs.
 
     Raises:
-        BadInputError: If one is missing, with the command that installs it, or the Java is too new for Spark.
+        BadInputError: If one is missing, with the command that installs it, or Java is too new for Spark.
         LoadStartError: If there is no Java.
     """
     needed = ["nginx", *(("mariadbd", "mariadb-install-db") if database == "mariadb" else ())]
@@ -73,7 +70,7 @@ def find_programs(settings: Settings, database: str) -> Programs:
 
 
 def environment() -> dict[str, str]:
-    """Returns what each part of the pipeline has of this process' environment."""
+    """Return the environment of each part."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "LC_ALL": "C.UTF-8"}
 

@@ -1,4 +1,4 @@
-"""The testbed of log pipelines: a broker, a shop behind nginx, and what sends requests."""
+"""Testbed of log pipelines: a broker, a shop behind nginx, and the load generator."""
 
 from __future__ import annotations
 
@@ -42,23 +42,17 @@ _TOPIC_CONFIGS = {"message.timestamp.type": "LogAppendTime", "min.insync.replica
 
 
 PARENTS = ("nginx", "shop", "spark")
-"""Lists the parts of which children do the work: nginx' and gunicorn's workers, Spark's JVM."""
+"""Parts whose child processes do the work: workers of nginx and gunicorn, Spark's JVM."""
 
 
 class WebCapacity(Record):
-    """Holds the highest rate at which the web server answered, with shares of which requests are sent."""
+    """The highest rate at which the web server answered; loads in percent refer to it."""
 
     requests_s: float
 
 
 class OpenPipeline(Opened):
-    """Opens a context in which a level's pipeline follows a log of its own, and requests can be sent to nginx.
-
-    Attributes:
-        log_file: The access log.
-        load: What sends.
-        pipeline: The parts that follow the log.
-    """
+    """Context in which a level's pipeline follows a new log, and requests can be sent to nginx."""
 
     def __init__(self, testbed: PipelineTestbed, configuration: Configuration) -> None:
         self._testbed = testbed
@@ -91,14 +85,14 @@ class OpenPipeline(Opened):
         self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
 
     def shipping(self, folder: Path, topic: str) -> Shipping:
-        """Returns what takes the log to the topic at this level."""
+        """Return the shippers that this level runs."""
         programs, found = self._testbed.programs, self._testbed.study.effective(self._configuration)
         if found["shipper"] == "otel":
             return CollectorPair(folder, programs.collector, self.log_file, self.collector_settings(topic))
         return FilebeatPair(folder, programs, self.log_file, filebeat_settings(found), self.aggregator_settings(topic))
 
     def collector_settings(self, topic: str) -> CollectorSettings:
-        """Returns what the level's Collectors are set to."""
+        """Return the settings of the level's Collectors."""
         found = self._testbed.study.effective(self._configuration)
         return CollectorSettings(
             self._testbed.brokers.bootstrap_servers,
@@ -111,7 +105,7 @@ class OpenPipeline(Opened):
         )
 
     def aggregator_settings(self, topic: str) -> AggregatorSettings:
-        """Returns what the level's aggregator is set to."""
+        """Return the settings of the level's aggregator."""
         found = self._testbed.study.effective(self._configuration)
         return AggregatorSettings(
             self._testbed.brokers.bootstrap_servers,
@@ -125,31 +119,26 @@ class OpenPipeline(Opened):
         )
 
     def require_running(self) -> None:
-        """Makes sure that the parts of the pipeline run, and what writes its log.
+        """Check the pipeline's parts, nginx and the shop.
 
         Raises:
-            LoadToolError: Naming one that has ended, with its last words.
+            LoadToolError: If one has ended, with its last output.
         """
         self._testbed.web.require_running()
         self.pipeline.require_running()
 
     def end_requests(self) -> None:
-        """Ends nginx, so that nothing is added to the log any more."""
+        """Stop nginx, which completes the log."""
         self._testbed.web.stop_nginx()
 
     def roots(self) -> dict[str, int]:
-        """Maps each part that runs to its process."""
+        """Map each running part to its process id."""
         senders = {f"load {number}": pid for number, pid in enumerate(self.load.pids)}
         return {**self._testbed.web.pids, **self.pipeline.pids, **self._testbed.brokers.pids, **senders}
 
 
 class PipelineTestbed:
-    """Holds what all runs of a part share.
-
-    Attributes:
-        lease: Of this machine: its cores are what is measured.
-        replayed: The log that is replayed; None where the study names none.
-    """
+    """What all runs of a case share; the lease is of this machine, whose cores are measured."""
 
     def __init__(
         self,
@@ -172,10 +161,10 @@ class PipelineTestbed:
         self._campaign = campaign
 
     def require_running(self) -> None:
-        """Makes sure that what runs share is there: broker, shop and database.
+        """Check broker, shop and database.
 
         Raises:
-            ClusterError: Naming what has ended.
+            ClusterError: If one has ended.
         """
         if not self.brokers.pids:
             raise ClusterError("the broker of the log pipeline has ended by itself")
@@ -185,9 +174,9 @@ class PipelineTestbed:
             raise ClusterError(str(error)) from error
 
     def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
-        """Returns the rate that a level asks for; what it is a share of is searched once for each campaign.
+        """Return a level's request rate; the capacity it may refer to is searched once per campaign.
 
-        That of a log is its mean over a run.
+        For a replayed log it is the mean over a run.
         """
         if self.replayed and self.study.is_replayed(configuration):
             return self.replayed.requests_s
@@ -208,10 +197,10 @@ class PipelineTestbed:
 def open_pipeline_testbed(
     campaign: Campaign, study: LogPipelineStudy, case: str, settings: Settings
 ) -> Iterator[PipelineTestbed]:
-    """Takes the machine's lease, and starts broker and shop.
+    """Take the machine's lease and start broker and shop.
 
     Raises:
-        BadInputError: If a program is missing, or the campaign was begun on another system.
+        BadInputError: If a program is missing, or the campaign began on another system.
         ClusterError: If the broker or the shop does not start.
         LeaseHeldError: If another load runs on this machine.
     """
@@ -235,14 +224,14 @@ def _acks(value: FactorValue) -> Literal["0", "1", "all"]:
 
 @dataclass(frozen=True)
 class Replayed:
-    """Names the file with the times and paths of all requests, and says how many a run sends in each second."""
+    """File with due time and path of each request, and the mean request rate of a run."""
 
     file: Path
     requests_s: float
 
 
 def replayed_log(campaign: Campaign, study: LogPipelineStudy, file: Path) -> Replayed | None:
-    """Writes when each request of the campaign's log is due; returns None where the study replays none."""
+    """Write the due times of the campaign's log; return None if the study replays none."""
     if study.replay is None:
         return None
     found = read_log(campaign.store.get(campaign.keys.payload()).decode())

@@ -1,4 +1,4 @@
-"""Says how the warehouse is run, and reads what it tells. Nothing is started here."""
+"""Command line of the warehouse, and its record of batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PlantedAt = Literal["batch", "commit"]
 
 
 class Batch(NamedTuple):
-    """Holds a batch that is in the table; `t6_ms` and `t7_ms`, when it began and was committed, are since 1970."""
+    """A committed batch; it began at `t6_ms` and was committed at `t7_ms`, in milliseconds since 1970."""
 
     rows: int
     t6_ms: int
@@ -25,20 +25,17 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Warehouse:
-    """Is Spark that loads a topic into a Hive table, both in a folder.
+    """Spark, loading a topic into a Hive table, both in a folder.
 
-    SIGTERM, to its process alone and not to its group, ends it after the running batch; then it exports the table. Its
-    JVM ends with it, a moment later if it is killed.
+    SIGTERM to the process alone, not its group, ends it after the running batch; then it exports the table. Its JVM
+    ends with it, a moment later if it is killed.
 
-    Args:
-        folder: All that it writes.
-        python: Of the environment that has PySpark.
-        jars: The folder of what Spark needs to read Kafka.
-        bootstrap_servers: Of the cluster.
-        topic: The topic.
-        trigger_ms: How often a batch begins; 0 for as soon as the last one is done.
-        planted_delay_ms: Is waited in each batch, for tests.
-        planted_at: Where: before a batch is said to begin, or before it is said to be committed.
+    Attributes:
+        python: Of the environment with PySpark.
+        jars: Folder of Spark's Kafka connector.
+        trigger_ms: Interval between batches; 0 starts the next one at once.
+        planted_delay_ms: Delay of each batch, for tests: before its start or before its commit is reported
+            (`planted_at`).
     """
 
     folder: Path
@@ -52,17 +49,17 @@ class Warehouse:
 
     @property
     def batches_file(self) -> Path:
-        """Returns where it notes each batch."""
+        """Return the path of the record of batches."""
         return self.folder / "batches.jsonl"
 
     @property
     def export_file(self) -> Path:
-        """Returns where the table is, as Parquet, once it has ended."""
+        """Return the path of the table as Parquet, written at the end."""
         return self.folder / "logs.parquet"
 
     @property
     def environment(self) -> dict[str, str]:
-        """Returns the environment of its commands."""
+        """Return the environment of its commands."""
         return {
             **environment(),
             "PYTHONPATH": str(PROGRAMS),
@@ -72,7 +69,7 @@ class Warehouse:
 
     @property
     def argv(self) -> list[str]:
-        """Returns the command that loads until SIGTERM."""
+        """Return the command that loads until SIGTERM."""
         planted = ["--planted-delay-ms", str(self.planted_delay_ms), "--planted-at", self.planted_at]
         return [
             *(str(self.python), "-m", "warehouse.to_hive", "--folder", str(self.folder), "--jars", str(self.jars)),
@@ -83,12 +80,12 @@ class Warehouse:
 
 
 def read_batches(file: Path) -> dict[int, Batch]:
-    """Reads what was noted of batches: the last line of each counts, since a batch is repeated after a kill.
+    """Read the record of batches by id: the last line of each counts, since a batch is repeated after a kill.
 
-    A last line without an end is still being written.
+    An unterminated last line is still being written and is skipped.
 
     Raises:
-        ArtifactError: If a line cannot be read.
+        ArtifactError: If a line is malformed.
     """
     found: dict[int, Batch] = {}
     text = file.read_text(encoding="utf-8") if file.exists() else ""

@@ -1,4 +1,4 @@
-"""Has the load's processes send requests to the web server, and puts together what they say."""
+"""Send requests to the web server from several processes and merge their results."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _P99 = 0.99
 
 @dataclass(frozen=True)
 class Answered:
-    """Holds what came of requests.
+    """Results of a run's requests.
 
     Attributes:
-        began_at: When the first second began, in seconds since 1970.
-        due: How many were to be sent; all are, however late.
-        refused: Answered with an error of the server's, or not at all.
-        late_p95_ms: How late one was sent.
-        late_p99_ms: The same; a load that stands still for a hundredth of a run shows in it.
-        response_p95_ms: From when one was due to its answer.
-        answered_ids: By which the log knows those that were answered.
+        began_at: Start of the first second, in seconds since 1970.
+        due: Requests to send; all are sent, however late.
+        refused: Answered with a server error, or not at all.
+        late_p95_ms: Send delay; the p95.
+        late_p99_ms: The p99: shows a load generator that stalls for 1 % of a run.
+        response_p95_ms: Time from when a request was due to its answer.
+        answered_ids: Ids by which the log identifies the answered requests.
     """
 
     began_at: float
@@ -50,17 +50,12 @@ class Answered:
 
     @property
     def began_ms(self) -> int:
-        """Returns when the first second began, in milliseconds since 1970, as stamps are."""
+        """Return the start of the first second, in milliseconds since 1970."""
         return int(self.began_at * 1000)
 
 
 class WebLoad(Opened):
-    """Opens a context in which so many processes are ready to send.
-
-    Args:
-        url: Of the web server.
-        processes: How many.
-        replayed: The file with the requests of a log, which they share; None where none is replayed.
+    """Context in which `processes` load processes are ready to send; they share the requests of `replayed`, if given.
 
     Raises:
         LoadStartError: On entering, if one does not become ready.
@@ -78,11 +73,11 @@ class WebLoad(Opened):
 
     @property
     def pids(self) -> Sequence[int]:
-        """Lists the processes' ids."""
+        """List the process ids."""
         return [each.pid for each in self._senders]
 
     def renew(self) -> None:
-        """Starts all processes anew.
+        """Restart all processes.
 
         Raises:
             LoadStartError: If one does not become ready.
@@ -91,11 +86,11 @@ class WebLoad(Opened):
         self._start()
 
     def send(self, wanted: Wanted) -> Answered:
-        """Sends what is wanted, shared among the processes, beginning in a moment; waits for all answers.
+        """Send the requests, beginning in a moment, and wait for all answers.
 
         Raises:
-            LoadToolError: If a process ends, or does not answer. What is still on its way would be taken for the next
-                requests: `renew` comes before these.
+            LoadToolError: If a process ends or does not answer. Call `renew` before sending again: a late answer would
+                count for the next requests.
         """
         wanted, said = self._sent(wanted)
         late_ms = np.concatenate([each["late_ms"] for each in said])
@@ -113,15 +108,14 @@ class WebLoad(Opened):
         )
 
     def trickle(self, wanted: Wanted) -> None:
-        """Sends what is wanted and waits for the answers; unlike in `send`, no request need be due.
+        """Send the requests and wait for the answers; unlike in `send`, none need be due.
 
         Raises:
-            LoadToolError: As `send` does.
+            LoadToolError: As in `send`.
         """
         self._sent(wanted)
 
     def _sent(self, wanted: Wanted) -> tuple[Wanted, list[Line]]:
-        """Returns what each process was told, and what it said."""
         wanted = replace(wanted, begins_at=time.time() + _SOON_S, rate_s=wanted.rate_s / self._number)
         for sender in self._senders:
             sender.tell(asdict(wanted))

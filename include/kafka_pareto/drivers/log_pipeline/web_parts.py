@@ -1,6 +1,6 @@
-"""Says how the shop is run: command lines and configuration of MariaDB, gunicorn and nginx.
+"""Command lines and configuration of MariaDB, gunicorn and nginx; nothing is started here.
 
-Nothing is started here. Each has a folder of its own, and listens on a unix socket in it; nginx, on 127.0.0.1.
+Each has a folder and listens on a unix socket in it, except nginx, which listens on 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kafka_pareto.study.factors import FactorValue
 
 LogLines = Literal["multi", "single"]
 PROGRAMS = Path(__file__).parent / "parts"
-"""Is the folder of what does not belong to the library: `shop`, `warehouse`, …"""
+"""Folder of the programs outside the library: `shop`, `warehouse`, …"""
 
 _ROOT = "root"
 _MOST_SOCKET_BYTES = 107
@@ -27,25 +27,18 @@ _REFUSED_IN_PATHS = frozenset("\"'\\$;{}\n")
 
 
 def log_lines_of(settings: Mapping[str, FactorValue]) -> LogLines:
-    """Picks how entries of the log lie in it out of the settings of a pipeline."""
+    """Return the log format from the settings of a pipeline."""
     return "single" if settings["log_lines"] == "single" else "multi"
 
 
 def find_program(name: str) -> str | None:
-    """Returns where a program is; servers are not on every user's PATH. None where there is none."""
+    """Return the path of a program, if there is one; servers are often outside a user's PATH."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
 @dataclass(frozen=True)
 class MariaDb:
-    """Is a MariaDB whose data and unix socket are in a folder; only who runs it gets in, without a password.
-
-    Args:
-        folder: Its folder.
-        user: The name of the user that runs it, which is us.
-        server: The command `mariadbd`.
-        installer: The command `mariadb-install-db`.
-    """
+    """A MariaDB with data and unix socket in a folder; only `user`, which runs it, can log in, without a password."""
 
     folder: Path
     user: str
@@ -54,17 +47,17 @@ class MariaDb:
 
     @property
     def socket(self) -> Path:
-        """Returns its socket."""
+        """Return its unix socket."""
         return _socket(self.folder / "mariadb.sock")
 
     @property
     def address(self) -> str:
-        """Returns what the shop is told of it."""
+        """Return its address for the shop."""
         return f"mariadb:{self.socket}"
 
     @property
     def install_argv(self) -> list[str]:
-        """Returns the command that makes its data folder; the socket says who we are, so there is no password."""
+        """Return the command that creates its data folder; the socket authenticates the user, without a password."""
         return [
             self.installer,
             "--no-defaults",
@@ -77,7 +70,7 @@ class MariaDb:
 
     @property
     def argv(self) -> list[str]:
-        """Returns the command that runs it, until SIGTERM."""
+        """Return the command that runs it until SIGTERM."""
         return [
             self.server,
             "--no-defaults",
@@ -91,20 +84,14 @@ class MariaDb:
         ]
 
     def _as_root(self) -> list[str]:
-        """Returns what lets root run it as root, which it does only where it is told to."""
         return [f"--user={_ROOT}"] if self.user == _ROOT else []
 
 
 @dataclass(frozen=True)
 class Shop:
-    """Is the shop, run by gunicorn.
+    """The shop, run by gunicorn; `database` is `sqlite:<file>` or `MariaDb.address`.
 
-    Args:
-        folder: Holds its unix socket.
-        python: Of the environment that has Flask.
-        database: `sqlite:<file>`, or `MariaDb.address`.
-        workers: Processes.
-        threads: Of each process, each with a connection to the database.
+    Each of the `threads` of each of the `workers` (processes) has a connection to the database.
     """
 
     folder: Path
@@ -115,12 +102,12 @@ class Shop:
 
     @property
     def socket(self) -> Path:
-        """Returns where nginx finds it."""
+        """Return its unix socket."""
         return _socket(self.folder / "shop.sock")
 
     @property
     def environment(self) -> dict[str, str]:
-        """Returns the environment of its commands."""
+        """Return the environment of its commands."""
         return {
             "PATH": os.environ.get("PATH", ""),
             "PYTHONPATH": str(PROGRAMS),
@@ -129,13 +116,13 @@ class Shop:
         }
 
     def create_argv(self, seed: int) -> list[str]:
-        """Returns the command that makes the database's schema and first contents."""
+        """Return the command that creates the database's schema and initial contents."""
         return [str(self.python), "-m", "shop.database", "create", "--database", self.database, "--seed", str(seed)]
 
     @property
     def argv(self) -> list[str]:
-        """Returns the command that runs it, until SIGTERM."""
-        # Threads, since gunicorn's plain workers close each connection after a request.
+        """Return the command that runs it until SIGTERM."""
+        # Threads, since gunicorn's sync workers close the connection after each request.
         of_workers = ["--workers", str(self.workers), "--worker-class", "gthread", "--threads", str(self.threads)]
         return [
             *(str(self.python), "-m", "gunicorn", "--bind", f"unix:{self.socket}", "--umask", "0o077"),
@@ -146,24 +133,19 @@ class Shop:
 
 
 class _Template(string.Template):
-    """Is a template with @{names}: nginx has variables with dollar signs of its own."""
+    """A template with @{names}, since nginx's own variables use dollar signs."""
 
     delimiter = "@"
 
 
 @dataclass(frozen=True)
 class Nginx:
-    """Is an nginx in front of the shop.
+    """An nginx in front of the shop, on a loopback port.
 
-    Args:
-        folder: Its folder.
-        port: At which it listens on loopback.
-        log_file: Its access log.
-        shop_socket: Where the shop listens.
-        user: The name of the user that runs it, which is us.
-        log_lines: `multi` for a log of objects of several lines, `single` for one of a line each.
+    Attributes:
+        user: Name of the user that runs it.
+        log_lines: Format of its access log: entries on several lines (`multi`) or on one (`single`).
         workers: Processes.
-        program: The command `nginx`.
     """
 
     folder: Path
@@ -177,24 +159,24 @@ class Nginx:
 
     @property
     def configuration_file(self) -> Path:
-        """Returns where its configuration is to be written."""
+        """Return the path at which nginx expects its configuration."""
         return self.folder / "nginx.conf"
 
     @property
     def url(self) -> str:
-        """Returns where it is reached."""
+        """Return its URL."""
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
     def configuration(self) -> str:
-        """Returns the text of its configuration.
+        """Return its configuration.
 
         Raises:
-            BadInputError: If a path has a character that means something in there.
+            BadInputError: If a path has a character that is special in it.
         """
         template = (PROGRAMS / "nginx.conf").read_text(encoding="utf-8")
         return _Template(template).substitute(
-            # As root its workers would else be www-data, who must not enter our folders. A user has no choice.
+            # Started by root, its workers would run as www-data, which cannot enter our folders.
             user=f"user {_ROOT};" if self.user == _ROOT else "",
             workers=self.workers,
             folder=_plain(self.folder),
@@ -206,20 +188,15 @@ class Nginx:
 
     @property
     def argv(self) -> list[str]:
-        """Returns the command that runs it, until SIGTERM, or SIGQUIT to let requests end.
+        """Return the command that runs it until SIGTERM, or SIGQUIT to let requests finish.
 
-        Killed by -9 it leaves its workers behind: what ties it to a process must send it SIGTERM.
+        SIGKILL would orphan its workers, so a supervisor must send SIGTERM.
         """
-        # -e: before it has read its configuration, it would open the log of the system's nginx.
+        # -e: otherwise it opens the system nginx's log before it reads its configuration.
         return [self.program, "-e", "stderr", "-p", str(self.folder), "-c", str(self.configuration_file)]
 
 
 def _socket(path: Path) -> Path:
-    """Returns the path of a unix socket.
-
-    Raises:
-        BadInputError: If it is longer than the kernel allows.
-    """
     if len(os.fsencode(path)) > _MOST_SOCKET_BYTES:
         raise BadInputError(
             f"{path}: a socket's path has at most {_MOST_SOCKET_BYTES} bytes; set TMPDIR to a shorter one"
@@ -228,11 +205,6 @@ def _socket(path: Path) -> Path:
 
 
 def _plain(path: Path) -> str:
-    """Returns a path as nginx's configuration may have it.
-
-    Raises:
-        BadInputError: If it has a character that means something in there.
-    """
     text = str(path.absolute())
     refused = sorted(_REFUSED_IN_PATHS & set(text))
     if refused:

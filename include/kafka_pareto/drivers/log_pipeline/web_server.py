@@ -1,4 +1,4 @@
-"""Runs what writes the log: nginx, with the shop and its database behind it."""
+"""Run nginx, which writes the log, with the shop and its database behind it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,9 @@ _LOOK_S = 0.05
 
 
 class WebServer(Opened):
-    """Opens a context in which a shop runs on a database of its own; nginx is started in front of it for each run.
+    """Context in which a shop runs on its own database; nginx is started in front of it for each run.
 
-    Args:
-        folder: Where all of it lies; its path is short, since sockets are in it.
-        python: Of the environment that has Flask.
-        database: Which one.
-        seed: The shop's first contents are drawn from it.
+    The path of `folder` must be short, since it holds sockets. `seed` determines the shop's initial contents.
 
     Raises:
         LoadStartError: On entering, if a part does not start.
@@ -57,20 +53,20 @@ class WebServer(Opened):
 
     @property
     def pids(self) -> dict[str, int]:
-        """Maps `nginx`, `shop` and `database`, as far as they run, to their processes."""
+        """Map `nginx`, `shop` and `database`, if running, to their process ids."""
         return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
 
     def require_running(self) -> None:
-        """Makes sure that shop and database run.
+        """Check shop and database.
 
         Raises:
-            LoadToolError: Naming one that has ended, with its last words.
+            LoadToolError: If one has ended, with its last output.
         """
         for child in self._children.values():
             child.require_running()
 
     def start_nginx(self, log_file: Path, log_lines: LogLines) -> str:
-        """Starts nginx with an access log of its own, in the place of one that runs; returns where it is reached.
+        """Start nginx with a new access log, replacing a running one; return its URL.
 
         Raises:
             LoadStartError: If it does not start.
@@ -88,7 +84,7 @@ class WebServer(Opened):
         return nginx.url
 
     def stop_nginx(self) -> None:
-        """Ends nginx, if it runs."""
+        """Stop nginx if it runs."""
         if nginx := self._children.pop("nginx", None):
             end_all([nginx], _STOP_S)
 

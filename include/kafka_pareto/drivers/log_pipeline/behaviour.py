@@ -1,4 +1,4 @@
-"""Counts a run's events by the second, and labels it by them: collapsing, throttled, spiky or stable. Pure."""
+"""Count a run's events per second and label the run: collapsing, throttled, spiky or stable."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ _SPIKE_TIMES = 5.0
 _GROWS_ABOVE = 0.01
 _BOUND_ABOVE = 0.025
 _S = 1000
-"""Milliseconds in a second."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Holds by how much a queue grew over the steady part, as a share of what was logged in it.
+    """Growth of the queue over the steady part, as a share of the events logged in it.
 
     Attributes:
-        fraction: The slope of the queue, over what was logged in each second.
-        low: What it exceeds with 99 % confidence.
-        high: What it stays below with 97.5 % confidence.
+        fraction: Slope of the queue over the logging rate.
+        low: Lower bound with 99 % confidence.
+        high: Upper bound with 97.5 % confidence.
     """
 
     fraction: float
@@ -43,14 +42,11 @@ class Growth:
 
 
 def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float | None:
-    """Returns how many events Hive took in each second of a stretch of time.
+    """Return the rate at which Hive took events in an interval; None if nothing was committed from its beginning on.
 
-    Events come in batches, so that the ends of a stretch cut into them: what counts is from the first commit to the
-    last. Where that one is further from the end than any two were from each other, the time beyond that counts, too. A
-    pipeline that is so slow that two do not fall within is looked at for longer, until the second one.
-
-    Returns:
-        None where nothing was committed from the beginning of the stretch on.
+    Events arrive in batches that straddle the interval's ends, so the rate is taken from the first commit to the last.
+    If the last is further from the end than any two were apart, the excess counts, too. If fewer than two commits fall
+    within, the interval extends to the second one.
     """
     times = events.t7[events.t7 > from_ms]
     commits = np.unique(times)
@@ -66,22 +62,22 @@ def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float 
 
 
 def rate_of_requests(arrivals: pd.DataFrame, began_ms: int, seconds: int, from_s: int) -> float:
-    """Returns how many requests nginx logged in each second of a run's rest."""
+    """Return the rate at which nginx logged requests from `from_s` on."""
     return float(per_second(arrivals.t0, began_ms, seconds)[from_s:].mean())
 
 
 def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
-    """Returns how the queue grew over the steady part of a run.
+    """Return the growth of the queue over the steady part of a run.
 
-    The queue is looked at where events were committed: between two commits it only rises. Where commits stop for
-    longer than between any two, each further second counts, too. With fewer than two commits that is so once they stop
-    for longer than the warm-up, within which a pipeline that keeps up has committed. The error is that of `trend_of`,
-    and never less than that of counts: what comes and what is done are random, so that the queue of a pipeline that
-    just keeps up is a random walk, whose growth has a variance of twice what comes.
+    The queue is sampled at commits, between which it only rises. If commits stop for longer than between any two, each
+    further second counts, too; with fewer than two commits, once they stop for longer than the warm-up, within which a
+    pipeline that keeps up has committed. The error is that of `trend_of`, but at least that of counts: arrivals and
+    completions are random, so the queue of a pipeline that just keeps up is a random walk, whose growth has a variance
+    of twice the arrivals.
 
     Returns:
-        None where there is too little to tell by: a steady part below `LEAST_STEADY_S`, or fewer than `LEAST_POINTS`
-        seconds with a commit.
+        None if the data are too few: a steady part below `LEAST_STEADY_S`, or fewer than `LEAST_POINTS` seconds with a
+        commit.
     """
     seconds = np.arange(len(timeline.done))
     committed = np.flatnonzero(timeline.done)
@@ -103,21 +99,18 @@ def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
 
 
 def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) -> PipelineLabel:
-    """Labels a run by rule, from its seconds alone; the first that holds, in this order.
+    """Label a run by the first rule that holds.
 
-    - too_short_to_tell: `growth_of` finds too little to tell by.
-    - collapsing: the queue grows (its growth is above zero with 99 % confidence), and by more than `GROWTH_FRACTION` of
-      what was logged. How late requests are has no part in it.
-    - too_short_to_tell: it may grow by `BOUND_FRACTION` or more, which a load of 105 % makes.
-    - throttled: the queue is bounded, since more than `UNTAKEN_FRACTION` of what was offered was refused or dropped.
-    - spiky: in the steady part, shipper or aggregator has a second with more than five times its mean, or Hive one with
-      more than five times the mean of those in which events were committed.
+    - too_short_to_tell: `growth_of` has too few data.
+    - collapsing: the queue grows (above zero with 99 % confidence) by more than `GROWTH_FRACTION` of the events logged.
+      Late requests do not count.
+    - too_short_to_tell: it may grow by `BOUND_FRACTION` or more, as it does at 105 % load.
+    - throttled: the queue is bounded because more than `UNTAKEN_FRACTION` of the requests due were refused or lost.
+    - spiky: in the steady part the busiest second of shipper or aggregator exceeds five times the mean, or that of Hive
+      five times the mean of seconds with a commit.
     - stable.
 
-    Args:
-        timeline: The run's seconds.
-        steady_from_s: From when on it was steady.
-        untaken_fraction: The share of the requests due that the web server refused, or that were lost on the way.
+    `untaken_fraction` is the share of the requests due that the web server refused or that were lost.
     """
     growth = growth_of(timeline, steady_from_s)
     if growth is None:
@@ -132,14 +125,14 @@ def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) ->
 
 
 def label_text(label: PipelineLabel) -> str:
-    """Says in words how a run behaved; empty of a stable one."""
+    """Return the label in words; empty for a stable run."""
     if label == "too_short_to_tell":
         return "the run was too short to tell whether its queue grew"
     return "" if label == "stable" else f"the run was {label}"
 
 
 def spikes(timeline: Timeline, steady_from_s: int) -> dict[str, float]:
-    """Returns the busiest second of shipper, aggregator and Hive over the mean; Hive's of seconds with a commit."""
+    """Return the busiest second of shipper, aggregator and Hive over the mean (for Hive, of seconds with a commit)."""
     done = np.asarray(timeline.done, dtype=float)[steady_from_s:]
     found = {
         "shipper": _series(timeline, "shipped_events_s")[steady_from_s:],
@@ -154,23 +147,23 @@ def _series(timeline: Timeline, name: str) -> Values:
 
 
 def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
-    """Counts the stamps in each of so many seconds."""
+    """Count the timestamps in each second."""
     second = ((stamps_ms - began_ms) // _S).to_numpy()
     within = second[(second >= 0) & (second < seconds)]
     return np.bincount(within, minlength=seconds).astype(float)
 
 
 def queue_of(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Values:
-    """Returns how many were logged and not yet in Hive, at the end of each second; those of before included."""
+    """Return the number of events logged and not yet in Hive at the end of each second, including those from before."""
     left = left_of_before(arrivals, began_ms)
     return left + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
 
 
 def part_of_burst(stamps_ms: pd.Series, began_ms: int, wanted: Wanted) -> pd.Series:
-    """Says of each stamp whether it is `before` the burst, `in` it or `after` it.
+    """Return for each timestamp whether it is `before` the burst, `in` it or `after` it.
 
-    All that is said of a burst is by this one clock: seconds since the load's first one, by which it also tells when
-    requests are due faster. A request has its place by when it was logged.
+    All figures of a burst use this clock, seconds since the load's first one, which also times the burst itself. A
+    request counts by the time at which it was logged.
     """
     at_s = (stamps_ms - began_ms) / _S
     edges = [-np.inf, wanted.burst_from_s, wanted.burst_until_s, np.inf]
@@ -178,7 +171,7 @@ def part_of_burst(stamps_ms: pd.Series, began_ms: int, wanted: Wanted) -> pd.Ser
 
 
 def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
-    """Returns for what was logged in each second its number and its p95 latency in milliseconds."""
+    """Return for each second the number of requests logged and their p95 latency in milliseconds."""
     second = (arrivals.t0 - began_ms).floordiv(_S)
     grouped = latencies_ms(arrivals).groupby(second)
     p95, counts = grouped.quantile(0.95), grouped.size()
@@ -186,15 +179,11 @@ def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[t
 
 
 def timeline_of_run(reconciled: Reconciled, wanted: Wanted, began_ms: int) -> Timeline:
-    """Returns what each second of a run was like.
+    """Return a run second by second.
 
-    The series are the mean time in each stage of what was logged in a second, what passed web server, shipper and
-    aggregator in it, and the queue at its end.
-
-    Args:
-        reconciled: What was logged before the run included; it is in the queue, and in what passed.
-        wanted: What was asked of the load.
-        began_ms: When the run began.
+    Its series are the mean time in each stage of the events logged in a second, the events that passed web server,
+    shipper and aggregator in it, and the queue at its end. Queue and passing events include requests from before the
+    run.
     """
     seconds, events, arrivals = int(wanted.seconds), reconciled.events, reconciled.arrivals
     means = events[list(STAGES)].groupby((events.t0 - began_ms).floordiv(_S)).mean().reindex(range(seconds))
@@ -218,5 +207,4 @@ def timeline_of_run(reconciled: Reconciled, wanted: Wanted, began_ms: int) -> Ti
 
 
 def _rounded(values: Iterable[float]) -> list[float | None]:
-    """Returns values to a tenth, which is below what stamps of whole milliseconds say; None where there is none."""
     return [None if np.isnan(value) else round(float(value), 1) for value in values]

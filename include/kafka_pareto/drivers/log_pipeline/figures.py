@@ -1,4 +1,4 @@
-"""Takes the quantities of a run from its events, from what the load says, and from what was watched. Pure."""
+"""Compute a run's quantities from its events, the load generator's report and the watch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FORMER_TIMES = 1.2
 def quantities_of_run(
     answered: Answered, watched: Watched, reconciled: Reconciled, wanted: Wanted, protocol: LogPipelineProtocol
 ) -> LogPipelineQuantities:
-    """Returns all quantities of a run; of requests that warmed it up, what was left of them is in queue and costs."""
+    """Return all quantities of a run; what is left of warm-up requests counts in queue and costs only."""
     began_ms = answered.began_ms
     everything, all_arrivals = reconciled.events, reconciled.arrivals
     events = everything[everything.t0 >= began_ms].reset_index(drop=True)
@@ -84,10 +84,7 @@ def quantities_of_run(
 def latency_figures(
     arrivals: pd.DataFrame, everything: pd.DataFrame, began_ms: int, protocol: LogPipelineProtocol
 ) -> LatencyFigures:
-    """Returns how long requests took, and how many Hive took in each second of the steady part.
-
-    It can take more than is logged only by what had waited, which is no better for it: as many count as are logged.
-    """
+    """Return latencies and steady throughput, capped at the logging rate: draining a backlog is no merit."""
     whole, steady_ms = latencies_ms(arrivals), began_ms + protocol.steady_from_s * _MS
     steady = whole[arrivals.t0 >= steady_ms]
     p50, p95, p99 = (float(value) for value in np.quantile(whole, (0.5, 0.95, 0.99)))
@@ -105,7 +102,7 @@ def latency_figures(
 
 
 def stage_figures(events: pd.DataFrame) -> StageFigures:
-    """Returns the mean and the p95 of each stage."""
+    """Return the mean and the p95 of each stage."""
     means = {f"{name}_ms": float(events[name].mean()) for name in STAGES}
     p95 = {f"{name}_p95_ms": float(events[name].quantile(0.95)) for name in STAGES}
     return StageFigures(**means, **p95)
@@ -114,14 +111,10 @@ def stage_figures(events: pd.DataFrame) -> StageFigures:
 def flow_figures(
     timeline: Timeline, events: pd.DataFrame, began_ms: int, protocol: LogPipelineProtocol, untaken_fraction: float
 ) -> FlowFigures:
-    """Returns the busiest seconds, the queue, and the run's label.
+    """Return the busiest seconds, the queue, and the run's label.
 
-    Args:
-        timeline: The run's seconds.
-        events: What came to Hive, of before the run included.
-        began_ms: When the run began.
-        protocol: How long the run was, and from when on it was steady.
-        untaken_fraction: The share of the requests due that was refused or lost.
+    `events` includes those from before the run; `untaken_fraction` is the share of the requests due that was refused or
+    lost.
     """
     growth = growth_of(timeline, protocol.steady_from_s)
     peaks = [float(per_second(events[stamp], began_ms, protocol.seconds).max()) for stamp in ("t2", "t4", "t7")]
@@ -140,10 +133,9 @@ def flow_figures(
 def burst_figures(
     events: pd.DataFrame, arrivals: pd.DataFrame, began_ms: int, wanted: Wanted, protocol: LogPipelineProtocol
 ) -> BurstFigures:
-    """Returns what the burst did to what was logged in it and after it.
+    """Return the effect of the burst on requests logged during it and after it.
 
-    The last entry of a log has no next one that ends it, and waits for Filebeat to lose patience: it is no part of the
-    longest times in a stage.
+    The longest times in a stage exclude the log's last entry: no next one ends it, so it waits for Filebeat's timeout.
     """
     part = part_of_burst(arrivals.t0, began_ms, wanted)
     since = events[part_of_burst(events.t0, began_ms, wanted) != "before"].iloc[:-1]
@@ -163,15 +155,10 @@ def burst_figures(
 
 
 def cost_figures(watched: Watched, events: int) -> CostFigures:
-    """Returns what the run cost the machine.
+    """Return the run's resource use; `events` is the number Hive took since the run's beginning.
 
-    Rates are of the time in which requests were sent. What an event cost is counted up to the last commit: a pipeline
-    that falls behind works on when nothing is sent any more, and what it takes to wait for further events is no cost of
-    these.
-
-    Args:
-        watched: What was counted from the run's beginning.
-        events: How many Hive took in that time.
+    Rates cover the time in which requests were sent. Costs per event are counted up to the last commit: a pipeline that
+    falls behind works on after the last request, but waiting for further events is no cost of these.
     """
     uses, seconds, working = watched.sending.uses, watched.sending.seconds, watched.working.uses
     pipeline_s = _brokers(working).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)

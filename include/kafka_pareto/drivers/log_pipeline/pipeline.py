@@ -1,4 +1,4 @@
-"""Runs the pipeline that follows a log: a shipper, an aggregator, and Spark, which loads a topic into a Hive table."""
+"""Run the pipeline that follows a log: a shipper, an aggregator, and Spark, which loads the topic into a Hive table."""
 
 from __future__ import annotations
 
@@ -25,46 +25,42 @@ _RESTS_S = 2.5
 _SILENT_S = 30.0
 _MS = 1e3
 PARTS = ("filebeat", "aggregator", "spark")
-"""Names the parts in the order in which events pass them: the shipper is called `filebeat`, whichever it is."""
+"""Parts in the order in which events pass them; `filebeat` is the shipper, whichever it is."""
 
 
 class PartEndedError(LoadToolError):
-    """Reports a part that has ended by itself, or not as it should."""
+    """Reports a part that ended by itself or did not end cleanly."""
 
 
 class Shipping(Protocol):
-    """Starts a shipper, which follows the log, and the aggregator that it sends to."""
+    """A shipper, which follows the log, and the aggregator it sends to."""
 
     @property
     def holds_ms(self) -> int:
-        """Returns how long settings let both hold an event that was read, for others to come with it."""
+        """Return how long both may hold an event to batch it with others."""
 
     @property
     def sleeps_ms(self) -> int:
-        """Returns for how long the shipper may not look at a log that does not grow."""
+        """Return the shipper's longest interval between polls of an idle log."""
 
     def start_aggregator(self) -> ChildProcess:
-        """Starts the aggregator, and waits until it is ready; one that is started anew listens where the last one did.
+        """Start the aggregator and wait until it is ready; a restarted one listens where the last one did.
 
         Raises:
             ClusterError: If there is no free port.
-            LoadStartError: If it cannot be started, or does not become ready.
+            LoadStartError: If it does not start or become ready.
         """
 
     def start_shipper(self) -> ChildProcess:
-        """Starts the shipper, which goes on where the last one was; it may not be reading yet.
+        """Start the shipper, which resumes where the last one was; it may not be reading yet.
 
         Raises:
-            LoadStartError: If it cannot be started.
+            LoadStartError: If it does not start.
         """
 
 
 class Pipeline(Opened):
-    """Opens a context in which the parts follow a log, into a topic that is there.
-
-    Args:
-        shipping: What takes the log to the topic.
-        warehouse: What loads the topic; its folder is made here.
+    """Context in which the parts follow a log into an existing topic; the warehouse's folder is created here.
 
     Raises:
         LoadStartError: On entering, if one does not become ready.
@@ -85,14 +81,14 @@ class Pipeline(Opened):
 
     @property
     def pids(self) -> dict[str, int]:
-        """Maps the parts that run to their processes."""
+        """Map the running parts to their process ids."""
         return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
 
     def start(self, name: str) -> None:
-        """Starts a part, or one anew that has ended.
+        """Start a part, or restart one that has ended.
 
         Raises:
-            LoadStartError: If it cannot be started.
+            LoadStartError: If it does not start.
         """
         if name in self._children:
             self._children[name].close()
@@ -105,40 +101,37 @@ class Pipeline(Opened):
                 self._children[name] = self._shipping.start_shipper()
 
     def kill(self, name: str) -> None:
-        """Kills a part with -9."""
+        """Kill a part with SIGKILL."""
         self._children[name].kill()
 
     def committed(self) -> int:
-        """Returns how many rows Hive has, by what Spark has noted: what it says is lost with it where it is killed.
+        """Return the number of rows in Hive, from Spark's record of batches, which survives a kill.
 
         Raises:
-            ArtifactError: If its notes cannot be read.
+            ArtifactError: If the record is unreadable.
         """
         return sum(batch.rows for batch in read_batches(self._warehouse.batches_file).values())
 
     @property
     def holds_s(self) -> float:
-        """Returns how long its settings let it hold an event that the shipper has read, for others to come with it."""
+        """Return how long the parts may hold an event, after the shipper read it, to batch it with others."""
         return (self._shipping.holds_ms + self._warehouse.trigger_ms) / _MS
 
     @property
     def rests_s(self) -> float:
-        """Returns for how long no rows must come until none are taken to be on their way."""
+        """Return how long no rows must arrive before none are assumed to be on their way."""
         return max(_RESTS_S, self.holds_s + self._warehouse.trigger_ms / _MS)
 
     def wait_until_committed(
         self, rows: int, seconds: float, meanwhile: Callable[[], None] = lambda: time.sleep(_LOOK_S)
     ) -> bool:
-        """Waits until Hive has so many rows, whether more are on their way or not; returns whether it had them in time.
+        """Wait until Hive has this many rows, whether more are on their way or not; return whether it had them in time.
 
-        Args:
-            rows: How many.
-            seconds: How long it is waited for.
-            meanwhile: Is called while it has fewer; it takes a while.
+        `meanwhile` is called while it has fewer, and takes a while.
 
         Raises:
-            ArtifactError: If what Spark has noted cannot be read.
-            PartEndedError: If a part has ended by itself.
+            ArtifactError: If Spark's record of batches is unreadable.
+            PartEndedError: If a part has ended.
         """
         deadline = time.monotonic() + seconds
         while self.committed() < rows:
@@ -149,19 +142,15 @@ class Pipeline(Opened):
         return True
 
     def wait_until_at_rest(self, rows: int, seconds: float, on_commit: Callable[[], None] = lambda: None) -> bool:
-        """Waits until Hive has so many rows, and none has come for a while; returns whether it was so in time.
+        """Wait until Hive has this many rows and no more arrive; return whether it happened in time.
 
-        Some of them may be there twice, with others still on their way: hence the while, in which no requests may come.
-        It is at least as long as settings let the pipeline hold an event.
-
-        Args:
-            rows: How many.
-            seconds: How long it is waited for.
-            on_commit: Is called once at the beginning, and again as soon as rows have come.
+        Rows may be duplicates with others still on their way: hence the period without arrivals, at least as long as
+        the parts may hold an event. No requests may be sent during it. `on_commit` is called at the beginning and
+        whenever rows have arrived.
 
         Raises:
-            ArtifactError: If what Spark has noted cannot be read.
-            PartEndedError: If a part has ended by itself.
+            ArtifactError: If Spark's record of batches is unreadable.
+            PartEndedError: If a part has ended.
         """
         now_s = time.monotonic()
         deadline, rests_since, known = now_s + seconds, now_s, -1
@@ -178,10 +167,10 @@ class Pipeline(Opened):
             time.sleep(_LOOK_S)
 
     def is_moving(self) -> bool:
-        """Tells whether more may be on its way to Hive: by when it took the last, and how long it took before.
+        """Return whether more may be on its way to Hive, judging by the last commit and the intervals before it.
 
         Raises:
-            ArtifactError: If what Spark has noted cannot be read.
+            ArtifactError: If Spark's record of batches is unreadable.
         """
         commits_s = sorted(batch.t7_ms / _MS for batch in read_batches(self._warehouse.batches_file).values())
         if not commits_s:
@@ -191,10 +180,10 @@ class Pipeline(Opened):
         return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, holds_s)
 
     def require_running(self) -> None:
-        """Makes sure that all parts run.
+        """Check that all parts run.
 
         Raises:
-            PartEndedError: Naming one that has ended, with its last words.
+            PartEndedError: If one has ended, with its last output.
         """
         try:
             for child in self._children.values():
@@ -203,13 +192,13 @@ class Pipeline(Opened):
             raise PartEndedError(str(error)) from error
 
     def end(self, *, is_done: bool = True) -> tuple[pd.DataFrame, Mapping[int, int]]:
-        """Ends the parts in the order in which events pass them; returns Hive's table, and each batch's time of commit.
+        """Stop the parts in the order in which events pass them; return Hive's table and each batch's commit time.
 
-        Where they are not done, what is before Spark is killed, and what is on its way there is left.
+        If the parts are not done, those before Spark are killed, and events on their way are abandoned.
 
         Raises:
             ArtifactError: If the table cannot be read.
-            PartEndedError: If one does not end well, or Spark exports fewer rows than it has committed.
+            PartEndedError: If one does not end cleanly, or Spark exports fewer rows than it has committed.
         """
         for name in PARTS:
             child = self._children[name]
@@ -226,7 +215,7 @@ class Pipeline(Opened):
                 raise PartEndedError(f"{child.name} ended with exit code {code}: {child.last_words()}")
         table, batches = _read_table(self._warehouse.export_file), read_batches(self._warehouse.batches_file)
         committed = sum(batch.rows for batch in batches.values())
-        # More may be there: of a batch that was in the table, and not yet noted, when Spark was killed.
+        # It may have more: a batch written but not yet recorded when Spark was killed.
         if len(table) < committed:
             raise PartEndedError(f"Spark has exported {len(table)} of {committed} rows that it had committed to Hive")
         return table, {number: batch.t7_ms for number, batch in batches.items()}

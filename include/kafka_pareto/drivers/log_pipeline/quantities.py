@@ -1,4 +1,4 @@
-"""Declares the quantities of a log pipeline's run: each once, from the events' stamps to the tables."""
+"""Quantities of a log pipeline's run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PipelineLabel = Literal["stable", "spiky", "throttled", "collapsing", "too_short
 
 @dataclass(frozen=True)
 class LatencyFigures:
-    """Holds how long events took from nginx's log to Hive, over the whole run and from its steady part on.
+    """Time from nginx's log to Hive, over the whole run and over its steady part.
 
     Attributes:
-        committed_events_s: Events that Hive took in each second, from the steady part on; no more than were logged.
+        committed_events_s: Rate at which Hive took events in the steady part; capped at the logging rate.
     """
 
     latency_mean_ms: Annotated[float, Shown("latency", maximised=False)]
@@ -29,10 +29,10 @@ class LatencyFigures:
 
 @dataclass(frozen=True)
 class StageFigures:
-    """Holds the mean and the p95 of the time in each stage, of the events that came.
+    """Mean and p95 of the time in each stage, over the events in Hive.
 
-    The means add up to their mean latency: where requests were still on their way at the end, that is less than
-    `latency_mean_ms`.
+    The means add up to these events' mean latency, which is below `latency_mean_ms` if requests were pending at the
+    end.
     """
 
     nginx_to_filebeat_ms: Annotated[float, Shown("nginx to Filebeat", maximised=False)]
@@ -53,13 +53,12 @@ class StageFigures:
 
 @dataclass(frozen=True)
 class FlowFigures:
-    """Holds the busiest seconds, and the queue: events that were logged and not yet in Hive.
+    """Busiest seconds, and the queue of events logged and not yet in Hive.
 
     Attributes:
-        queue_growth_fraction: By how much the queue grew over the steady part, as a share of what was logged in it.
-        queue_growth_low_fraction: What the growth exceeds with 99 % confidence.
-        queue_growth_high_fraction: What it stays below with 97.5 % confidence.
-        label: What the run's behaviour is called, by rule.
+        queue_growth_fraction: Growth over the steady part, as a share of the events logged in it.
+        queue_growth_low_fraction: Its lower bound with 99 % confidence.
+        queue_growth_high_fraction: Its upper bound with 97.5 % confidence.
     """
 
     shipped_peak_events_s: Annotated[float, Shown("peak at the shipper", maximised=False)]
@@ -74,14 +73,14 @@ class FlowFigures:
 
 @dataclass(frozen=True)
 class BurstFigures:
-    """Holds what a burst did.
+    """Effect of a burst.
 
     Attributes:
-        burst_p95_ms: Of the events that were logged during the burst.
-        recovery_p95_ms: Of those logged after it.
-        kafka_to_spark_max_ms: The longest that an event lay between Kafka and Spark, in the burst or after it.
-        other_stage_max_ms: The longest that one was in any other stage.
-        recovery_s: From the burst's end until p95 latency was within 1.2 times what it was before, and stayed there.
+        burst_p95_ms: Of events logged during the burst.
+        recovery_p95_ms: Of events logged after it.
+        kafka_to_spark_max_ms: Longest time of an event between Kafka and Spark, in the burst or after it.
+        other_stage_max_ms: Longest time in any other stage.
+        recovery_s: From the burst's end until p95 latency stayed within 1.2 times its value before.
     """
 
     burst_p95_ms: Annotated[float | None, Shown("p95 in the burst", maximised=False)] = None
@@ -93,16 +92,16 @@ class BurstFigures:
 
 @dataclass(frozen=True)
 class CostFigures:
-    """Holds what the run cost the machine, from its first request to the last commit.
+    """Resource use from the run's first request to the last commit.
 
     Attributes:
         packets_s: Packets on loopback.
-        packets_per_event: The same for each event that came to Hive; the shop's own are among them.
+        packets_per_event: Per event in Hive, including the shop's packets.
         cpu_s_per_thousand_events: Of shipper, aggregator, brokers and Spark.
-        filebeat_cores: CPU that Filebeat used, in cores; the others alike.
-        filebeat_written_kb_s: What it wrote to disks, in 1,000 bytes for each second; the others alike.
-        filebeat_minor_faults_s: Minor page faults, which the published tables call cache hits.
-        memory_mib: Of all these processes together, at the most.
+        filebeat_cores: CPU use in cores, as for the other parts.
+        filebeat_written_kb_s: Disk writes in 1,000 bytes per second.
+        filebeat_minor_faults_s: Minor page faults, called cache hits in the published tables.
+        memory_mib: Peak of all these processes together.
     """
 
     packets_s: Annotated[float | None, Shown("packets", maximised=False)] = None
@@ -128,22 +127,20 @@ class CostFigures:
 
 @dataclass(frozen=True)
 class LogPipelineQuantities(Quantities):
-    """Holds all quantities of one run.
+    """All quantities of one run.
 
     Attributes:
-        requests_due: As many as the load was to send.
-        requests_logged: As many as nginx logged.
-        events_committed: As many of these as Hive holds.
-        events_lost: Logged, and not in Hive when nothing was on its way any more.
-        events_pending: Still on their way when the wait for them ended; how long they had taken by then counts.
+        requests_due: Requests that the load generator was to send.
+        events_committed: Logged requests that are in Hive.
+        events_lost: Logged, but not in Hive when nothing was on its way any more.
+        events_pending: Still on their way when the wait ended; latencies include their time until then.
         events_doubled: More than once in Hive.
-        events_unstamped: Without one of the stamps; they have no part in latencies.
-        late_p95_ms: How late the load sent a request; the p95.
-        late_p99_ms: The same; the p99.
-        response_p95_ms: From when a request was due to its answer; the p95.
-        refused: Requests that were answered with an error of the server's, or not at all.
-        clock_step_ms: The largest change of the clock against the monotonic one.
-        generator_bound: Why the load's own pace set that of the events; empty where it did not.
+        events_unstamped: Without one of the timestamps; latencies exclude them.
+        late_p95_ms: Delay with which a request was sent.
+        response_p95_ms: From when a request was due to its answer.
+        refused: Answered with a server error, or not at all.
+        clock_step_ms: Largest change of the clock against the monotonic one.
+        generator_bound: Why the load generator was the bottleneck; empty if it was not.
     """
 
     requests_due: int

@@ -1,4 +1,4 @@
-"""Counts once a second what the pipeline's processes use, what goes over loopback, and whether the clock was set."""
+"""Sample once a second the pipeline's resource use, packets on loopback, and steps of the clock."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TRIES = 5
 _LOOPBACK = "lo"
 _MIB = 1 << 20
 _MINOR_FAULTS = 7
-"""The place of `minflt` in /proc/<pid>/stat, counted from after the name, which may hold blanks (proc(5))."""
+"""Index of `minflt` in /proc/<pid>/stat after the name, which may contain blanks (proc(5))."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """Holds what processes have used so far."""
+    """Resources used so far."""
 
     cpu_s: float = 0.0
     read_bytes: int = 0
@@ -33,7 +33,7 @@ class Use:
     minor_faults: int = 0
 
     def since(self, before: Use) -> Use:
-        """Returns what was used since."""
+        """Return what was used since."""
         return Use(*(getattr(self, name) - getattr(before, name) for name in self.__dataclass_fields__))
 
     def __add__(self, other: Use) -> Use:
@@ -43,13 +43,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Counted:
-    """Holds what was counted up to a time.
-
-    Attributes:
-        seconds: How long.
-        uses: By part.
-        packets: That loopback carried.
-    """
+    """Counts since the watch began: resources by part, and packets on loopback."""
 
     seconds: float
     uses: Mapping[str, Use]
@@ -57,22 +51,22 @@ class Counted:
 
     @property
     def cpu_s(self) -> float:
-        """Returns the CPU time of all parts."""
+        """Return the CPU time of all parts."""
         return sum(use.cpu_s for use in self.uses.values())
 
 
 @dataclass(frozen=True)
 class Watched:
-    """Holds what was counted.
+    """Results of a watch.
 
     Attributes:
-        sending: Up to the last answer.
-        working: Up to the last commit, after which parts only wait.
-        whole: Up to the end.
-        memory_mib: The most that all parts together had at one time.
-        clock_step_ms: The largest step of the clock against the monotonic one from one look to the next.
-        steal_fraction: The share of the machine's CPU time that the hypervisor took.
-        other_fraction: The share that others than the parts took.
+        sending: Counts up to the last answer.
+        working: Counts up to the last commit, after which parts only wait.
+        whole: Counts up to the end.
+        memory_mib: Peak of all parts together.
+        clock_step_ms: Largest step of the clock against the monotonic one between two samples.
+        steal_fraction: Share of CPU time taken by the hypervisor.
+        other_fraction: Share of CPU time used by other processes.
     """
 
     sending: Counted
@@ -85,7 +79,7 @@ class Watched:
 
 
 def clock_offset_s() -> float:
-    """Returns the clock less the monotonic one: of several tries the one that nothing came between."""
+    """Return the clock less the monotonic one, from the least disturbed of several readings."""
     tries = []
     for _ in range(_TRIES):
         before_s = time.monotonic()
@@ -96,13 +90,12 @@ def clock_offset_s() -> float:
 
 
 class Watch:
-    """Opens a context in which parts are counted.
+    """Context in which the resource use of parts is sampled.
 
     Args:
-        roots: Returns the process of each part that runs, by the part's name; asked again at each look, since one may
-            be started anew.
-        with_children: The parts whose children are counted with them; to find children, all processes are looked at.
-        clock_offset_s: Returns the clock less the monotonic one.
+        roots: Return the process id of each running part; called at each sample, since parts may be restarted.
+        with_children: Parts whose child processes count; finding these scans all processes.
+        clock_offset_s: Return the clock less the monotonic one.
     """
 
     def __init__(
@@ -137,7 +130,7 @@ class Watch:
         self._thread.join()
 
     def counted(self) -> Counted:
-        """Returns what was counted up to now."""
+        """Return the counts so far."""
         self._look()
         with self._looking:
             last = dict(self._last)
@@ -147,12 +140,7 @@ class Watch:
         return Counted(time.monotonic() - self._began_s, uses, _packets() - self._packets)
 
     def watched(self, sending: Counted, working: Counted) -> Watched:
-        """Returns all that was seen up to now.
-
-        Args:
-            sending: What had been counted by the last answer.
-            working: What had been counted by the last commit.
-        """
+        """Return all results so far, with the counts taken at the last answer and at the last commit."""
         whole = self.counted()
         steal, other = cpu_fractions(self._cpu, psutil.cpu_times(), whole.cpu_s)
         return Watched(sending, working, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
@@ -190,7 +178,7 @@ def _use_of(process: psutil.Process) -> Use:
         use = Use(cpu_s=times.user + times.system, minor_faults=int(fields[_MINOR_FAULTS]))
         try:
             io = process.io_counters()
-        except psutil.Error:  # of a process that is another user's
+        except psutil.Error:  # another user's process
             return use
         return replace(use, read_bytes=io.read_bytes, written_bytes=io.write_bytes)
 

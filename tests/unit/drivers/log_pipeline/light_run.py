@@ -1,5 +1,3 @@
-"""A lightly loaded run of a log pipeline, made up, and the settings that are at their defaults in it."""
-
 from __future__ import annotations
 
 from kafka_pareto.drivers.log_pipeline.study import PIPELINE_SETTINGS

@@ -1,5 +1,3 @@
-"""Makes events of a log pipeline whose stages are known."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,7 +11,7 @@ BEGAN_MS = 1_764_000_000_000
 
 
 def made_events(logged_ms: Sequence[float], latencies_ms: Sequence[float]) -> pd.DataFrame:
-    """Returns events logged so many milliseconds after the beginning, whose time all goes by in Filebeat."""
+    """Return events logged at these offsets (ms), which spend all of their latency in Filebeat."""
     t0 = BEGAN_MS + np.asarray(logged_ms, dtype="int64")
     t7 = t0 + np.asarray(latencies_ms, dtype="int64")
     events = pd.DataFrame({"request_id": [f"r{number}" for number in range(len(t0))], "t0": t0, "t1": t0})
@@ -22,12 +20,12 @@ def made_events(logged_ms: Sequence[float], latencies_ms: Sequence[float]) -> pd
 
 
 def even(rate_s: float, seconds: int) -> np.ndarray:
-    """Returns when events are logged that come evenly, in milliseconds after the beginning."""
+    """Return evenly spaced offsets in milliseconds."""
     return np.arange(0, seconds * 1000, 1000 / rate_s)
 
 
 def reconciled(events: pd.DataFrame, pending_ms: Sequence[float] = (), waited_until_ms: float = 0) -> Reconciled:
-    """Returns events that all came, and what was logged so many milliseconds after the beginning and has not yet."""
+    """Return these events, all in Hive, with others pending that were logged at these offsets (ms)."""
     t0 = BEGAN_MS + np.asarray(pending_ms, dtype="int64")
     pending = pd.DataFrame({"t0": t0, "t7": BEGAN_MS + np.int64(waited_until_ms)})
     waiting = pending[["t0"]].assign(request_id=[f"p{number}" for number in range(len(t0))])

@@ -1,5 +1,3 @@
-"""Makes a pipeline whose parts are shell scripts that say what the real ones say, and move nothing."""
-
 from __future__ import annotations
 
 import json
@@ -27,7 +25,7 @@ def made_pipeline(
     trigger_ms: int = 0,
     at_the_end: str = "exit 0",
 ) -> Iterator[Pipeline]:
-    """Opens a pipeline in a folder, whose Spark does this when it is told to end."""
+    """Open a pipeline of shell scripts that print what the real parts print and move no data; Spark runs `at_the_end`."""
     ready = folder / "ready"
     programs = Programs(
         python=_script(folder / "spark", at_the_end, """echo '{"ready": true}'"""),
@@ -52,7 +50,7 @@ def made_pipeline(
 
 
 def commit(folder: Path, rows: Sequence[int], exported: int | None = None) -> None:
-    """Notes batches of so many rows, as Spark does, and exports a table of as many rows, or of so many."""
+    """Record batches as Spark does, and export a table of as many rows, or of `exported` ones."""
     warehouse = folder / "parts" / "warehouse"
     lines = [{"batch_id": number, "rows": each, "t6": 1, "t7": 2} for number, each in enumerate(rows)]
     (warehouse / "batches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -1,5 +1,3 @@
-"""Judges runs that were made up, and takes their quantities."""
-
 from __future__ import annotations
 
 from contextlib import nullcontext
@@ -64,7 +62,7 @@ WATCHED = Watched(SENDING, SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
 def attempted(
     monkeypatch: pytest.MonkeyPatch, followed: Followed | Exception, level: Configuration | None = None
 ) -> Attempt:
-    """Attempts a run of which this comes."""
+    """Attempt a run that is followed like this, or fails."""
 
     def follow(*_: object) -> Followed:
         if isinstance(followed, Exception):

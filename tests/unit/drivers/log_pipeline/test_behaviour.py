@@ -1,5 +1,3 @@
-"""Labels runs whose behaviour was made up."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -29,7 +27,7 @@ LOGGED = even(RATE, SECONDS)
 
 
 def seconds_of(events: pd.DataFrame, pending_ms: np.ndarray | None = None, seconds: int = SECONDS) -> Timeline:
-    """The seconds of a run of which these events came, and those have not until 180 s."""
+    """Return a run's timeline, with these events pending until 180 s."""
     found = reconciled(events, [] if pending_ms is None else pending_ms, 180_000)
     return timeline_of_run(found, Wanted("r", "s", RATE, seconds), BEGAN_MS)
 

@@ -1,5 +1,3 @@
-"""Looks at the configurations that two Collectors get."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""Writes Filebeat's configuration by the names that Filebeat knows."""
-
 from __future__ import annotations
 
 import dataclasses

@@ -1,5 +1,3 @@
-"""Predicts the stages of a log pipeline, and checks Kingman's formula against a queue that is simulated."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Waits for a pipeline whose parts are scripts, and ends it."""
-
 from __future__ import annotations
 
 import time

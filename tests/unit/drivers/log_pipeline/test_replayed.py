@@ -1,5 +1,3 @@
-"""Prepares the log of a campaign, as its text was frozen."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Follows made-up requests: what is lost, doubled, unstamped or of nobody, and stages that add up."""
-
 from __future__ import annotations
 
 from pathlib import Path

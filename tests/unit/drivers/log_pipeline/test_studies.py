@@ -1,5 +1,3 @@
-"""Reads studies of log pipelines, of both kinds."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -177,7 +175,7 @@ def test_what_breaks_a_rule_is_refused(content: dict[str, Any], message: str) ->
 
 
 def beside(folder: Path, lines: list[str] | None, **replay: Any) -> Any:
-    """Reads a study that replays a log of these lines; of none without a file."""
+    """Parse a study that replays a log of these lines, or a missing log."""
     if lines is not None:
         (folder / "a.log").write_text("".join(f"{line}\n" for line in lines))
     content = REPLAY | {"replay": {"file": "a.log", **replay}}

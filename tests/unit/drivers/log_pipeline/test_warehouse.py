@@ -1,5 +1,3 @@
-"""Command lines of the warehouse, and what it notes of batches."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Warms up a pipeline that notes what it is sent."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,7 +19,7 @@ PROTOCOL = LogPipelineProtocol(repetitions=3, seconds=60, warmup_s=15, drain_s=9
 
 
 class Recorded:
-    """A pipeline that was sent requests, each of which is logged, and that takes some in each look."""
+    """Records what it is sent and logs it; Hive catches up after some looks."""
 
     def __init__(self, log_file: Path, looks: int) -> None:
         self.log_file = log_file

@@ -1,5 +1,3 @@
-"""Counts what processes of our own use."""
-
 from __future__ import annotations
 
 import subprocess

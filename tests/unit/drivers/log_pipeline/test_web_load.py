@@ -1,5 +1,3 @@
-"""Sends requests by processes of the load to a server that names each of them."""
-
 from __future__ import annotations
 
 import threading

@@ -1,5 +1,3 @@
-"""Command lines and configuration of the shop, its database and nginx."""
-
 from __future__ import annotations
 
 from pathlib import Path

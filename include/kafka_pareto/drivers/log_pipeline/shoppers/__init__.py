@@ -1,1 +1,1 @@
-"""Sends a shop's requests to the web server at whose log a pipeline begins: as people would, at a rate of our own."""
+"""Load generator: sends a shop's requests, as people would, at a given rate."""

@@ -1,6 +1,6 @@
-"""Sends requests when they are due, whether the last ones are answered or not: a process of the load.
+"""A process of the load generator: sends requests when they are due, whether earlier ones are answered or not.
 
-It is told by lines of JSON on its standard input what to send, and answers each with a line.
+It reads what to send from standard input, a JSON line per run, and answers each with a line.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _SERVER_ERROR = 500
 
 @dataclass
 class Sent:
-    """Holds what came of requests.
+    """Results of a run's requests.
 
     Attributes:
-        refused: Answered with an error of the server's, or not at all.
-        late_ms: How late each was sent.
-        response_ms: From when each was due to its answer: what is late waits, too.
-        answered_ids: By which the web server's log knows those that it answered, with errors, too.
+        refused: Answered with a server error, or not at all.
+        late_ms: Delay with which each was sent.
+        response_ms: From when each was due to its answer, including that delay.
+        answered_ids: Ids by which the log identifies the answered requests, errors included.
     """
 
     due: int = 0
@@ -50,7 +50,7 @@ class Sent:
 
 
 def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
-    """Yields when requests are due, in seconds from the beginning: at random, as those of many people are."""
+    """Yield the seconds after the beginning at which requests are due: a Poisson process."""
     at = 0.0
     while True:
         is_burst = wanted.burst_from_s <= at < wanted.burst_until_s
@@ -61,12 +61,12 @@ def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
 
 
 class Load:
-    """Sends one run after the other to a web server; of several processes each has a number of its own.
+    """Sends one run after the other to a web server.
 
     Args:
         address: Of the web server.
-        process: The number.
-        replayed: This process' requests of a log, with the seconds after a run's beginning at which they are due.
+        process: This process's number.
+        replayed: Its share of a log's requests, with the seconds after a run's beginning at which they are due.
     """
 
     def __init__(self, address: str, process: int, replayed: Sequence[TimedPath] = ()) -> None:
@@ -75,7 +75,7 @@ class Load:
         self._replayed = replayed
 
     async def send(self, wanted: Wanted) -> Sent:
-        """Sends what is wanted, and waits for the answers."""
+        """Send the requests and wait for the answers."""
         sent, chance = Sent(), Random(f"{wanted.seed}.{self._process}")
         idle: deque[Shopper] = deque()
         number = 0
@@ -88,7 +88,7 @@ class Load:
                 if (wait_s := due_at - time.time()) > 0:
                     await asyncio.sleep(wait_s)
                 elif sent.due % 16 == 0:
-                    await asyncio.sleep(0)  # a load that is late must still take answers
+                    await asyncio.sleep(0)  # when late, still process answers
                 sent.due += 1
                 asks: Request | Shopper = request
                 if wanted.workload == "shop":
@@ -106,7 +106,7 @@ class Load:
         return sent
 
     def _due(self, wanted: Wanted, chance: Random) -> Iterator[tuple[float, Request]]:
-        """Yields when something is asked for, and what, where no shopper decides."""
+        """Yield when a request is due, and the request, unless a shopper decides."""
         if wanted.workload == REPLAY:
             for due_s, path in self._replayed:
                 if due_s < wanted.seconds:
@@ -120,7 +120,7 @@ class Load:
     ) -> None:
         shopper = asks if isinstance(asks, Shopper) else None
         request = asks.next_request() if isinstance(asks, Shopper) else asks
-        # A path of a log may begin with two slashes, which alone would name another server.
+        # A logged path may begin with two slashes, which by itself would name another server.
         url = f"{self._address}{request.path}"
         sent.late_ms.append((time.time() - due_at) * _MS)
         status, body = _SERVER_ERROR, None
@@ -155,7 +155,7 @@ def _object(content: bytes) -> dict[str, Any] | None:
 
 
 def main() -> None:
-    """Sends, and answers on standard output, until its input ends."""
+    """Send runs until standard input ends."""
     parser = ArgumentParser(prog="load")
     parser.add_argument("--address", required=True, help="of the web server: http://host:port")
     parser.add_argument("--process", type=int, required=True, help="its number among several")

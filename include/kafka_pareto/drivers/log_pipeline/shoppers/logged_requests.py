@@ -1,4 +1,4 @@
-"""Reads an access log of the user's, and says when each of its requests is due. Pure."""
+"""Read an access log and compute when each of its requests is due."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 REPLAY = "replay"
-"""Is the workload that sends the requests of such a log."""
+"""The workload that replays such a log."""
 
 _COMMON = re.compile(r'\S+ \S+ .*?\[([^]]+)] "((?:[^"\\]|\\.)*)" [0-9]{3} (?:[0-9]+|-)(?: .*)?')
 _REQUEST = re.compile(r"(?:[A-Za-z]+ )?(/.*?)(?: HTTP/\S+)?")
@@ -25,26 +25,22 @@ _brief = reprlib.Repr()
 _brief.maxstring = 80
 
 TimedPath = tuple[float, str]
-"""Is a time in seconds, and the path that is asked for at it."""
+"""Time in seconds, and path."""
 
 
 @dataclass(frozen=True)
 class AccessLog:
-    """Holds the requests of a log in the order of their stamps, in seconds since 1970.
-
-    Attributes:
-        skipped: How many entries name no path: they cannot be sent.
-    """
+    """Requests of a log, ordered by timestamp in seconds since 1970; the `skipped` entries name no path."""
 
     requests: Sequence[TimedPath]
     skipped: int
 
 
 def read_log(text: str) -> AccessLog:
-    """Reads nginx' combined or common log format, or JSON lines; lines that are blank are passed over.
+    """Read nginx's combined or common log format, or JSON lines; blank lines are skipped.
 
     Raises:
-        ValueError: If a line is no entry, naming it, or if no entry names a path.
+        ValueError: If a line is malformed, naming it, or no entry names a path.
     """
     entries: list[TimedPath] = []
     for number, line in enumerate(map(str.strip, text.split("\n")), 1):
@@ -60,9 +56,9 @@ def read_log(text: str) -> AccessLog:
 
 
 def due_requests(log: AccessLog, times: float) -> list[TimedPath]:
-    """Returns the requests with the seconds after the first at which they are due, so many times as fast as logged.
+    """Return the requests with the seconds after the first at which they are due, `times` as fast as logged.
 
-    Where all stamps are whole seconds, those of one second are spread evenly within it.
+    If all timestamps are whole seconds, the requests of a second are spread evenly over it.
     """
     stamps_s = [at_s for at_s, _ in log.requests]
     if all(at_s.is_integer() for at_s in stamps_s):
@@ -86,19 +82,19 @@ def _json_entry(line: str) -> TimedPath:
 
 
 def _path_of(request: str) -> str:
-    """Returns the path of a request as `GET /a HTTP/1.1`, or of a path alone; empty where it names none."""
+    """Return the path of a request such as `GET /a HTTP/1.1`, or of a path alone; empty if it names none."""
     found = _REQUEST.fullmatch(request)
     return _ESCAPED_BYTE.sub(r"%\1", found[1]) if found else ""
 
 
-# Entries of the same second have the same stamp.
+# Entries of the same second have the same timestamp.
 @lru_cache(maxsize=64)
 def _seconds_of(stamp: str) -> float:
     return datetime.strptime(stamp, "%d/%b/%Y:%H:%M:%S %z").timestamp()
 
 
 def _seconds_of_json(time: Any) -> float:
-    """Returns a number, or a text that is one or an ISO time (without a zone: of UTC), as seconds since 1970."""
+    """Return seconds since 1970 from a number, a numeric text, or an ISO time (UTC by default)."""
     if isinstance(time, bool):
         raise TypeError(time)
     try:

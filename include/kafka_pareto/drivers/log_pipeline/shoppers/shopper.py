@@ -1,7 +1,7 @@
-"""A person in the shop: what they ask for next follows from what they have seen, by chance. Pure.
+"""A customer of the shop, whose next request depends on what they have seen, and on chance.
 
-The published study's generator goes from state to state of a machine with 15 endpoints; the likelihoods here are ours,
-since it states none.
+The published study's generator is a state machine with 15 endpoints; it states no transition probabilities, so these
+are our own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_OF_ONE = 3
 
 @dataclass(frozen=True)
 class Request:
-    """Holds one request: what is asked for, with which body, and by whose session (empty for a guest)."""
+    """One request; `session` is empty for a guest."""
 
     action: str
     method: str
@@ -32,12 +32,12 @@ class Request:
 
 @dataclass
 class Shopper:
-    """Goes through the shop. After each `next_request` the answer is given to `take`.
+    """A customer of the shop; pass the answer to each `next_request` to `take`.
 
     Attributes:
-        name: Of the account, which nobody else has.
-        chance: Everything is drawn from it.
-        session: The token of an open session; empty for a guest.
+        name: Unique account name.
+        chance: Source of all randomness.
+        session: Token of the open session; empty for a guest.
     """
 
     name: str
@@ -54,18 +54,17 @@ class Shopper:
     _asked: Request | None = None
 
     def __post_init__(self) -> None:
-        """Draws who it is."""
         self._group = self.chance.choice(_GROUPS)
 
     def next_request(self) -> Request:
-        """Returns what is asked for next."""
+        """Return the next request."""
         asks, weights = zip(*self._likely(), strict=True)
         (ask,) = self.chance.choices(asks, weights)
         self._asked = ask()
         return self._asked
 
     def take(self, status: int, body: Body | None) -> None:
-        """Takes the answer to the last request; one that was refused changes nothing but a session that is over."""
+        """Process the answer to the last request; an error changes no state except an expired session or a cart."""
         asked, self._asked = self._asked, None
         if asked is None:
             return
@@ -76,7 +75,7 @@ class Shopper:
             return
         if status >= 400 or body is None:
             if asked.action in ("add", "change", "remove", "check_out"):
-                self._cart = []  # what is in it is not known any more; it is looked at again
+                self._cart = []  # unknown now
             return
         self._learn(asked, body)
 
@@ -102,7 +101,7 @@ class Shopper:
                 self._cart, self._order = [], int(body.get("order_id", 0))
 
     def _likely(self) -> list[tuple[Callable[[], Request], float]]:
-        """Lists what may be asked for now, and how likely each is."""
+        """Return the possible next requests with their weights."""
         if not self.session:
             return [(self._log_in if self._has_account else self._sign_up, 1.0)]
         if not self._categories:
@@ -177,5 +176,5 @@ class Shopper:
         return {"name": self.name, "password": f"password of {self.name}"}
 
     def _likes_of(self, category: int) -> float:
-        """Returns how much this sex and age group is drawn to a category: the same in every run."""
+        """Return this sex and age group's affinity to a category, the same in every run."""
         return 0.2 + Random(f"{self._group}.{category}").random() ** 2

@@ -1,4 +1,4 @@
-"""Says what a process of the load is to send. It imports no web client, which takes a quarter of a second."""
+"""A run's load, apart from `load.py`, whose web client takes a quarter of a second to import."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Wanted:
-    """Says what is to be sent.
+    """What to send in a run.
 
     Attributes:
-        run: Begins the names of its accounts.
-        seed: What people do, and when, is drawn from it.
-        rate_s: Requests in each second: a process is told its share.
-        seconds: How long.
-        begins_at: The first second's beginning, in seconds since 1970.
-        workload: A shopper's requests, or those that the web server answers itself: one path, or a log's.
-        burst_from_s: From so many seconds after `begins_at` on requests are due faster.
-        burst_until_s: Until so many seconds after it; 0 for never.
-        burst_times: How many times as fast.
+        run: Prefix of its account names.
+        seed: Seed of customers' behaviour and due times.
+        rate_s: Requests per second; a process gets its share.
+        begins_at: Start of the first second, in seconds since 1970.
+        workload: `shop`; `static` for one path that the web server answers itself; or `replay`.
+        burst_from_s: Seconds after `begins_at` at which requests come faster.
+        burst_until_s: End of the burst; 0 for none.
+        burst_times: Factor of the burst.
     """
 
     run: str

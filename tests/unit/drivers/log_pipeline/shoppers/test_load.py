@@ -1,5 +1,3 @@
-"""Looks at when requests are due, and sends some to a server that is slow."""
-
 from __future__ import annotations
 
 import asyncio

@@ -1,5 +1,3 @@
-"""Reads access logs in the forms that people have, and times their requests."""
-
 from __future__ import annotations
 
 import json

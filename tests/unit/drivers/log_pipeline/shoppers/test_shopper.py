@@ -1,5 +1,3 @@
-"""Walks through the shop with made-up answers."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,1 +1,1 @@
-"""Is an online shop whose requests a log pipeline follows."""
+"""An online shop whose requests a log pipeline follows."""

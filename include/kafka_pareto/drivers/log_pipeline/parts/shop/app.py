@@ -1,4 +1,4 @@
-"""Answers the shop's requests: 15 endpoints, JSON in and out. Gunicorn runs it as `shop.app:create_app()`.
+"""The shop's web application: 15 endpoints, JSON in and out. Gunicorn runs it as `shop.app:create_app()`.
 
     POST   /api/users                        sign-up          {"name", "password"}         201 {"user_id"}
     POST   /api/sessions                     login            {"name", "password"}         201 {"session"}
@@ -16,9 +16,9 @@
     GET    /api/orders/<id>                * order                                         200
     POST   /api/products/<id>/reviews      * write a review   {"stars", "body"}            201 {"review_id"}
 
-`*` asks for the header X-Session, with what the login gave. An error is {"error": …}: 400 for a body or argument that
-breaks a rule, 401 without a session, 404 for what is not there, 409 for a name that is taken, an empty cart or too
-little stock, 503 while the database does not answer.
+`*` requires the header X-Session with the session from the login. An error is {"error": …}: 400 for an invalid body or
+argument, 401 without a session, 404 for a missing object, 409 for a taken name, an empty cart or insufficient stock,
+503 while the database does not answer.
 """
 
 from __future__ import annotations
@@ -42,13 +42,10 @@ api = Blueprint("shop", __name__, url_prefix="/api")
 
 
 def create_app(address: str | None = None) -> Flask:
-    """Returns the shop.
-
-    Args:
-        address: Of its database, see `shop.database.Database`; None for what the environment's `SHOP_DATABASE` says.
+    """Return the shop, on the database at this address (see `Database`) or at the environment's `SHOP_DATABASE`.
 
     Raises:
-        ValueError: If it is of another form.
+        ValueError: If the address has another form.
     """
     app = Flask("shop", static_folder=None)
     app.extensions["database"] = Database(address or os.environ.get(DATABASE_VARIABLE, ""))
@@ -61,7 +58,7 @@ def create_app(address: str | None = None) -> Flask:
 
 @api.post("/users")
 def sign_up() -> Answer:
-    """Adds a user."""
+    """Add a user."""
     body = _body()
     try:
         added = _database().write(
@@ -76,7 +73,7 @@ def sign_up() -> Answer:
 
 @api.post("/sessions")
 def log_in() -> Answer:
-    """Opens a session."""
+    """Open a session."""
     body = _body()
     name, password = _text(body, "name", 50), _text(body, "password", 100)
     user = _database().row("SELECT user_id, password FROM users WHERE name = ?", name)
@@ -89,7 +86,7 @@ def log_in() -> Answer:
 
 @api.delete("/sessions")
 def log_out() -> Answer:
-    """Ends the session."""
+    """End the session."""
     _user_id()
     _database().write("DELETE FROM sessions WHERE token = ?", request.headers[SESSION_HEADER])
     return "", 204
@@ -97,7 +94,7 @@ def log_out() -> Answer:
 
 @api.get("/categories")
 def categories() -> Answer:
-    """Lists the categories."""
+    """List the categories."""
     found = _database().rows(
         "SELECT c.category_id, c.name, COUNT(*) AS products FROM categories c JOIN products p"
         " ON p.category_id = c.category_id GROUP BY c.category_id, c.name ORDER BY c.category_id"
@@ -107,7 +104,7 @@ def categories() -> Answer:
 
 @api.get("/categories/<int:category_id>/products")
 def products_of_category(category_id: int) -> Answer:
-    """Lists a page of the products of a category."""
+    """List a page of a category's products."""
     page = request.args.get("page", 1, int)
     if not 1 <= page <= 1_000_000:
         raise BadRequest("page: must be at least 1")
@@ -124,13 +121,13 @@ def products_of_category(category_id: int) -> Answer:
 
 @api.get("/products/<int:product_id>")
 def product(product_id: int) -> Answer:
-    """Shows a product."""
+    """Show a product."""
     return _product(product_id), 200
 
 
 @api.get("/products/<int:product_id>/reviews")
 def reviews(product_id: int) -> Answer:
-    """Lists the last reviews of a product."""
+    """List the latest reviews of a product."""
     _product(product_id)
     found = _database().rows(
         "SELECT r.review_id, u.name, r.stars, r.body FROM reviews r JOIN users u ON u.user_id = r.user_id"
@@ -143,7 +140,7 @@ def reviews(product_id: int) -> Answer:
 
 @api.get("/search")
 def search() -> Answer:
-    """Lists products whose names hold a text, which are all in small letters."""
+    """List products by text in their names, which are all lowercase."""
     text = request.args.get("q", "").lower()
     if not 1 <= len(text) <= 50:
         raise BadRequest("q: must be a text of 1 to 50 characters")
@@ -158,14 +155,14 @@ def search() -> Answer:
 
 @api.get("/cart")
 def cart() -> Answer:
-    """Shows the cart."""
+    """Show the cart."""
     items = _cart_items(_user_id())
     return {"items": items, "total_cents": _total_cents(items)}, 200
 
 
 @api.post("/cart/items")
 def add_to_cart() -> Answer:
-    """Puts a product into the cart, or more of it."""
+    """Put a product into the cart, or more of it."""
     user_id, body = _user_id(), _body()
     product_id = _number(body, "product_id", 1, 2**31 - 1)
     quantity = _number(body, "quantity", 1, _MOST_OF_ONE)
@@ -176,14 +173,14 @@ def add_to_cart() -> Answer:
     if not database.write(more, quantity, user_id, product_id).rows:
         try:
             database.write(new, user_id, product_id, quantity)
-        except DUPLICATE_ERRORS:  # another request was faster
+        except DUPLICATE_ERRORS:  # a concurrent request was faster
             database.write(more, quantity, user_id, product_id)
     return {"product_id": product_id, "quantity": quantity}, 201
 
 
 @api.patch("/cart/items/<int:product_id>")
 def change_quantity(product_id: int) -> Answer:
-    """Changes how much of a product is in the cart."""
+    """Change the quantity of a product in the cart."""
     user_id, quantity = _user_id(), _number(_body(), "quantity", 1, _MOST_OF_ONE)
     changed = _database().write(
         "UPDATE cart_items SET quantity = ? WHERE user_id = ? AND product_id = ?", quantity, user_id, product_id
@@ -195,7 +192,7 @@ def change_quantity(product_id: int) -> Answer:
 
 @api.delete("/cart/items/<int:product_id>")
 def remove_from_cart(product_id: int) -> Answer:
-    """Takes a product out of the cart."""
+    """Remove a product from the cart."""
     removed = _database().write("DELETE FROM cart_items WHERE user_id = ? AND product_id = ?", _user_id(), product_id)
     if not removed.rows:
         raise NotFound(f"product {product_id}: is not in the cart")
@@ -204,7 +201,7 @@ def remove_from_cart(product_id: int) -> Answer:
 
 @api.post("/orders")
 def checkout() -> Answer:
-    """Makes an order of what is in the cart, and takes it off the stock."""
+    """Turn the cart into an order, and reduce the stock."""
     user_id, database = _user_id(), _database()
     with database.transaction():
         items = _cart_items(user_id)
@@ -212,7 +209,7 @@ def checkout() -> Answer:
             raise Conflict("the cart is empty")
         if database.write("DELETE FROM cart_items WHERE user_id = ?", user_id).rows != len(items):
             raise Conflict("the cart is changed by another request just now")
-        # In the order of their numbers, so that no two checkouts wait for each other.
+        # In a fixed order, so that no two checkouts deadlock.
         for item in items:
             taken = database.write(
                 "UPDATE products SET stock = stock - ? WHERE product_id = ? AND stock >= ?",
@@ -235,7 +232,7 @@ def checkout() -> Answer:
 
 @api.get("/orders/<int:order_id>")
 def order(order_id: int) -> Answer:
-    """Shows an order of the user's own."""
+    """Show one of the user's orders."""
     found = _database().row(
         "SELECT order_id, total_cents FROM orders WHERE order_id = ? AND user_id = ?", order_id, _user_id()
     )
@@ -249,7 +246,7 @@ def order(order_id: int) -> Answer:
 
 @api.post("/products/<int:product_id>/reviews")
 def write_review(product_id: int) -> Answer:
-    """Adds a review of a product."""
+    """Add a review of a product."""
     user_id, body = _user_id(), _body()
     stars, text = _number(body, "stars", 1, 5), _text(body, "body", 1000)
     _product(product_id)
@@ -264,10 +261,10 @@ def _database() -> Database:
 
 
 def _user_id() -> int:
-    """Returns whose session the request is of.
+    """Return the user of the request's session.
 
     Raises:
-        Unauthorized: If it is of none.
+        Unauthorized: If there is no open session.
     """
     token = request.headers.get(SESSION_HEADER, "")
     session = _database().row("SELECT user_id FROM sessions WHERE token = ?", token) if token else None

@@ -1,8 +1,8 @@
-"""Stores the shop in MariaDB, reached by its unix socket, or in SQLite; makes its schema and its first contents.
+"""Store the shop in MariaDB, reached by its unix socket, or in SQLite; create its schema and initial contents.
 
     python -m shop.database create --database sqlite:/folder/shop.db --seed 1
 
-Statements are written once, for both: `?` stands for a value, and no statement holds a value or a per cent sign.
+Statements are written once for both: `?` is the placeholder, and no statement holds a literal value or a percent sign.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Row = dict[str, Any]
 DATABASE_ERRORS = (sqlite3.Error, pymysql.err.Error)
 DUPLICATE_ERRORS = (sqlite3.IntegrityError, pymysql.err.IntegrityError)
 STOCK = 1_000_000
-"""Is how many of each product there are at first: so many that no load buys the shop empty."""
+"""Initial stock of each product; no load sells it out."""
 
 _PRODUCTS_OF_EACH, _REVIEWS_OF_EACH, _USERS = 50, 5, 200
 _NAME = "shop"
 _WAIT_S = 10
-# A real shop takes 2**14 and more. Here the shop shall not become what the log pipeline waits for: this takes 0.5 ms.
+# A real shop would use 2**14 or more. This takes 0.5 ms, so the shop does not slow down the log pipeline.
 _SCRYPT_COST = 256
 
-# `{number}` is the type of a key that the database numbers itself.
+# `{number}` is the type of an auto-increment key.
 _TABLES = (
     """CREATE TABLE users (
         user_id {number}, name VARCHAR(50) NOT NULL UNIQUE, password VARCHAR(200) NOT NULL)""",
@@ -75,21 +75,21 @@ _OPINIONS = ("as described", "arrived late", "bought it twice", "a fair price", 
 
 
 class Written(NamedTuple):
-    """Holds how many rows a statement matched, and the number of the row that it inserted."""
+    """Rows that a statement matched, and the number of the row that it inserted."""
 
     rows: int
     number: int
 
 
 class Database:
-    """Runs statements, each thread on a connection of its own that stays open.
+    """Runs statements, on one persistent connection per thread.
 
     Args:
-        address: `sqlite:<file>` or `mariadb:<unix socket>`; MariaDB knows us by the user that we run as.
-        name: MariaDB's database; none to make it.
+        address: `sqlite:<file>` or `mariadb:<unix socket>`; MariaDB identifies us by operating system user.
+        name: MariaDB's database; None before it exists.
 
     Raises:
-        ValueError: If the address is of another form.
+        ValueError: If the address has another form.
     """
 
     def __init__(self, address: str, name: str | None = _NAME) -> None:
@@ -101,27 +101,27 @@ class Database:
         self._of_thread = threading.local()
 
     def rows(self, statement: str, *values: object) -> list[Row]:
-        """Returns the rows that a query finds."""
+        """Return the rows of a query."""
         cursor = self._execute(statement, values)
         return list(cursor.fetchall())
 
     def row(self, statement: str, *values: object) -> Row | None:
-        """Returns the first row that a query finds."""
+        """Return the first row of a query."""
         return next(iter(self.rows(statement, *values)), None)
 
     def write(self, statement: str, *values: object) -> Written:
-        """Changes rows; outside of a transaction, it is stored on return."""
+        """Change rows; outside of a transaction they are committed on return."""
         cursor = self._execute(statement, values)
         return Written(cursor.rowcount, cursor.lastrowid or 0)
 
     def write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        """Runs a statement once for each row of values."""
+        """Run a statement once per row of values."""
         self._connection().cursor().executemany(self._in_dialect(statement), list(rows))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Stores what is written within together, or, after an error, none of it."""
-        # SQLite's would else begin as a reader, and fail where another has written meanwhile.
+        """Commit all writes within, or none of them after an error."""
+        # SQLite's plain BEGIN starts as a reader, and fails if another connection has written meanwhile.
         self.write("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
         try:
             yield
@@ -132,7 +132,7 @@ class Database:
             raise
 
     def reconnect(self) -> None:
-        """Closes the thread's connection, after an error; the next statement opens another."""
+        """Close the thread's connection after an error; the next statement opens another."""
         connection = self._of_thread.__dict__.pop("connection", None)
         if connection is not None:
             with suppress(*DATABASE_ERRORS):
@@ -156,7 +156,7 @@ class Database:
     def _connect_sqlite(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None)
         connection.row_factory = _as_dict
-        # A writer then does not stop readers, and a kill of the shop loses nothing.
+        # So a writer does not block readers, and a kill of the shop loses nothing.
         for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
         return connection
@@ -171,9 +171,9 @@ class Database:
             connect_timeout=_WAIT_S,
             read_timeout=_WAIT_S,
             write_timeout=_WAIT_S,
-            # By default a statement locks gaps between rows as well, and two customers' carts may wait for each other.
+            # By default statements lock gaps between rows, too, so two customers' carts may wait for each other.
             init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-            client_flag=CLIENT.FOUND_ROWS,  # a row that is written as it was counts as well
+            client_flag=CLIENT.FOUND_ROWS,  # count unchanged rows, too
             cursorclass=DictCursor,
         )
 
@@ -183,28 +183,26 @@ def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> Row:
 
 
 def hashed(password: str, salt: bytes | None = None) -> str:
-    """Returns what is stored of a password: cost, salt and hash of scrypt."""
+    """Return a password's scrypt cost, salt and hash, to be stored."""
     salt = salt or secrets.token_bytes(16)
     digest = hashlib.scrypt(password.encode(), salt=salt, n=_SCRYPT_COST, r=8, p=1)
     return f"{_SCRYPT_COST}${salt.hex()}${digest.hex()}"
 
 
 def is_password(password: str, stored: str) -> bool:
-    """Says whether this is the password of which that is stored."""
+    """Return whether the password matches the stored hash."""
     cost, salt, digest = stored.split("$")
     tried = hashlib.scrypt(password.encode(), salt=bytes.fromhex(salt), n=int(cost), r=8, p=1)
     return hmac.compare_digest(tried.hex(), digest)
 
 
 def create(address: str, seed: int) -> None:
-    """Makes the schema, and contents that are the same for the same seed but for the salts of passwords.
+    """Create the schema, and contents that depend only on the seed, except for the passwords' salts.
 
-    Args:
-        address: See `Database`.
-        seed: Of the contents. Users are `user-1`, …, with passwords `password-1`, …
+    Users are `user-1`, …, with passwords `password-1`, …
 
     Raises:
-        ValueError: If there is a shop already, or the address is of another form.
+        ValueError: If there is a shop already, or the address has another form.
     """
     database = Database(address)
     if database.is_sqlite:
@@ -247,7 +245,7 @@ def _product(drawn: random.Random, index: int, product_id: int) -> tuple[object,
 
 
 def main() -> None:
-    """Runs the command."""
+    """Run the command."""
     parser = ArgumentParser(prog="python -m shop.database", description="Makes the shop's database.")
     making = parser.add_subparsers(required=True).add_parser("create", help="schema and first contents")
     making.add_argument("--database", required=True, help="sqlite:<file> or mariadb:<unix socket>")

@@ -1,1 +1,1 @@
-"""Loads what a log pipeline hands on into a Hive table."""
+"""Loads a log pipeline's topic into a Hive table."""

@@ -1,15 +1,14 @@
-"""Loads a Kafka topic of log events into a Hive table by Spark's Structured Streaming, and exports the table.
+"""Load a Kafka topic of log events into a Hive table with Spark Structured Streaming, and export the table.
 
     python -m warehouse.to_hive --folder … --jars … --bootstrap-servers … --topic … [--trigger-ms 1000]
 
-It says JSON lines on its standard output: first `{"ready": true}`, once it follows the topic; of each batch, once it is
-committed, `{"batch": 3, "rows": 120, "t6": …, "t7": …}`; at the end `{"exported": rows}`. SIGTERM, to this process
-alone, lets the running batch end, and then the table is exported.
+Standard output has JSON lines: `{"ready": true}` once it follows the topic, `{"batch": 3, "rows": 120, "t6": …,
+"t7": …}` after each commit, and `{"exported": rows}` at the end. SIGTERM to this process alone lets the running batch
+finish; then the table is exported.
 
-The folder holds all there is: `warehouse` and `metastore` of Hive, the `checkpoint` of the stream, `batches.jsonl` with
-a line for each committed batch (of a batch that was repeated the last line counts), and in the end `logs.parquet`.
-After a kill -9 the stream goes on from its checkpoint. It repeats at most the last batch, which then takes the place of
-what was there of it.
+The folder holds Hive's `warehouse` and `metastore`, the stream's `checkpoint`, `batches.jsonl` with a line per
+committed batch (the last line of a repeated batch counts), and in the end `logs.parquet`. After a SIGKILL the stream
+resumes from its checkpoint. It repeats at most the last batch, which replaces that batch's rows.
 """
 
 from __future__ import annotations
@@ -53,23 +52,18 @@ CREATE TABLE IF NOT EXISTS logs (
 
 
 def now_ms() -> int:
-    """Returns the milliseconds since 1970, rounded down."""
+    """Return the milliseconds since 1970, rounded down."""
     return time.time_ns() // 1_000_000
 
 
 def say(line: dict[str, Any]) -> None:
-    """Tells the step something."""
+    """Write a JSON line to standard output."""
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
 
 def open_session(folder: Path, jars: Path) -> SparkSession:
-    """Starts Spark with one core and 1 GiB of heap, with a Hive metastore of its own in the folder.
-
-    Args:
-        folder: Where all that is written lies.
-        jars: What Spark needs to read Kafka.
-    """
+    """Start Spark with one core, 1 GiB of heap and a Hive metastore in the folder; `jars` has the Kafka connector."""
     temporary = folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     _wait_for_metastore(folder / "metastore")
@@ -83,12 +77,12 @@ def open_session(folder: Path, jars: Path) -> SparkSession:
         "spark.local.dir": str(temporary),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
-        # The default one starts several processes for each file on a disk of this machine's.
+        # The default one starts several processes per file on a local disk.
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
         ),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        # What overwrites replaces the partitions that it writes to, and no others.
+        # An overwrite replaces only the partitions it writes to.
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
@@ -106,12 +100,12 @@ def open_session(folder: Path, jars: Path) -> SparkSession:
 
 
 def _wait_for_metastore(metastore: Path) -> None:
-    """Waits until no other JVM has the metastore open: one whose Python was killed ends a moment later.
+    """Wait until no other JVM has the metastore open: a JVM outlives its killed Python process for a moment.
 
     Raises:
         TimeoutError: If it does not end.
     """
-    lock = metastore / "dbex.lck"  # Derby holds a lock on it as long as it runs
+    lock = metastore / "dbex.lck"  # locked by Derby while it runs
     deadline = time.monotonic() + _METASTORE_FREE_S
     while lock.exists():
         with lock.open("r+b") as handle:
@@ -126,13 +120,7 @@ def _wait_for_metastore(metastore: Path) -> None:
 
 
 class Loader:
-    """Loads the topic into the table, batch by batch, until it is told to stop.
-
-    Args:
-        spark: The session.
-        options: The command's.
-        stopping: Is set to stop it.
-    """
+    """Loads the topic into the table, batch by batch, until `stopping` is set."""
 
     def __init__(self, spark: SparkSession, options: Namespace, stopping: Event) -> None:
         self._spark = spark
@@ -145,7 +133,7 @@ class Loader:
         self._last = -1
 
     def run(self) -> None:
-        """Follows the topic.
+        """Follow the topic.
 
         Raises:
             StreamingQueryException: If a batch fails.
@@ -156,7 +144,7 @@ class Loader:
                 query.awaitTermination()
             if str(query.status["message"]).startswith("Waiting"):  # for data, or for the next trigger
                 self._tell_ready()
-        with self._running:  # the running batch has ended, and any further one refuses
+        with self._running:  # the running batch has ended; further ones fail
             pass
         self._wait_until_in_checkpoint(query)
         query.stop()
@@ -177,7 +165,7 @@ class Loader:
         )
 
     def _load(self, records: DataFrame, batch_id: int) -> None:
-        """Loads a batch; Spark calls it from a thread of its own, and again with the same records after a failure."""
+        """Load a batch; Spark calls this from its own thread, and again with the same records after a failure."""
         with self._running:
             if self._stopping.is_set():
                 raise RuntimeError("the loader is told to stop")
@@ -186,10 +174,10 @@ class Loader:
             t6 = now_ms()
             counted = Observation()
             rows = _rows(records, t6, batch_id).coalesce(1).observe(counted, sql.count(sql.lit(1)).alias("rows"))
-            # It replaces the batch's partition, so that a repeated batch is there once.
+            # Replaces the batch's partition, so a repeated batch is not duplicated.
             rows.write.mode("overwrite").insertInto("logs")
             self._delay_if_planted("commit")
-            t7 = now_ms()  # to count the rows may have to wait for Spark to tell
+            t7 = now_ms()  # before the row count, which may have to wait for Spark
             committed = {"rows": counted.get["rows"], "t6": t6, "t7": t7}
             self._keep({"batch_id": batch_id, **committed})
             say({"batch": batch_id, **committed})
@@ -202,7 +190,7 @@ class Loader:
                 say({"ready": True})
 
     def _keep(self, line: dict[str, Any]) -> None:
-        """Adds a line to the file of batches; on return it is on the disk."""
+        """Append a line to the record of batches, synced to disk."""
         handle = os.open(self._batches_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             os.write(handle, (json.dumps(line) + "\n").encode())
@@ -215,7 +203,7 @@ class Loader:
             time.sleep(self._options.planted_delay_ms / 1000)
 
     def _wait_until_in_checkpoint(self, query: StreamingQuery) -> None:
-        """Waits until Spark has noted that the last batch is done: one that is not noted would be repeated."""
+        """Wait until the checkpoint has the last batch, which would otherwise be repeated."""
         deadline = time.monotonic() + _COMMITTED_S
         while query.isActive and self._last >= 0 and time.monotonic() < deadline:
             progress = query.lastProgress
@@ -225,10 +213,10 @@ class Loader:
 
 
 def _rows(records: DataFrame, t6: int, batch_id: int) -> DataFrame:
-    """Returns the table's columns of records as Kafka has them.
+    """Return records as rows of the table.
 
-    A value that lacks what every event has is kept by its first 200 characters in the column `malformed`, unless that
-    was done before.
+    If a value lacks a required field, its first 200 characters go to the column `malformed`, unless a former part did
+    so.
     """
     text = sql.decode("value", "UTF-8")
     sent = records.select("partition", "offset", "timestamp", text.alias("text")).withColumn(
@@ -251,7 +239,7 @@ def _rows(records: DataFrame, t6: int, batch_id: int) -> DataFrame:
 
 
 def export(spark: SparkSession, folder: Path) -> int:
-    """Writes the table to `logs.parquet` in the folder, and returns how many rows it has."""
+    """Write the table to `logs.parquet` in the folder and return its number of rows."""
     parts, file = folder / "export", folder / "logs.parquet"
     spark.sql("SELECT * FROM logs").coalesce(1).write.mode("overwrite").parquet(str(parts))
     (part,) = parts.glob("part-*.parquet")
@@ -261,7 +249,7 @@ def export(spark: SparkSession, folder: Path) -> int:
 
 
 def _end(spark: SparkSession) -> None:
-    """Ends Spark, and waits for its JVM, which ends once nobody holds its standard input."""
+    """Stop Spark and wait for its JVM, which ends once its standard input is closed."""
     jvm = spark.sparkContext._gateway.proc
     spark.stop()
     jvm.stdin.close()
@@ -269,7 +257,7 @@ def _end(spark: SparkSession) -> None:
 
 
 def main() -> None:
-    """Runs the command."""
+    """Run the command."""
     parser = ArgumentParser(prog="python -m warehouse.to_hive", description="Loads a Kafka topic into a Hive table.")
     parser.add_argument("--folder", type=Path, required=True, help="holds all that is written")
     parser.add_argument("--jars", type=Path, required=True, help="what Spark needs to read Kafka")

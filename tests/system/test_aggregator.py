@@ -18,7 +18,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, TopicPartition
 
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, PlantedDelay, aggregator_argv
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, aggregator_argv
 from kafka_pareto.kafka.cluster import Cluster
 from tests.processes import end_process
 from tests.required import needs
@@ -172,8 +172,8 @@ def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -
 def test_a_killed_aggregator_has_acknowledged_what_kafka_had_or_loses_it(
     bench: Bench, acknowledge: str, acknowledged: int | None
 ) -> None:
-    held = PlantedDelay(120_000, "send")  # the process dies while all events are in its memory
-    aggregator = bench.start(acknowledge=acknowledge, planted_delay=held)
+    # The process dies while all events are in its memory.
+    aggregator = bench.start(acknowledge=acknowledge, planted_delay_ms=120_000, planted_at="send")
     client = bench.client(aggregator)
     events = [event_of(each) for each in ids("r", 20)]
     client.send(events)

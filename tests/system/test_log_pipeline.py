@@ -31,7 +31,7 @@ from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, require_log
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorSettings
 from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, PlantedDelay
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
@@ -219,7 +219,7 @@ class Delayed(OpenPipeline):
     """A pipeline whose aggregator has each batch wait for a second before it sends it."""
 
     def aggregator_settings(self, topic: str) -> AggregatorSettings:
-        return replace(super().aggregator_settings(topic), planted_delay=PlantedDelay(1000, "send"))
+        return replace(super().aggregator_settings(topic), planted_delay_ms=1000, planted_at="send")
 
 
 @pytest.mark.long

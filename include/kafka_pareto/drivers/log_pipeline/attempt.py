@@ -167,20 +167,16 @@ def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
     return "valid", f"{pending} of {logged} requests were still on their way at the end" if pending else ""
 
 
-class ClockError(LoadToolError):
-    """Reports timestamps that are not of one clock."""
-
-
 def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
     """Check that the clock was not set, and that no stage ends before it begins.
 
     Raises:
-        ClockError: If it was, or one does.
+        LoadToolError: If it was, or one does.
     """
     if watched.clock_step_ms > _MOST_CLOCK_STEP_MS:
-        raise ClockError(f"the clock was set by {watched.clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms")
+        raise LoadToolError(f"the clock was set by {watched.clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms")
     if backwards := negative_stage(reconciled.events):
-        raise ClockError(backwards)
+        raise LoadToolError(backwards)
 
 
 def require_logged(answered: Answered, reconciled: Reconciled) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import yaml
 
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import filebeat_settings, shipping_configuration
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import shipping_configuration
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines
 
@@ -20,7 +20,7 @@ _TRIGGER = "spark.logs.trigger"
 
 def filebeat_yml(settings: Mapping[str, PropertyValue]) -> str:
     """Return Filebeat's configuration."""
-    configuration = shipping_configuration(filebeat_settings(settings), _ACCESS_LOG, "output.logstash", _LOGSTASH)
+    configuration = shipping_configuration(settings, _ACCESS_LOG, "output.logstash", _LOGSTASH)
     entries = "a JSON object on several lines" if settings["log_lines"] == "multi" else "on one line"
     said = f"# Each entry of the log is {entries}. Put in your log's path and your aggregator's address.\n"
     return said + yaml.safe_dump(configuration, sort_keys=False)

@@ -58,10 +58,10 @@ def find_programs(settings: Settings, database: str) -> Programs:
         spark_jars=folder / "spark-jars",
         java=settings.java,
     )
-    built = (programs.python, programs.filebeat, programs.aggregator, programs.collector, programs.spark_jars)
-    if unbuilt := [path for path in built if not path.exists()]:
-        raise BadInputError(f"{unbuilt[0]}: is not there; make log-pipeline builds it")
-    java = _java_of_spark()
+    for path in (programs.python, programs.filebeat, programs.aggregator, programs.collector, programs.spark_jars):
+        if not path.exists():
+            raise BadInputError(f"{path}: is not there; make log-pipeline builds it")
+    java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
     if (version := java_version(java)) > _NEWEST_JAVA_OF_SPARK:
         raise BadInputError(
             f"{java}: is Java {version}, and Spark 3.5 needs {_NEWEST_JAVA_OF_SPARK} or older; set JAVA_HOME to one"
@@ -73,8 +73,3 @@ def environment() -> dict[str, str]:
     """Return the environment of each part."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "LC_ALL": "C.UTF-8"}
-
-
-def _java_of_spark() -> str:
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else "java"

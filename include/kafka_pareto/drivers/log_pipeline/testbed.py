@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.own_folder import own_folder
@@ -18,14 +17,13 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.common.systems import fingerprint_of_own
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair, filebeat_settings
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline, Shipping
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import due_requests, read_log
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
-from kafka_pareto.drivers.log_pipeline.web_parts import log_lines_of
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
@@ -33,7 +31,7 @@ from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.factors import Configuration
 
 log = logging.getLogger(__name__)
 
@@ -56,19 +54,19 @@ class OpenPipeline(Opened):
 
     def __init__(self, testbed: PipelineTestbed, configuration: Configuration) -> None:
         self._testbed = testbed
-        self._configuration = configuration
+        self._settings = testbed.study.effective(configuration)
         self.log_file = Path()
         self.load: WebLoad
         self.pipeline: Pipeline
 
     def _open(self, opened: ExitStack) -> None:
-        testbed, found = self._testbed, self._testbed.study.effective(self._configuration)
+        testbed = self._testbed
         folder = opened.enter_context(own_folder())
         self.log_file = folder / "access.log"
         topic = f"logs-{secrets.token_hex(4)}"
         testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
         opened.callback(testbed.cluster.delete_topic, topic)
-        url = testbed.web.start_nginx(self.log_file, log_lines_of(found))
+        url = testbed.web.start_nginx(self.log_file, str(self._settings["log_lines"]))
         opened.callback(testbed.web.stop_nginx)
         parts = folder / "parts"
         parts.mkdir()
@@ -78,7 +76,7 @@ class OpenPipeline(Opened):
             testbed.programs.spark_jars,
             testbed.brokers.bootstrap_servers,
             topic,
-            int(found["trigger_ms"]),
+            int(self._settings["trigger_ms"]),
         )
         self.pipeline = opened.enter_context(Pipeline(self.shipping(parts, topic), warehouse))
         replayed = testbed.replayed.file if testbed.replayed else None
@@ -86,27 +84,27 @@ class OpenPipeline(Opened):
 
     def shipping(self, folder: Path, topic: str) -> Shipping:
         """Return the shippers that this level runs."""
-        programs, found = self._testbed.programs, self._testbed.study.effective(self._configuration)
-        if found["shipper"] == "otel":
+        programs = self._testbed.programs
+        if self._settings["shipper"] == "otel":
             return CollectorPair(folder, programs.collector, self.log_file, self.collector_settings(topic))
-        return FilebeatPair(folder, programs, self.log_file, filebeat_settings(found), self.aggregator_settings(topic))
+        return FilebeatPair(folder, programs, self.log_file, self._settings, self.aggregator_settings(topic))
 
     def collector_settings(self, topic: str) -> CollectorSettings:
         """Return the settings of the level's Collectors."""
-        found = self._testbed.study.effective(self._configuration)
+        found = self._settings
         return CollectorSettings(
             self._testbed.brokers.bootstrap_servers,
             topic,
-            log_lines=log_lines_of(found),
+            log_lines=str(found["log_lines"]),
             poll_interval_ms=int(found["otel_poll_interval_ms"]),
             batch_size=int(found["otel_batch_size"]),
             batch_timeout_ms=int(found["otel_batch_timeout_ms"]),
-            acks=_acks(found["acks"]),
+            acks=str(found["acks"]),
         )
 
     def aggregator_settings(self, topic: str) -> AggregatorSettings:
         """Return the settings of the level's aggregator."""
-        found = self._testbed.study.effective(self._configuration)
+        found = self._settings
         return AggregatorSettings(
             self._testbed.brokers.bootstrap_servers,
             topic,
@@ -114,8 +112,8 @@ class OpenPipeline(Opened):
             batch_delay_ms=int(found["aggregator_batch_delay_ms"]),
             workers=int(found["aggregator_workers"]),
             linger_ms=int(found["linger_ms"]),
-            acks=_acks(found["acks"]),
-            acknowledge="received" if found["aggregator_acknowledges"] == "received" else "kafka",
+            acks=str(found["acks"]),
+            acknowledge=str(found["aggregator_acknowledges"]),
         )
 
     def require_running(self) -> None:
@@ -137,28 +135,18 @@ class OpenPipeline(Opened):
         return {**self._testbed.web.pids, **self.pipeline.pids, **self._testbed.brokers.pids, **senders}
 
 
+@dataclass
 class PipelineTestbed:
     """What all runs of a case share; the lease is of this machine, whose cores are measured."""
 
-    def __init__(
-        self,
-        study: LogPipelineStudy,
-        campaign: Campaign,
-        lease: ClusterLease,
-        programs: Programs,
-        brokers: Brokers,
-        cluster: Cluster,
-        web: WebServer,
-        replayed: Replayed | None = None,
-    ) -> None:
-        self.study = study
-        self.lease = lease
-        self.programs = programs
-        self.brokers = brokers
-        self.cluster = cluster
-        self.web = web
-        self.replayed = replayed
-        self._campaign = campaign
+    study: LogPipelineStudy
+    campaign: Campaign
+    lease: ClusterLease
+    programs: Programs
+    brokers: Brokers
+    cluster: Cluster
+    web: WebServer
+    replayed: Replayed | None = None
 
     def require_running(self) -> None:
         """Check broker, shop and database.
@@ -183,13 +171,13 @@ class PipelineTestbed:
         asked = self.study.rate_of(configuration)
         if asked.requests_s is not None:
             return asked.requests_s
-        key = self._campaign.keys.sizing(_CAPACITY)
+        key = self.campaign.keys.sizing(_CAPACITY)
         try:
-            held = self._campaign.read_record(key, WebCapacity).requests_s
+            held = self.campaign.read_record(key, WebCapacity).requests_s
         except MissingArtifactError:
             held = search()
             log.info("the web server answers %.0f requests/s", held)
-            self._campaign.write_record(key, WebCapacity(requests_s=held))
+            self.campaign.write_record(key, WebCapacity(requests_s=held))
         return (asked.capacity_fraction or 0.0) * held
 
 
@@ -216,10 +204,6 @@ def open_pipeline_testbed(
             raise ClusterError(str(error)) from error
         keep_fingerprint(campaign, case, fingerprint_of_own(cluster, study.heap_mib))
         yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web, replayed)
-
-
-def _acks(value: FactorValue) -> Literal["0", "1", "all"]:
-    return "all" if value == "all" else "0" if value == "0" else "1"
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.drivers.log_pipeline.programs import environment
 from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
 from kafka_pareto.errors import ArtifactError
-
-PlantedAt = Literal["batch", "commit"]
 
 
 class Batch(NamedTuple):
@@ -45,7 +43,7 @@ class Warehouse:
     topic: str
     trigger_ms: int = 0
     planted_delay_ms: int = 0
-    planted_at: PlantedAt = "batch"
+    planted_at: str = "batch"
 
     @property
     def batches_file(self) -> Path:
@@ -70,12 +68,11 @@ class Warehouse:
     @property
     def argv(self) -> list[str]:
         """Return the command that loads until SIGTERM."""
-        planted = ["--planted-delay-ms", str(self.planted_delay_ms), "--planted-at", self.planted_at]
         return [
             *(str(self.python), "-m", "warehouse.to_hive", "--folder", str(self.folder), "--jars", str(self.jars)),
             *("--bootstrap-servers", self.bootstrap_servers, "--topic", self.topic),
             *("--trigger-ms", str(self.trigger_ms)),
-            *(planted if self.planted_delay_ms else []),
+            *("--planted-delay-ms", str(self.planted_delay_ms), "--planted-at", self.planted_at),
         ]
 
 

@@ -8,16 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 import string
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.factors import FactorValue
 
-LogLines = Literal["multi", "single"]
 PROGRAMS = Path(__file__).parent / "parts"
 """Folder of the programs outside the library: `shop`, `warehouse`, …"""
 
@@ -26,14 +22,14 @@ _MOST_SOCKET_BYTES = 107
 _REFUSED_IN_PATHS = frozenset("\"'\\$;{}\n")
 
 
-def log_lines_of(settings: Mapping[str, FactorValue]) -> LogLines:
-    """Return the log format from the settings of a pipeline."""
-    return "single" if settings["log_lines"] == "single" else "multi"
+def search_path() -> str:
+    """Return a PATH that includes servers, which are often outside a user's."""
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program, if there is one; servers are often outside a user's PATH."""
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    """Return the path of a program, if there is one."""
+    return shutil.which(name, path=search_path())
 
 
 @dataclass(frozen=True)
@@ -123,10 +119,9 @@ class Shop:
     def argv(self) -> list[str]:
         """Return the command that runs it until SIGTERM."""
         # Threads, since gunicorn's sync workers close the connection after each request.
-        of_workers = ["--workers", str(self.workers), "--worker-class", "gthread", "--threads", str(self.threads)]
         return [
             *(str(self.python), "-m", "gunicorn", "--bind", f"unix:{self.socket}", "--umask", "0o077"),
-            *of_workers,
+            *("--workers", str(self.workers), "--worker-class", "gthread", "--threads", str(self.threads)),
             *("--keep-alive", "75", "--worker-tmp-dir", str(self.folder)),
             *("--no-control-socket", "--log-level", "warning", "shop.app:create_app()"),
         ]
@@ -153,7 +148,7 @@ class Nginx:
     log_file: Path
     shop_socket: Path
     user: str
-    log_lines: LogLines = "multi"
+    log_lines: str = "multi"
     workers: int = 1
     program: str = "nginx"
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
-import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from typing import Literal
 from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import ChildProcess, end_all, run_to_end
-from kafka_pareto.drivers.log_pipeline.web_parts import LogLines, MariaDb, Nginx, Shop, find_program
+from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, search_path
 from kafka_pareto.errors import LoadStartError, LoadToolError
 
 Database = Literal["mariadb", "sqlite"]
@@ -65,7 +63,7 @@ class WebServer(Opened):
         for child in self._children.values():
             child.require_running()
 
-    def start_nginx(self, log_file: Path, log_lines: LogLines) -> str:
+    def start_nginx(self, log_file: Path, log_lines: str) -> str:
         """Start nginx with a new access log, replacing a running one; return its URL.
 
         Raises:
@@ -75,11 +73,9 @@ class WebServer(Opened):
         folder = self._folder / "nginx"
         folder.mkdir(exist_ok=True)
         (port,) = free_ports(1)
-        program = find_program("nginx") or "nginx"
-        nginx = Nginx(folder, port, log_file, self._shop.socket, self._user, log_lines, program=program)
+        nginx = Nginx(folder, port, log_file, self._shop.socket, self._user, log_lines)
         nginx.configuration_file.write_text(nginx.configuration, encoding="utf-8")
-        environment = {"PATH": os.environ.get("PATH", "")}
-        self._children["nginx"] = ChildProcess("nginx", nginx.argv, environment, end_by="TERM")
+        self._children["nginx"] = ChildProcess("nginx", nginx.argv, {"PATH": search_path()}, end_by="TERM")
         self._wait("nginx", lambda: is_listening(port))
         return nginx.url
 
@@ -90,10 +86,9 @@ class WebServer(Opened):
 
     def _start_database(self, mariadb: MariaDb) -> None:
         mariadb.folder.mkdir()
-        environment = {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8"}
+        environment = {"PATH": search_path(), "LC_ALL": "C.UTF-8"}
         _run("MariaDB's data folder", mariadb.install_argv, environment)
-        argv = [find_program(mariadb.server) or mariadb.server, *mariadb.argv[1:]]
-        self._children["database"] = ChildProcess("MariaDB", argv, environment)
+        self._children["database"] = ChildProcess("MariaDB", mariadb.argv, environment)
         self._wait("database", lambda: _listens_at(mariadb.socket))
 
     def _wait(self, name: str, is_ready: Callable[[], bool]) -> None:
@@ -105,9 +100,8 @@ class WebServer(Opened):
 
 
 def _run(what: str, argv: list[str], environment: dict[str, str]) -> None:
-    program = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
     try:
-        run_to_end(f"what makes {what}", [program, *argv[1:]], environment, _CREATED_S)
+        run_to_end(f"what makes {what}", argv, environment, _CREATED_S)
     except LoadToolError as error:
         raise LoadStartError(str(error)) from error
 

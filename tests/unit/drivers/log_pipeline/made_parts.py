@@ -2,25 +2,25 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
 
-from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair, FilebeatSettings
+from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, FilebeatPair
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse
-
-FILEBEAT = FilebeatSettings("single", 10_000, 300, 1000, 10_000, 2048, 1000, 2048, 2)
+from kafka_pareto.study.factors import FactorValue
+from tests.unit.drivers.log_pipeline.light_run import DEFAULTS
 
 
 @contextmanager
 def made_pipeline(
     folder: Path,
     *,
-    filebeat: FilebeatSettings = FILEBEAT,
+    settings: Mapping[str, FactorValue] = DEFAULTS,
     aggregator: AggregatorSettings | None = None,
     trigger_ms: int = 0,
     at_the_end: str = "exit 0",
@@ -38,7 +38,7 @@ def made_pipeline(
     asked = aggregator or AggregatorSettings("127.0.0.1:1", "logs")
     parts = folder / "parts"
     parts.mkdir()
-    shipping = FilebeatPair(parts, programs, folder / "access.log", filebeat, asked)
+    shipping = FilebeatPair(parts, programs, folder / "access.log", settings, asked)
     warehouse = Warehouse(
         parts / "warehouse", programs.python, folder, asked.bootstrap_servers, asked.topic, trigger_ms
     )

@@ -12,7 +12,6 @@ from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.drivers.log_pipeline import attempt
 from kafka_pareto.drivers.log_pipeline.attempt import (
-    ClockError,
     Followed,
     RefusedError,
     judge,
@@ -225,7 +224,6 @@ def test_a_pipeline_that_was_too_slow_is_told_and_is_no_failure() -> None:
     ("error", "is_excused"),
     [
         (PartEndedError("Filebeat has ended"), False),
-        (ClockError("the clock was set"), True),
         (LoadToolError("load 1 does not answer"), True),
         (ClusterError("the topic cannot be made"), True),
         (ArtifactError("Hive's table cannot be read"), True),
@@ -260,9 +258,9 @@ def test_each_request_is_in_hive_or_on_its_way_or_the_run_is_not_believed(pendin
 def test_a_clock_that_was_set_and_a_stage_that_goes_back_in_time_are_told() -> None:
     events = made_events([0], [10])
     require_one_clock(reconciled(events), WATCHED)
-    with pytest.raises(ClockError, match=r"the clock was set by 3.0 ms"):
+    with pytest.raises(LoadToolError, match=r"the clock was set by 3.0 ms"):
         require_one_clock(reconciled(events), replace(WATCHED, clock_step_ms=3.0))
-    with pytest.raises(ClockError, match=r"1 events end stage filebeat before they begin it: r0 by 5 ms"):
+    with pytest.raises(LoadToolError, match=r"1 events end stage filebeat before they begin it: r0 by 5 ms"):
         require_one_clock(reconciled(events.assign(filebeat=-5)), WATCHED)
 
 

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
-from tests.unit.drivers.log_pipeline.made_parts import FILEBEAT, commit, made_pipeline
+from tests.unit.drivers.log_pipeline.light_run import DEFAULTS
+from tests.unit.drivers.log_pipeline.made_parts import commit, made_pipeline
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
@@ -48,10 +48,11 @@ def test_rest_is_waited_for_and_each_commit_is_told(tmp_path: Path) -> None:
 
 def test_how_long_events_are_held_follows_from_the_settings(tmp_path: Path) -> None:
     aggregator = AggregatorSettings("127.0.0.1:1", "logs", batch_delay_ms=3000, linger_ms=500)
-    for number, (filebeat, holds_s) in enumerate([(FILEBEAT, 6.5), (replace(FILEBEAT, flush_min_events=1), 5.5)]):
-        folder = tmp_path / str(number)
+    for flush_min_events, holds_s in [(2048, 6.5), (1, 5.5)]:
+        folder = tmp_path / str(flush_min_events)
         folder.mkdir()
-        with made_pipeline(folder, filebeat=filebeat, aggregator=aggregator, trigger_ms=2000) as pipeline:
+        settings = {**DEFAULTS, "flush_min_events": flush_min_events}
+        with made_pipeline(folder, settings=settings, aggregator=aggregator, trigger_ms=2000) as pipeline:
             assert pipeline.holds_s == holds_s
 
 

@@ -8,8 +8,9 @@ from contextlib import nullcontext
 import psutil
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.attempt import ClockError, require_one_clock
+from kafka_pareto.drivers.log_pipeline.attempt import require_one_clock
 from kafka_pareto.drivers.log_pipeline.watch import Watch
+from kafka_pareto.errors import LoadToolError
 from tests.unit.drivers.log_pipeline.made_events import made_events, reconciled
 
 pytestmark = pytest.mark.fast
@@ -66,5 +67,5 @@ def test_a_clock_that_is_set_by_more_than_a_millisecond_fails_the_run(set_by_s: 
         watched = watch.watched(watch.counted(), watch.counted())
 
     assert watched.clock_step_ms == pytest.approx(1000 * set_by_s)
-    with pytest.raises(ClockError, match=told) if told else nullcontext():
+    with pytest.raises(LoadToolError, match=told) if told else nullcontext():
         require_one_clock(reconciled(made_events([0], [10])), watched)

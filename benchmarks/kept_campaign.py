@@ -13,7 +13,7 @@ from benchmarks.on_cluster import Values
 from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.driver_registry import objective_named
+from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune, tune_study

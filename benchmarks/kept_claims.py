@@ -24,7 +24,7 @@ from kafka_pareto.report.advice import advice_sentence
 from kafka_pareto.report.card_layout import card_table, labelled
 from kafka_pareto.report.cards import blocks_notes, evidence_of, gain_rows, unresolved_of
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import label_of, objective_named
+from kafka_pareto.study.declarations import label_of, objective_named
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune, tune_study
 

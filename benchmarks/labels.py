@@ -21,7 +21,7 @@ from rich.progress import track
 from benchmarks.search import write_section
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of
+from kafka_pareto.drivers.log_pipeline.behaviour_labels import growth_of, label_of
 from kafka_pareto.drivers.log_pipeline.quantities import PipelineLabel
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.study.study_file import load_study

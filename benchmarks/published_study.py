@@ -22,7 +22,7 @@ from benchmarks.on_cluster import DATA, Values, clear_errors
 from kafka_pareto.analysis.gains import gain_of
 from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import is_maximised, label_of, objective_named
+from kafka_pareto.study.declarations import is_maximised, label_of, objective_named
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study

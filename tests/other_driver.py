@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 import kafka_pareto.drivers
-from kafka_pareto.study.driver_registry import drivers
+from kafka_pareto.study.declarations import drivers
 from kafka_pareto.study.study_file import study_classes
 
 

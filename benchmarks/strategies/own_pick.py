@@ -19,7 +19,7 @@ from kafka_pareto.decision.choice import choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.study.driver_registry import is_maximised, objective_named
+from kafka_pareto.study.declarations import is_maximised, objective_named
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.sections import Confirmation
 from kafka_pareto.study.tune import Tune

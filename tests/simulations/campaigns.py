@@ -11,7 +11,7 @@ from kafka_pareto.analysis.gains import Gain, compare
 from kafka_pareto.analysis.noise_study import noise_report
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import tune_study
 from tests.recorded import paper_study, recorded_repetitions

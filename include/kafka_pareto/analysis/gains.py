@@ -19,7 +19,7 @@ from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.storage.record import Frozen
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.tune import Tune

@@ -11,7 +11,7 @@ import pandas as pd
 
 from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 

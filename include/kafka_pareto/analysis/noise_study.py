@@ -17,7 +17,7 @@ from kafka_pareto.analysis.sequential import MOST_BLOCKS, blocks_to_show, half_w
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.study.tune import Tune

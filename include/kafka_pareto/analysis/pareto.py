@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from moocore import is_nondominated
 
-from kafka_pareto.study.driver_registry import all_objectives
+from kafka_pareto.study.declarations import all_objectives
 
 Losses = npt.NDArray[np.float64]
 

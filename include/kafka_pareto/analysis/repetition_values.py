@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.driver_registry import objective_named
+from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import Protocol
 

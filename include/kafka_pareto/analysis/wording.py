@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.study.driver_registry import all_objectives, is_maximised, label_of, objective_named
+from kafka_pareto.study.declarations import all_objectives, is_maximised, label_of, objective_named
 from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, ObjectiveName, Weighted
 
 _LARGEST_CHANGE_SHOWN = 99.0

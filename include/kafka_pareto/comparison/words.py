@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.comparison.records import Estimate, Interval, Level, PartComparison
-from kafka_pareto.study.driver_registry import drivers
+from kafka_pareto.study.declarations import drivers
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 

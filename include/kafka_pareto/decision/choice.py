@@ -17,7 +17,7 @@ from kafka_pareto.analysis.repetition_values import smallest_value, valid_by_blo
 from kafka_pareto.analysis.trials import steadiness, summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.storage.record import Frozen
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, ObjectiveName, Weighted, objectives_named
 from kafka_pareto.study.tune import Tune
 

@@ -10,7 +10,7 @@ import pandas as pd
 from kafka_pareto.analysis.pareto import Losses, losses_of, non_dominated
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended, steadiness
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.tune import Tune
 
 

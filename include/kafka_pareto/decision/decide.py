@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.analysis.gains import gains_over
+from kafka_pareto.analysis.gains import SIGNIFICANCE, gains_over
 from kafka_pareto.analysis.repetition_values import paired
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.counts import counts_of
-from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.decision.in_force import FoundInForce
-from kafka_pareto.decision.verdict import concluded
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Confirmation
@@ -120,7 +119,35 @@ def decide(
         holds_for=study.protocol.holds_for,
         other_study=study.protocol.other_study,
     )
-    return concluded(undecided)
+    return _concluded(undecided)
+
+
+def _concluded(decision: Decision) -> Decision:
+    verdict, chosen = _verdict(decision), decision.pick_configuration_id
+    recommended = chosen if verdict == "recommended" and chosen is not None else decision.reference_configuration_id
+    return decision.model_copy(update={"verdict": verdict, "recommended_configuration_id": recommended})
+
+
+def _verdict(decision: Decision) -> Verdict:
+    if decision.pick_configuration_id is None:
+        return "keep_limits_missed" if decision.limits_missed else "keep_no_gain"
+    if decision.pick_counts.lost_records:
+        return "keep_lost_records"
+    p_value = decision.pick_counts.failing_more_p_value(decision.reference_counts)
+    if decision.fails_more and (p_value is None or p_value < SIGNIFICANCE):
+        return "keep_failed_more"
+    if not decision.has_enough_blocks:
+        return "keep_not_enough_evidence"
+    if decision.limits_missed:
+        return "keep_limits_missed"
+    if decision.harmed:
+        return "keep_harmed"
+    if not decision.better:
+        return "keep_no_gain"
+    if decision.unjudged:
+        return "keep_not_enough_evidence"
+    doubtful = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded or decision.fails_more
+    return "ask_a_person" if doubtful else "recommended"
 
 
 def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirmation) -> int:

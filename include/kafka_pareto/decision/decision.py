@@ -18,7 +18,7 @@ from kafka_pareto.decision.in_force import InForce
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
-from kafka_pareto.study.driver_registry import objective_named
+from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ChooseBy, ObjectiveName, objectives_named
 

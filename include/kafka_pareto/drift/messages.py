@@ -7,7 +7,7 @@ from kafka_pareto.analysis.wording import joined, percent
 from kafka_pareto.campaign.manifest import Notice
 from kafka_pareto.drift.check_records import Check, CheckedCase, CheckOutcome, outcome_text
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 
 _TUNED_BECAUSE: dict[CheckOutcome, str] = {
     "drifted": "drift",

@@ -25,7 +25,7 @@ from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.constraints import ForbiddenRegion, Rule
 from kafka_pareto.study.declaration import Objective
-from kafka_pareto.study.driver_registry import all_objectives, label_of, objective_named
+from kafka_pareto.study.declarations import all_objectives, label_of, objective_named
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 

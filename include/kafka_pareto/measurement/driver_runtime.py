@@ -18,7 +18,7 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
-from kafka_pareto.study.driver_registry import door
+from kafka_pareto.study.declarations import driver_module
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study
@@ -90,7 +90,7 @@ class DriverRuntime(ABC):
 
 def runtime_of(study: Study) -> DriverRuntime:
     """Returns what runs the study's driver."""
-    return cast("DriverRuntime", door(study.declaration.name, "runtime").RUNTIME)
+    return cast("DriverRuntime", driver_module(study.declaration.name, "runtime").RUNTIME)
 
 
 @dataclass(frozen=True, kw_only=True)

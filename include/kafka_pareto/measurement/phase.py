@@ -14,7 +14,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.failure_limit import FailureLimit
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 
 log = logging.getLogger(__name__)
 

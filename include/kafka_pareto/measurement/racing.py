@@ -17,7 +17,7 @@ from kafka_pareto.analysis.student import student_critical
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.constraints import satisfies
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import tune_study
 

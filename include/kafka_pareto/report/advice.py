@@ -16,7 +16,7 @@ from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.factors import configuration_id
 
 

@@ -18,7 +18,7 @@ from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, 
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.tune import Tune
 
 _WITHIN_RUN = (

@@ -17,7 +17,7 @@ from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import UPSET, given_up, missed_limits_text, reason_of, reference_words, rules_broken
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import is_maximised, label_of, objective_named
+from kafka_pareto.study.declarations import is_maximised, label_of, objective_named
 from kafka_pareto.study.objectives import objectives_named
 from kafka_pareto.study.study import Study
 

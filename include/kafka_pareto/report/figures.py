@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.report.evidence import Evidence, estimates_table
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import is_maximised, label_of, objective_named
+from kafka_pareto.study.declarations import is_maximised, label_of, objective_named
 
 _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}

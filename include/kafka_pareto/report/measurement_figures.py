@@ -18,7 +18,7 @@ from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.report.latency_breakdown import ClientFigures
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import label_of, objective_named
+from kafka_pareto.study.declarations import label_of, objective_named
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 

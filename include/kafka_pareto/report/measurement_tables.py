@@ -11,7 +11,7 @@ from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.report.card_context import paced_rate_records_s
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 
 _UNCOUNTED_SHOWN = 40
 _OUTCOMES: dict[Outcome, str] = {

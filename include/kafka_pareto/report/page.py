@@ -21,7 +21,7 @@ from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import overview, summary_sentences
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.driver_registry import is_maximised, label_of
+from kafka_pareto.study.declarations import is_maximised, label_of
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 

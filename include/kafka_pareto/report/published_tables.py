@@ -12,7 +12,7 @@ import pandas as pd
 from kafka_pareto.analysis.wording import value_text
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver_registry import is_maximised, label_of
+from kafka_pareto.study.declarations import is_maximised, label_of
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 

@@ -11,7 +11,7 @@ from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
 UPSET = "a leader moved meanwhile, or the cluster was in trouble afterwards"

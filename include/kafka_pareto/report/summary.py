@@ -11,7 +11,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.study.driver_registry import drivers
+from kafka_pareto.study.declarations import drivers
 
 
 def client_files(driver: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import SettingsInForce, replaced, replaced_durability, unmeasured_beside
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.driver_registry import label_of
+from kafka_pareto.study.declarations import label_of
 
 _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties", "campaign", "came_by"}
 

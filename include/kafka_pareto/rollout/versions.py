@@ -24,7 +24,7 @@ from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.driver_registry import drivers
+from kafka_pareto.study.declarations import drivers
 from kafka_pareto.study.factors import FactorValue, configuration_id
 
 logger = logging.getLogger(__name__)

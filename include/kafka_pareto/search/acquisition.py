@@ -26,7 +26,7 @@ from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.campaign.candidates import configurations_of
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.constraints import narrowed
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior

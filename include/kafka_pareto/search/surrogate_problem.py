@@ -12,7 +12,7 @@ from pymoo.core.problem import Problem
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.configuration_space import ConfigurationSpace, Row, durability_column, rows_of
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.factors import Column, Positions
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.study.driver_registry import all_objectives, is_maximised
+from kafka_pareto.study.declarations import all_objectives, is_maximised
 from kafka_pareto.study.factors import is_number
 from kafka_pareto.study.section import Section, Texts
 

@@ -17,7 +17,7 @@ from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.cluster_names import YAML_ERRORS
-from kafka_pareto.study.driver_registry import door, driver_names
+from kafka_pareto.study.declarations import driver_module, driver_names
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
@@ -107,7 +107,9 @@ def dump_study(study: Study) -> str:
 def study_classes() -> dict[tuple[str, str], type[Study]]:
     """Map each `kind` and `driver` to the class that validates their study files."""
     return {
-        (kind, driver): study for driver in driver_names() for kind, study in door(driver, "studies").STUDIES.items()
+        (kind, driver): study
+        for driver in driver_names()
+        for kind, study in driver_module(driver, "studies").STUDIES.items()
     }
 
 

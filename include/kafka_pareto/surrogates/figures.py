@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.driver_registry import feature_named, label_of
+from kafka_pareto.study.declarations import feature_named, label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: colour-blind safe

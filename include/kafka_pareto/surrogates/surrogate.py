@@ -16,7 +16,7 @@ from xgboost.core import XGBoostError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.driver_registry import all_objectives, feature_named
+from kafka_pareto.study.declarations import all_objectives, feature_named
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune

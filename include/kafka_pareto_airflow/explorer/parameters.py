@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Path, Request
 
 from kafka_pareto.study.cases import CASE
-from kafka_pareto.study.driver_registry import all_objectives
+from kafka_pareto.study.declarations import all_objectives
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, CONFIGURATION_ID, STUDY_NAME
 
 StudyName = Annotated[str, Path(pattern=f"^{STUDY_NAME}$")]

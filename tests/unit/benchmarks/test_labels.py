@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.labels import CAMPAIGNS, SCENARIOS, kept_lines, kept_runs, labels, untaken_fraction
-from kafka_pareto.drivers.log_pipeline.behaviour import growth_of, label_of
+from kafka_pareto.drivers.log_pipeline.behaviour_labels import growth_of, label_of
 
 pytestmark = pytest.mark.fast
 

@@ -9,7 +9,7 @@ import pytest
 from kafka_pareto.campaign.suites import OF_EVERY_DRIVER, Expectation, load_suites, suites_of
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.driver_registry import Driver
+from kafka_pareto.study.declarations import Driver
 from tests.recorded import paper_study
 
 pytestmark = pytest.mark.fast

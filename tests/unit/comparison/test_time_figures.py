@@ -11,7 +11,7 @@ from kafka_pareto.comparison.figures import part_figures
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.time_figures import draw_over_time, pace_over_time
 from kafka_pareto.study.declaration import OverTime
-from kafka_pareto.study.driver_registry import drivers
+from kafka_pareto.study.declarations import drivers
 from tests.unit.comparison.made_parts import COMPARED, codec_part
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]

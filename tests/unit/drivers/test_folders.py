@@ -9,7 +9,7 @@ import pytest
 
 import kafka_pareto
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
-from kafka_pareto.study.driver_registry import door, driver_names, drivers
+from kafka_pareto.study.declarations import driver_module, driver_names, drivers
 from kafka_pareto.study.study_file import study_classes
 
 pytestmark = pytest.mark.fast
@@ -21,7 +21,7 @@ def test_every_driver_of_the_list_can_be_opened_by_its_doors(name: str) -> None:
     assert drivers()[name].name == name
     assert drivers()[name].expectations.parent == LIBRARY / "drivers" / name
     assert {study.declaration for (_, driver), study in study_classes().items() if driver == name} == {drivers()[name]}
-    assert isinstance(door(name, "runtime").RUNTIME, DriverRuntime)
+    assert isinstance(driver_module(name, "runtime").RUNTIME, DriverRuntime)
 
 
 def test_no_module_of_the_core_is_named_after_a_driver() -> None:

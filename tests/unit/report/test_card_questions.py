@@ -15,7 +15,7 @@ from kafka_pareto.report.card_context import card_context
 from kafka_pareto.report.card_layout import card_parts, card_text
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.configuration_space import reachable_durabilities
-from kafka_pareto.study.driver_registry import drivers
+from kafka_pareto.study.declarations import drivers
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune, tune_study
 

@@ -19,7 +19,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.nsga3 import first_population
 from kafka_pareto.search.pareto_search import SearchResult, hypervolume_indicator, search
 from kafka_pareto.study.configuration_space import ConfigurationSpace
-from kafka_pareto.study.driver_registry import is_maximised
+from kafka_pareto.study.declarations import is_maximised
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.sections import Search
 from kafka_pareto.study.study import Study

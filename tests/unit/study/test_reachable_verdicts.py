@@ -22,7 +22,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import StudyError
 from kafka_pareto.steps.compare import compared_part
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.driver_registry import objective_named
+from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.parts import Series
 from kafka_pareto.study.study import Study

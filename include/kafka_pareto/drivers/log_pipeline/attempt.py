@@ -10,7 +10,7 @@ from itertools import count
 from typing import NamedTuple
 
 from kafka_pareto.campaign.records import Outcome, Timeline
-from kafka_pareto.drivers.log_pipeline.behaviour import label_text, timeline_of_run
+from kafka_pareto.drivers.log_pipeline.behaviour_labels import label_text, timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities

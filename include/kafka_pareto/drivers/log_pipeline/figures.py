@@ -10,7 +10,7 @@ import pandas as pd
 
 from kafka_pareto.analysis.recovery import within_again_at_s
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.behaviour import (
+from kafka_pareto.drivers.log_pipeline.behaviour_labels import (
     growth_of,
     label_of,
     p95_by_second,

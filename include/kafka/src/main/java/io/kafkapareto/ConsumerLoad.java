@@ -200,10 +200,10 @@ public final class ConsumerLoad {
         result.set("client_metrics", ConsumerMetrics.merged(
                 members.stream().map(GroupMember::metrics).filter(each -> each != null).toList()));
         if (isLive()) {
-            Histogram fromDue = Outcomes.histogram();
+            Histogram fromDue = LatencyStatistics.histogram();
             members.forEach(each -> fromDue.add(each.fromDue));
             result.put("latency_records", fromDue.getTotalCount());
-            result.set("latency_us", Outcomes.describe(fromDue, result));
+            result.set("latency_us", LatencyStatistics.describe(fromDue, result));
         }
         shared.offsets().describe(result.putArray("partitions"));
     }

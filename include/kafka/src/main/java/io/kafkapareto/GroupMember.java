@@ -26,7 +26,7 @@ final class GroupMember implements ConsumerRebalanceListener {
     private static final Duration WHILE_JOINING = Duration.ofMillis(10);
     private static final Duration WHILE_READING = Duration.ofMillis(100);
 
-    final Histogram fromDue = Outcomes.histogram();
+    final Histogram fromDue = LatencyStatistics.histogram();
     private final int number;
     private final Consumer<byte[], byte[]> consumer;
     private final Shared shared;
@@ -103,7 +103,7 @@ final class GroupMember implements ConsumerRebalanceListener {
             if (shared.hasDueTimes()) {
                 long dueNs = ByteBuffer.wrap(record.value()).getLong();
                 if (shared.measured().holds(dueNs)) {
-                    Outcomes.record(fromDue, returnedNs - dueNs);
+                    LatencyStatistics.record(fromDue, returnedNs - dueNs);
                 }
             }
         }

@@ -159,7 +159,7 @@ public final class LoadGenerator {
         part.put("planned", senders.stream().mapToLong(each -> each.planned(seconds)).sum());
         part.put("sending_s", senders.stream().mapToLong(each -> each.endedNs() - startedNs).max().orElse(0) / 1e9);
         part.put("sending_cpu_s", senders.stream().mapToLong(Sender::cpuNs).sum() / 1e9);
-        Outcomes.merged(senders.stream().map(each -> each.outcomes).toList()).describe(part);
+        LatencyStatistics.merged(senders.stream().map(each -> each.outcomes).toList()).describe(part);
         part.set("client_metrics", ClientMetrics.merged(senders.stream().map(Sender::metrics).toList()));
     }
 

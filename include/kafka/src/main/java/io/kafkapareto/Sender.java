@@ -13,7 +13,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 final class Sender implements AutoCloseable {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
-    final Outcomes outcomes;
+    final LatencyStatistics outcomes;
     private final Producer<byte[], byte[]> producer;
     private final LongFunction<ProducerRecord<byte[], byte[]>> records;
     private final Pace pace;
@@ -34,7 +34,7 @@ final class Sender implements AutoCloseable {
         this.records = records;
         this.pace = pace;
         this.clock = clock;
-        outcomes = new Outcomes(clock, failed);
+        outcomes = new LatencyStatistics(clock, failed);
     }
 
     /** Returns how many records were due; as many as were tried where none has a due time. */

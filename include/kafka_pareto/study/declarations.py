@@ -1,4 +1,4 @@
-"""Drivers by name. All share one vocabulary of objectives and features, units included."""
+"""The declarations of all drivers, which share one vocabulary of objectives and features, units included."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def driver_names() -> tuple[str, ...]:
     return names
 
 
-def door(driver: str, module: str) -> ModuleType:
+def driver_module(driver: str, module: str) -> ModuleType:
     """Import a module of a driver's folder, by name because drivers import the core."""
     return import_module(f"{_FOLDER}.{driver}.{module}")
 
@@ -26,7 +26,7 @@ def door(driver: str, module: str) -> ModuleType:
 @cache
 def drivers() -> dict[str, Driver]:
     """Return every driver's declaration by name."""
-    return {name: door(name, "declaration").DRIVER for name in driver_names()}
+    return {name: driver_module(name, "declaration").DRIVER for name in driver_names()}
 
 
 def objective_named(name: str) -> Objective:

@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-class OutcomesTest {
+class LatencyStatisticsTest {
     private final SimulatedClock clock = new SimulatedClock();
-    private final Outcomes outcomes = new Outcomes(clock, new AtomicBoolean());
+    private final LatencyStatistics outcomes = new LatencyStatistics(clock, new AtomicBoolean());
 
     private ObjectNode described() {
         ObjectNode part = new ObjectMapper().createObjectNode();
@@ -131,8 +131,8 @@ class OutcomesTest {
     @Test
     void producersOfOnePartComeTogetherInOneHistogramOneRowOfWindowsAndOneListOfReasons() {
         AtomicBoolean failed = new AtomicBoolean();
-        Outcomes early = new Outcomes(clock, failed);
-        Outcomes late = new Outcomes(clock, failed);
+        LatencyStatistics early = new LatencyStatistics(clock, failed);
+        LatencyStatistics late = new LatencyStatistics(clock, failed);
         long startedNs = clock.nanoTime();
         List.of(early, late).forEach(each -> each.startAfresh(startedNs));
         clock.advance(50 * MS);
@@ -142,7 +142,7 @@ class OutcomesTest {
         early.completed(0, 0, new TimeoutException("expired"));
         late.completed(0, 0, new TimeoutException("expired"));
         ObjectNode part = new ObjectMapper().createObjectNode();
-        Outcomes.merged(List.of(early, late)).describe(part);
+        LatencyStatistics.merged(List.of(early, late)).describe(part);
 
         assertEquals(2, part.get("acknowledged").asLong());
         assertEquals(0.25, part.get("elapsed_s").asDouble(), 1e-9);
@@ -155,8 +155,8 @@ class OutcomesTest {
     @Test
     void aFailureOfOneProducerIsSeenByAllThatShareItsPart() {
         AtomicBoolean failed = new AtomicBoolean();
-        Outcomes other = new Outcomes(clock, failed);
-        new Outcomes(clock, failed).completed(0, 0, new TimeoutException("expired"));
+        LatencyStatistics other = new LatencyStatistics(clock, failed);
+        new LatencyStatistics(clock, failed).completed(0, 0, new TimeoutException("expired"));
 
         assertTrue(other.failed());
     }
@@ -166,7 +166,7 @@ class OutcomesTest {
         clock.advance(100 * MS);
         acknowledge(MS, MS);
         ObjectNode part = new ObjectMapper().createObjectNode();
-        Outcomes.merged(List.of(outcomes, new Outcomes(clock, new AtomicBoolean()))).describe(part);
+        LatencyStatistics.merged(List.of(outcomes, new LatencyStatistics(clock, new AtomicBoolean()))).describe(part);
 
         assertEquals(0.1, part.get("elapsed_s").asDouble(), 1e-9);
     }

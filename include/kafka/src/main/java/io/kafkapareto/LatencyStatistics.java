@@ -15,7 +15,7 @@ import org.HdrHistogram.Histogram;
  *
  * <p>Written by the producer's I/O thread and, for what fails at once, by the sending thread; hence synchronized.
  */
-final class Outcomes {
+final class LatencyStatistics {
     private static final long HIGHEST_US = 3_600_000_000L;
     private static final int SIGNIFICANT_DIGITS = 3;
     private static final int WINDOW_MS = 100;
@@ -32,7 +32,7 @@ final class Outcomes {
     private long lastNs;
 
     /** Several producers of a part share {@code failed}: the failure of one is that of all. */
-    Outcomes(MonotonicClock clock, AtomicBoolean failed) {
+    LatencyStatistics(MonotonicClock clock, AtomicBoolean failed) {
         this.clock = clock;
         this.failed = failed;
         startedNs = clock.nanoTime();
@@ -64,15 +64,15 @@ final class Outcomes {
      * Returns what became of the records of all producers of a part together. They must have started afresh at the same
      * time, or not at all.
      */
-    static Outcomes merged(List<Outcomes> producers) {
-        Outcomes first = producers.get(0);
-        Outcomes merged = new Outcomes(first.clock, first.failed);
+    static LatencyStatistics merged(List<LatencyStatistics> producers) {
+        LatencyStatistics first = producers.get(0);
+        LatencyStatistics merged = new LatencyStatistics(first.clock, first.failed);
         merged.startedNs = first.startedNs;
         producers.forEach(merged::add);
         return merged;
     }
 
-    private void add(Outcomes other) {
+    private void add(LatencyStatistics other) {
         synchronized (other) {
             if (other.acknowledged() > 0) {
                 lastNs = acknowledged() == 0 ? other.lastNs : Math.max(lastNs, other.lastNs);

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.behaviour import (
+from kafka_pareto.drivers.log_pipeline.behaviour_labels import (
     Growth,
     growth_of,
     label_of,

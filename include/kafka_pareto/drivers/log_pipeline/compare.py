@@ -8,13 +8,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from kafka_pareto.drivers.log_pipeline.model import predicted_stages
-from kafka_pareto.drivers.log_pipeline.study import (
-    COLLECTOR_SETTINGS,
-    LOAD_SETTINGS,
-    PIPELINE_SETTINGS,
-    LogPipelineProtocol,
-    LogPipelineStudy,
-)
+from kafka_pareto.drivers.log_pipeline.study import SETTINGS, LogPipelineProtocol, LogPipelineStudy
 from kafka_pareto.study.compare import Compare, MeansByCase
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.setting import Setting
@@ -36,7 +30,7 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the settings of the parts and of the load, by name."""
-        return {each.name: each for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)}
+        return SETTINGS
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Return every setting: from the configuration, else the reference, else the default."""
@@ -59,32 +53,32 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
     def described_protocol(self) -> dict[str, str]:
         """Describe one run for people."""
         protocol, replay = self.protocol, self.replay
-        replayed = f"the requests of {replay.file}, {replay.times:g} times as fast as logged" if replay else ""
-        return super().described_protocol() | {
+        described = super().described_protocol() | {
             "requests": f"{protocol.seconds} s of them after {protocol.warmup_s:g} s that do not count, by "
             f"{self.senders} processes; steady from {protocol.steady_from_s} s on",
             "end": f"up to {protocol.drain_s:g} s until the last of them is in Hive; then all parts end",
             "shop": f"Flask behind nginx, on {self.database}",
-            **({"replay": replayed} if replayed else {}),
         }
+        if replay:
+            described["replay"] = f"the requests of {replay.file}, {replay.times:g} times as fast as logged"
+        return described
 
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:
         """Predict a level's stages from the reference at the lowest share of the web server's capacity.
 
         There is no prediction if all levels have the same share, for a burst, or for Collectors.
         """
-        light, own = self._light_level(), self.effective(level)
-        measured = means.get(light[0], {}).get(configuration_id(light[1]), {}) if light else {}
-        if not light or not measured or not all(map(self._is_modelled, (own, self.effective(light[1])))):
+        settings, found = self.effective(level), self._light_level()
+        if found is None:
             return {}
-        share, light_share = (self.rate_of(each).capacity_fraction for each in (level, light[1]))
-        if share is None or light_share is None:
+        case, light = found
+        measured = means.get(case, {}).get(configuration_id(light))
+        share, light_share = (self.rate_of(each).capacity_fraction for each in (level, light))
+        modelled = all(map(_is_modelled, (settings, self.effective(light))))
+        if not (measured and share and light_share and modelled):
             return {}
         events_s = measured.get("committed_events_s", 0.0) * share / light_share
-        return predicted_stages(own, events_s, self.effective(light[1]), measured)
-
-    def _is_modelled(self, settings: Mapping[str, FactorValue]) -> bool:
-        return (settings["burst"], settings["workload"], settings["shipper"]) == ("none", "shop", "filebeat")
+        return predicted_stages(settings, events_s, self.effective(light), measured)
 
     def _light_level(self) -> tuple[str, Configuration] | None:
         """Return case and level of the reference at its lowest load, if any is below the ordinary one."""
@@ -99,5 +93,8 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
 
     def conditions(self) -> dict[str, Any]:
         """Return reference, shop and protocol of a run, by key."""
-        parts = {"reference": self.stated({}), **self.shop_and_protocol()}
-        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+        return self.conditions_with(reference=self.stated({}))
+
+
+def _is_modelled(settings: Mapping[str, FactorValue]) -> bool:
+    return (settings["burst"], settings["workload"], settings["shipper"]) == ("none", "shop", "filebeat")

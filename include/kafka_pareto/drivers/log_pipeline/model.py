@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from kafka_pareto.drivers.log_pipeline.declaration import DRIVER
 from kafka_pareto.study.factors import FactorValue
 
 _MS = 1000
@@ -21,15 +22,6 @@ _CPU_OF = {
     "aggregator_ms": "aggregator_cores",
     "aggregator_to_kafka_ms": "broker_cores",
 }
-_STAGES = (
-    "nginx_to_filebeat_ms",
-    "filebeat_ms",
-    "filebeat_to_aggregator_ms",
-    "aggregator_ms",
-    "aggregator_to_kafka_ms",
-    "kafka_to_spark_ms",
-    "spark_to_hive_ms",
-)
 
 
 def predicted_stages(
@@ -43,7 +35,7 @@ def predicted_stages(
     `light` holds the quantities of the lightly loaded run. Return {} if it lacks one; a part beyond its capacity gets
     infinity.
     """
-    needed = {*_STAGES, *_CPU_OF.values(), "committed_events_s"}
+    needed = {*DRIVER.stages, *_CPU_OF.values(), "committed_events_s"}
     if not needed <= light.keys() or light["committed_events_s"] <= 0:
         return {}
     batch_ms, light_events_s = light["spark_to_hive_ms"], light["committed_events_s"]
@@ -51,7 +43,7 @@ def predicted_stages(
     of_run = batching_ms(settings, events_s, batch_ms)
     at_once = max(events_s * max(_number(settings, "backoff_ms"), _flush_ms(settings, events_s)) / _MS, 1.0)
     found = {}
-    for stage in _STAGES:
+    for stage in DRIVER.stages:
         service_ms = max(light[stage] - of_light[stage], 0.0)
         cpu = light[_CPU_OF[stage]] if stage in _CPU_OF else 0.0
         found[stage] = of_run[stage] + service_ms + waiting_ms(events_s, cpu / light_events_s, at_once)

@@ -6,7 +6,9 @@ Timestamps are whole milliseconds of one clock, so an event's stages add up to i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ STAGES: dict[str, tuple[str, str]] = {
     "spark_to_hive": ("t6", "t7"),
 }
 """First and last timestamp of each stage."""
+_NO_BLANK = re.compile(r"\S")
 _NAMED = 3
 _MS = 1e3
 
@@ -146,7 +149,8 @@ def read_access_log(path: Path) -> pd.DataFrame:
         LoadToolError: If an object is truncated or lacks its id or time.
     """
     rows = []
-    for file in [*_rotated_away(path), path]:
+    rotated = [each for each in path.parent.glob(f"{path.name}.*") if each.suffix[1:].isdecimal()]
+    for file in [*sorted(rotated, key=lambda each: int(each.suffix[1:]), reverse=True), path]:
         for place, found in _objects(file):
             try:
                 rows.append((str(found["request_id"]), round(float(found["t0"]) * _MS), str(found.get("uri", ""))))
@@ -155,26 +159,12 @@ def read_access_log(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["request_id", "t0", "uri"])
 
 
-def _rotated_away(path: Path) -> list[Path]:
-    numbered = [each for each in path.parent.glob(f"{path.name}.*") if each.suffix[1:].isdecimal()]
-    return sorted(numbered, key=lambda each: int(each.suffix[1:]), reverse=True)
-
-
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    text = path.read_text(errors="replace")
-    decoder, place = json.JSONDecoder(), 0
-    while True:
-        while place < len(text) and text[place].isspace():
-            place += 1
-        if place == len(text):
-            return
-        try:
+    text, decoder, end = path.read_text(errors="replace"), json.JSONDecoder(), 0
+    while begins := _NO_BLANK.search(text, end):
+        place, found = begins.start(), None
+        with suppress(ValueError):
             found, end = decoder.raw_decode(text, place)
-        except ValueError as error:
-            raise LoadToolError(
-                f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}"
-            ) from error
         if not isinstance(found, dict):
             raise LoadToolError(f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}")
         yield place, found
-        place = end

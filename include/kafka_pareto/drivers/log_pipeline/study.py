@@ -62,21 +62,22 @@ _UNUSED_WITH = {
     "filebeat": [each.name for each in COLLECTOR_SETTINGS if each.name != "shipper"],
     "otel": [each.name for each in PIPELINE_SETTINGS if each.name not in _USED_WITH_BOTH],
 }
-_BY_NAME = {each.name: each for each in PIPELINE_SETTINGS}
 LOAD_SETTINGS = (
     Setting("load", "50%", "load"),
     Setting("workload", "shop", "load", choices=("shop", "static", REPLAY)),
     Setting("burst", "none", "load", choices=("none", "once")),
 )
+SETTINGS = {each.name: each for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)}
 
 
 def pipeline_setting(name: str) -> Setting:
     """Return the setting of this name; raise ValueError if a tuning has none."""
     if name in {each.name for each in COLLECTOR_SETTINGS}:
         raise ValueError(f"{name}: is no setting of a tuning; comparisons take it")
-    if name not in _BY_NAME:
-        raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, _BY_NAME)}")
-    return _BY_NAME[name]
+    known = {each.name: each for each in PIPELINE_SETTINGS}
+    if name not in known:
+        raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, known)}")
+    return known[name]
 
 
 @dataclass(frozen=True)
@@ -187,14 +188,16 @@ class LogPipelineStudy(Study):
         committed, pending = values.get("events_committed"), values.get("events_pending") or 0
         return {"events_accounted_for": math.nan if committed is None else float(committed) + float(pending)}
 
-    def shop_and_protocol(self) -> dict[str, Mapping[str, Any]]:
-        """Return what a run depends on besides its configuration, by section of the study."""
-        return {
+    def conditions_with(self, **own: Mapping[str, Any]) -> dict[str, Any]:
+        """Return shop and protocol of a run, and a kind's own sections, by key."""
+        sections = {
+            **own,
             "protocol": self.protocol.of_a_repetition(),
             "shop": {"database": self.database, "senders": self.senders},
             "testbed": {"heap_mib": self.heap_mib},
             "replay": self.replay.model_dump() if self.replay else {},
         }
+        return {f"{section}.{key}": value for section, values in sections.items() for key, value in values.items()}
 
     def text_file(self) -> str | None:
         """Return the replayed log, if any."""
@@ -218,14 +221,22 @@ class LogPipelineStudy(Study):
     def conflict_in(self, level: Configuration) -> str:
         """Return which settings cannot be combined; empty if all can."""
         found, burst = self.effective(level), self.protocol.burst
-        if self.is_replayed(level) and (conflict := self._conflict_of_replay(found)):
-            return conflict
+        if self.is_replayed(level):
+            if self.replay is None:
+                return f"workload {REPLAY}: needs replay: {{file: my-access.log}}, which names the log"
+            for name in ("load", "burst"):
+                if found[name] != SETTINGS[name].default:
+                    return f"{name} {found[name]}: must be left out with workload {REPLAY}, whose log says when"
         try:
             request_rate_of(str(found["load"]))
         except ValueError as error:
             return str(error)
-        if conflict := self._conflict_of_shipper(level):
-            return conflict
+        shipper, common = str(found["shipper"]), self.effective({})
+        for name in _UNUSED_WITH[shipper]:
+            # A reference with the same shipper must not set them either.
+            unchanged = SETTINGS[name].default if common["shipper"] == shipper else common[name]
+            if found[name] != unchanged:
+                return f"{name} {found[name]}: does nothing with shipper {shipper}; leave it out"
         if int(found["max_backoff_ms"]) < int(found["backoff_ms"]):
             return f"max_backoff_ms {found['max_backoff_ms']}: must not be below backoff_ms {found['backoff_ms']}"
         if found["burst"] == "once" and not burst.from_s < burst.until_s < self.protocol.seconds:
@@ -234,22 +245,6 @@ class LogPipelineStudy(Study):
                 f"and before the run does at {self.protocol.seconds} s; what follows is looked at, too"
             )
         return ""
-
-    def _conflict_of_replay(self, found: Mapping[str, FactorValue]) -> str:
-        if self.replay is None:
-            return f"workload {REPLAY}: needs replay: {{file: my-access.log}}, which names the log"
-        given = [each.name for each in LOAD_SETTINGS if each.name != "workload" and found[each.name] != each.default]
-        if given:
-            return f"{given[0]} {found[given[0]]}: must be left out with workload {REPLAY}, whose log says when"
-        return ""
-
-    def _conflict_of_shipper(self, level: Configuration) -> str:
-        found, common = self.effective(level), self.effective({})
-        shipper = str(found["shipper"])
-        if common["shipper"] == shipper:  # then the reference must not set them either
-            common = {each.name: each.default for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS)}
-        changed = [name for name in _UNUSED_WITH[shipper] if found[name] != common[name]]
-        return f"{changed[0]} {found[changed[0]]}: does nothing with shipper {shipper}; leave it out" if changed else ""
 
     @model_validator(mode="after")
     def _replays_what_it_names(self) -> Self:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from kafka_pareto.drivers.log_pipeline.declaration import DRIVER
-from kafka_pareto.drivers.log_pipeline.study import (
-    COLLECTOR_SETTINGS,
-    LOAD_SETTINGS,
-    PIPELINE_SETTINGS,
-    LogPipelineStudy,
-    pipeline_setting,
-)
+from kafka_pareto.drivers.log_pipeline.study import PIPELINE_SETTINGS, SETTINGS, LogPipelineStudy, pipeline_setting
 from kafka_pareto.kafka.known_properties import Durability, PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
@@ -90,8 +84,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Return every setting: from the configuration, else the baseline, else the default."""
-        known = (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS, *LOAD_SETTINGS)
-        defaults = {each.name: each.value(each.default) for each in known}
+        defaults = {each.name: each.value(each.default) for each in SETTINGS.values()}
         given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
         return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
 
@@ -111,6 +104,5 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
 
     def conditions(self) -> dict[str, Any]:
         """Return baseline, load, shop and protocol of a run, by key."""
-        load = {"load": self.load, "workload": self.workload}
-        parts: dict[str, Mapping[str, Any]] = {"baseline": self.baseline, "requests": load, **self.shop_and_protocol()}
-        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+        requests = {"load": self.load, "workload": self.workload}
+        return self.conditions_with(baseline=self.baseline, requests=requests)

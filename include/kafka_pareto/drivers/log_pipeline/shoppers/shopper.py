@@ -6,7 +6,7 @@ are our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -15,6 +15,23 @@ Body = Mapping[str, Any]
 
 _GROUPS = tuple((sex, age) for sex in ("f", "m") for age in ("18-29", "30-44", "45-64", "65+"))
 _WORDS = ("red", "blue", "small", "large", "wool", "steel", "glass", "light", "soft", "old")
+_ENDPOINTS = {
+    "sign_up": ("POST", "/api/users"),
+    "log_in": ("POST", "/api/sessions"),
+    "log_out": ("DELETE", "/api/sessions"),
+    "see_categories": ("GET", "/api/categories"),
+    "see_category": ("GET", "/api/categories/{category}/products"),
+    "search": ("GET", "/api/search?q={word}"),
+    "see_product": ("GET", "/api/products/{product}"),
+    "see_reviews": ("GET", "/api/products/{product}/reviews"),
+    "write_review": ("POST", "/api/products/{product}/reviews"),
+    "add": ("POST", "/api/cart/items"),
+    "see_cart": ("GET", "/api/cart"),
+    "change": ("PATCH", "/api/cart/items/{in_cart}"),
+    "remove": ("DELETE", "/api/cart/items/{in_cart}"),
+    "check_out": ("POST", "/api/orders"),
+    "see_order": ("GET", "/api/orders/{order}"),
+}
 _PAGES_BEFORE_TIRED = 25
 _MOST_OF_ONE = 3
 
@@ -58,10 +75,33 @@ class Shopper:
 
     def next_request(self) -> Request:
         """Return the next request."""
-        asks, weights = zip(*self._likely(), strict=True)
-        (ask,) = self.chance.choices(asks, weights)
-        self._asked = ask()
+        actions, weights = zip(*self._likely(), strict=True)
+        (action,) = self.chance.choices(actions, weights)
+        word = self.chance.choice(_WORDS) if action == "search" else ""
+        if action == "see_category":
+            likes = [self._likes_of(category) for category in self._categories]
+            (self._category,) = self.chance.choices(self._categories, likes)
+        elif action == "see_product":
+            self._product = self.chance.choice(self._products)
+        method, path = _ENDPOINTS[action]
+        in_cart = self._cart[-1] if self._cart else 0
+        path = path.format(
+            category=self._category, word=word, product=self._product, in_cart=in_cart, order=self._order
+        )
+        self._asked = Request(action, method, path, self._body_of(action), self.session)
         return self._asked
+
+    def _body_of(self, action: str) -> Body | None:
+        match action:
+            case "sign_up" | "log_in":
+                return {"name": self.name, "password": f"password of {self.name}"}
+            case "write_review":
+                return {"stars": self.chance.randint(1, 5), "body": " ".join(self.chance.choices(_WORDS, k=8))}
+            case "add":
+                return {"product_id": self._product, "quantity": self.chance.randint(1, _MOST_OF_ONE)}
+            case "change":
+                return {"quantity": self.chance.randint(1, _MOST_OF_ONE)}
+        return None
 
     def take(self, status: int, body: Body | None) -> None:
         """Process the answer to the last request; an error changes no state except an expired session or a cart."""
@@ -100,80 +140,23 @@ class Shopper:
             case "check_out":
                 self._cart, self._order = [], int(body.get("order_id", 0))
 
-    def _likely(self) -> list[tuple[Callable[[], Request], float]]:
+    def _likely(self) -> list[tuple[str, float]]:
         """Return the possible next requests with their weights."""
         if not self.session:
-            return [(self._log_in if self._has_account else self._sign_up, 1.0)]
+            return [("log_in" if self._has_account else "sign_up", 1.0)]
         if not self._categories:
-            return [(self._see_categories, 1.0)]
-        found = [(self._see_categories, 0.3), (self._see_category, 2.0), (self._search, 1.0)]
+            return [("see_categories", 1.0)]
+        found = [("see_categories", 0.3), ("see_category", 2.0), ("search", 1.0)]
         if self._products:
-            found += [(self._see_product, 4.0)]
+            found += [("see_product", 4.0)]
         if self._product:
-            found += [(self._see_reviews, 1.5), (self._add, 1.2), (self._write_review, 0.15)]
+            found += [("see_reviews", 1.5), ("add", 1.2), ("write_review", 0.15)]
         if self._cart:
-            found += [(self._see_cart, 0.8), (self._change, 0.3), (self._remove, 0.2)]
-            found += [(self._check_out, 0.4 + 0.4 * len(self._cart))]
+            found += [("see_cart", 0.8), ("change", 0.3), ("remove", 0.2)]
+            found += [("check_out", 0.4 + 0.4 * len(self._cart))]
         if self._order:
-            found += [(self._see_order, 0.5)]
-        return [*found, (self._log_out, 0.05 + max(self._pages - _PAGES_BEFORE_TIRED, 0) * 0.5)]
-
-    def _sign_up(self) -> Request:
-        return Request("sign_up", "POST", "/api/users", self._account())
-
-    def _log_in(self) -> Request:
-        return Request("log_in", "POST", "/api/sessions", self._account())
-
-    def _log_out(self) -> Request:
-        return self._own("log_out", "DELETE", "/api/sessions")
-
-    def _see_categories(self) -> Request:
-        return self._own("see_categories", "GET", "/api/categories")
-
-    def _see_category(self) -> Request:
-        likes = [self._likes_of(category) for category in self._categories]
-        (self._category,) = self.chance.choices(self._categories, likes)
-        return self._own("see_category", "GET", f"/api/categories/{self._category}/products")
-
-    def _search(self) -> Request:
-        return self._own("search", "GET", f"/api/search?q={self.chance.choice(_WORDS)}")
-
-    def _see_product(self) -> Request:
-        self._product = self.chance.choice(self._products)
-        return self._own("see_product", "GET", f"/api/products/{self._product}")
-
-    def _see_reviews(self) -> Request:
-        return self._own("see_reviews", "GET", f"/api/products/{self._product}/reviews")
-
-    def _write_review(self) -> Request:
-        body = {"stars": self.chance.randint(1, 5), "body": " ".join(self.chance.choices(_WORDS, k=8))}
-        return self._own("write_review", "POST", f"/api/products/{self._product}/reviews", body)
-
-    def _add(self) -> Request:
-        body = {"product_id": self._product, "quantity": self.chance.randint(1, _MOST_OF_ONE)}
-        return self._own("add", "POST", "/api/cart/items", body)
-
-    def _see_cart(self) -> Request:
-        return self._own("see_cart", "GET", "/api/cart")
-
-    def _change(self) -> Request:
-        body = {"quantity": self.chance.randint(1, _MOST_OF_ONE)}
-        return self._own("change", "PATCH", f"/api/cart/items/{self._cart[-1]}", body)
-
-    def _remove(self) -> Request:
-        return self._own("remove", "DELETE", f"/api/cart/items/{self._cart[-1]}")
-
-    def _check_out(self) -> Request:
-        return self._own("check_out", "POST", "/api/orders")
-
-    def _see_order(self) -> Request:
-        return self._own("see_order", "GET", f"/api/orders/{self._order}")
-
-    def _own(self, action: str, method: str, path: str, body: Body | None = None) -> Request:
-        return Request(action, method, path, body, self.session)
-
-    def _account(self) -> Body:
-        return {"name": self.name, "password": f"password of {self.name}"}
+            found += [("see_order", 0.5)]
+        return [*found, ("log_out", 0.05 + max(self._pages - _PAGES_BEFORE_TIRED, 0) * 0.5)]
 
     def _likes_of(self, category: int) -> float:
         """Return this sex and age group's affinity to a category, the same in every run."""

@@ -1,1 +1,1 @@
-"""Computes statistics of repetitions: values, trials, gains, noise, drift, dominance. No input or output."""
+"""Statistics of repetitions: values, trials, gains, noise, drift, dominance. No I/O."""

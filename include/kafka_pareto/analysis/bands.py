@@ -1,4 +1,4 @@
-"""Finds neighbouring levels of an ordered factor between which a value jumps. Pure functions."""
+"""Find neighbouring levels of an ordered factor between which a value jumps."""
 
 from __future__ import annotations
 
@@ -13,21 +13,15 @@ from kafka_pareto.analysis.ratios import ByBlock, Ratio, geometric_ratio
 from kafka_pareto.analysis.rounding import Values
 
 SMALLEST_JUMP = 1.25
-"""As a ratio, up or down: smaller ones are not named, however sure."""
+"""As a ratio, up or down; smaller ones are not named, even if significant."""
 MINIMUM_STEPS = 3
-"""Sets the fewest steps: where two differ, neither is known to be the jump."""
+"""With two steps that differ, either could be the jump."""
 _NEIGHBOURS = 2
 
 
 @dataclass(frozen=True)
 class Step:
-    """Holds the step between two neighbouring levels.
-
-    Attributes:
-        lower: The lower level.
-        upper: The next one.
-        ratio: The value at the upper level over that at the lower one, beyond the trend of the steps around.
-    """
+    """The step between neighbouring levels; `ratio` is upper over lower, beyond the trend of the steps around."""
 
     lower: int | float
     upper: int | float
@@ -35,25 +29,17 @@ class Step:
 
     @property
     def is_large(self) -> bool:
-        """Returns whether the step is large enough to be named, if it is sure."""
+        """Return whether the step is large enough to be named if significant."""
         return abs(math.log(self.ratio.value)) >= math.log(SMALLEST_JUMP)
 
 
 def steps_beyond_trend(curve: Mapping[int | float, ByBlock]) -> list[Step]:
-    """Returns the steps between neighbouring levels, less the trend of the curve, in ascending order.
+    """Return the steps between neighbouring levels less the trend of the curve, ascending; none below four levels.
 
-    A step is the difference of the logs of both values, of one block, over the difference of the levels' logs: the
-    slope on axes with logarithms. The trend at a step is the median slope of the five steps around, its own among
-    them; of three where two on a side are missing; at the ends it follows Tukey's end-point rule (Exploratory Data
-    Analysis, 1977, chapter 7). Running medians follow a curve that bends one way, and keep off a single jump. Each
-    block gives one difference from the trend; interval and p-value are Student's on these, not adjusted for the number
-    of steps.
-
-    Args:
-        curve: The values by level and block.
-
-    Returns:
-        The steps that some block measured; none for fewer than four levels.
+    A step is one block's log-difference of the two values over that of the two levels: the slope on log axes. The trend
+    is the median slope of the five steps around it (three near an end; at the ends Tukey's end-point rule, Exploratory
+    Data Analysis, 1977, chapter 7): running medians follow a bend but ignore a single jump. Interval and p-value are
+    Student's over the blocks, not adjusted for the number of steps.
 
     Raises:
         ValueError: If a level is zero or below.
@@ -80,14 +66,14 @@ def steps_beyond_trend(curve: Mapping[int | float, ByBlock]) -> list[Step]:
 
 
 def _logs(curve: Mapping[int | float, ByBlock]) -> Values:
-    """Returns the logs of the values, shape (blocks, levels); NaN where a block has none above zero."""
+    """Return the logs of the values, shape (blocks, levels); NaN where a block has none above zero."""
     blocks = sorted(set().union(*curve.values()))
     values = np.array([[curve[level].get(block, math.nan) for level in sorted(curve)] for block in blocks])
     return np.log(np.where(values > 0, values, np.nan)).reshape(len(blocks), len(curve))
 
 
 def _trend(slopes: Values) -> Values:
-    """Returns the trend at each of a block's steps, of which there are at least `MINIMUM_STEPS`."""
+    """Return the trend at each of a block's steps, at least `MINIMUM_STEPS`."""
     last = len(slopes) - 1
     trend = np.array([_running_median(slopes, at, min(_NEIGHBOURS, at, last - at)) for at in range(len(slopes))])
     for end, next_to_it, third in ((0, 1, 2), (last, last - 1, last - 2)):

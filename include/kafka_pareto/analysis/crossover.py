@@ -1,6 +1,6 @@
-"""Compares two levels along an ordered factor: over stretches of it, and where one overtakes the other. Pure functions.
+"""Compare two levels along an ordered factor, over stretches of it and where one overtakes the other.
 
-Both are measured at the same points, within the same blocks. A ratio is the first level's value over the second one's.
+Both are measured at the same points, within the same blocks. A ratio is the first level's value over the second's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kafka_pareto.analysis.ratios import ByBlock, Ratio, geometric_ratio
 from kafka_pareto.analysis.rounding import Values
 
 Points: TypeAlias = Mapping[float, tuple[ByBlock, ByBlock]]
-"""Both levels' values by block, at each point of the ordered factor, which is above zero."""
+"""Both levels' values by block, at each point of the ordered factor; points are above zero."""
 
 Level = TypeVar("Level")
 
@@ -28,12 +28,9 @@ _RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Crossing:
-    """Holds the point at which a ratio passes 1.
+    """The point at which a ratio passes 1, interpolated on log axes, and its 95 % interval over blocks.
 
-    Attributes:
-        at: Between two measured points by interpolation on logarithmic axes.
-        low: Lower end of its 95 % interval over blocks; NaN where that lies below the lowest point.
-        high: Upper end; NaN where that lies above the highest point.
+    `low` and `high` are NaN where they lie beyond the measured points.
     """
 
     at: float
@@ -42,24 +39,19 @@ class Crossing:
 
 
 def pooled_ratio(points: Points) -> Ratio:
-    """Returns the geometric mean of the points' ratios, with its interval over the blocks that measured all of them."""
+    """Return the geometric mean of the points' ratios, with its interval over the blocks that measured all of them."""
     logs = _log_ratios(points)
     return geometric_ratio(logs.mean(axis=1)) if logs.size else Ratio()
 
 
 def crossing_of(points: Points, *, is_rising: bool, rng: np.random.Generator) -> Crossing | None:
-    """Returns where the ratio passes 1, with a bootstrap interval over blocks; None where it does not.
+    """Return where the ratio passes 1 (from below if `is_rising`), with a bootstrap interval; None if nowhere.
 
     The blocks' mean log-ratio is fitted by a monotone function of the points (Barlow et al., Statistical Inference
-    under Order Restrictions, 1972), so that noise around 1 makes one crossing and not several. The interval is
-    Student's, with the standard deviation of the crossing's logarithm in resamples of whole blocks: the middle 95 % of
-    resamples of five blocks alone are much too short an interval. An end outside the points is not known, nor is one
-    beyond which more than 2.5 % of the resamples pass 1, or do not pass it.
-
-    Args:
-        points: Two or more.
-        is_rising: True where the ratio passes 1 from below.
-        rng: For the resamples.
+    under Order Restrictions, 1972), so noise around 1 gives one crossing. The interval is Student's, with the standard
+    deviation of the log crossing in resamples of whole blocks: percentiles of resamples of five blocks are far too
+    narrow. An end is unknown outside the points, or if more than 2.5 % of the resamples cross beyond that side or not
+    at all.
     """
     logs = _log_ratios(points) * (1 if is_rising else -1)
     blocks = len(logs)
@@ -85,7 +77,7 @@ def crossing_of(points: Points, *, is_rising: bool, rng: np.random.Generator) ->
 
 
 def crossing_of_ratios(ratios: Mapping[float, float], *, is_rising: bool) -> float | None:
-    """Returns where ratios that have no blocks pass 1, by the same fit; None where they do not."""
+    """Return where ratios without blocks pass 1, by the same fit; None where they do not."""
     if len(ratios) < 2 or min(ratios.values()) <= 0:
         return None
     logs = np.array([math.log(ratios[point]) for point in sorted(ratios)]) * (1 if is_rising else -1)
@@ -94,7 +86,7 @@ def crossing_of_ratios(ratios: Mapping[float, float], *, is_rising: bool) -> flo
 
 
 def _log_ratios(points: Points) -> Values:
-    """Returns one row for each block that measured both levels at every point; shape (blocks, points)."""
+    """Return one row for each block that measured both levels at every point; shape (blocks, points)."""
     pairs = [points[place] for place in sorted(points)]
     if not pairs:
         return np.empty((0, 0))
@@ -107,7 +99,7 @@ def _log_ratios(points: Points) -> Values:
 
 
 def _zero_of(places: Values, means: Values) -> float:
-    """Returns where a rising fit passes zero: minus infinity where it is above everywhere, infinity where below."""
+    """Return where a rising fit passes zero: minus infinity if it is above everywhere, infinity if below."""
     fitted = isotonic_regression(means).x
     above = np.flatnonzero(fitted > 0)
     if not len(above):
@@ -118,5 +110,5 @@ def _zero_of(places: Values, means: Values) -> float:
 
 
 def all_pairs(levels: Sequence[Level]) -> list[tuple[Level, Level]]:
-    """Lists each level with every one before it, as (level, other)."""
+    """List each level with every one before it, as (level, other)."""
     return [(level, other) for at, level in enumerate(levels) for other in levels[:at]]

@@ -1,8 +1,7 @@
-"""Tests for drift: a ratio of the settings in force to the baseline that has changed by more than matters. Pure.
+"""Test for drift: a relevant change in the ratio of the active settings to the baseline.
 
-A slower machine slows both sides down, so their ratio stays. The ratios are therefore compared, never the values
-themselves. The error counts the differences between the blocks of one check. It does not count what the day itself does
-to the ratio: the drift fraction must leave room for that.
+A slower machine slows both sides, so ratios are compared, never the values. The error reflects differences between the
+blocks of one check, not between days: the drift fraction must leave room for those.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from kafka_pareto.study.study import Study
 
 
 class Ratio(Frozen):
-    """Holds one objective of the settings in force over the baseline's, from blocks that have both.
+    """One objective's ratio, active settings over baseline, from blocks that have both.
 
     Attributes:
-        ratio: The geometric mean of the blocks' ratios: a single slow repetition moves it less than a ratio of means;
-            `low` to `high` is its 95 % interval, None where the blocks have no spread.
-        log_ratio: The mean of the blocks' log-ratios.
+        ratio: Geometric mean of the blocks' ratios; a single slow repetition moves it less than a ratio of means.
+        low: Lower end of the 95 % interval; None, as is `high`, if the blocks have no spread.
+        log_ratio: Mean of the blocks' log-ratios.
         log_deviation: Their standard deviation.
     """
 
@@ -41,13 +40,13 @@ class Ratio(Frozen):
 
 
 class RatioChange(Frozen):
-    """Compares the ratio that a check found with its reference.
+    """A check's ratio compared with its reference.
 
     Attributes:
-        reference: What it is compared with; None where there is nothing yet.
-        change_fraction: `found` over `reference`, minus one; `change_low_fraction` to `change_high_fraction` is its 95
-            % interval, not widened for the number of comparisons.
-        p_value: Of no change beyond the drift fraction, to either side.
+        reference: None if there is nothing to compare with yet.
+        change_fraction: `found` over `reference`, minus one. Its 95 % interval, `change_low_fraction` to
+            `change_high_fraction`, is not adjusted for multiple comparisons.
+        p_value: Of no change beyond the drift fraction, in either direction.
         p_value_holm: Adjusted over all comparisons of the check.
     """
 
@@ -65,13 +64,9 @@ class RatioChange(Frozen):
 def ratio_of(
     objective: ObjectiveName, repetitions: Sequence[Repetition], configuration_id: str, study: Study
 ) -> Ratio | None:
-    """Returns the configuration over the baseline, block by block; None for fewer than two blocks with both valid.
+    """Return the ratio of the configuration to the baseline in one case; None below two blocks with both valid.
 
-    Args:
-        objective: p95 latency or throughput.
-        repetitions: Those of one case; other configurations among them are ignored.
-        configuration_id: Of the settings in force.
-        study: What they were measured by.
+    `objective` is a mean; other configurations' repetitions are ignored.
     """
     protocol = study.protocol
     values = np.array(
@@ -85,12 +80,7 @@ def ratio_of(
 
 
 def ratio_between(baseline: Values, in_force: Values) -> Ratio | None:
-    """Returns the ratio over the blocks that have a value of either side; None for fewer than two.
-
-    Args:
-        baseline: One value per block, shape (blocks,); NaN where there is none.
-        in_force: The same of the settings in force, in the same blocks.
-    """
+    """Return the ratio of values of the same blocks, shape (blocks,), NaN if missing; None below two pairs."""
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratios = np.log(in_force / baseline)
     log_ratios = log_ratios[np.isfinite(log_ratios)]
@@ -102,12 +92,12 @@ def ratio_between(baseline: Values, in_force: Values) -> Ratio | None:
 def change_between(
     objective: ObjectiveName, reference: Ratio | None, found: Ratio | None, drift_fraction: float
 ) -> RatioChange:
-    """Compares two ratios. The result is not yet adjusted for the number of comparisons, and so not yet drifted.
+    """Compare two ratios, not yet adjusted for multiple comparisons and so never `drifted`.
 
-    This is Welch's test on the logarithms, as a minimum-effect test (Murphy and Myors, Journal of Applied Psychology
-    84, 1999). Enough blocks find any difference, however small. The null hypothesis is therefore a change of at most
-    `drift_fraction`, times or divided by 1 + it, and the p-value is the largest that any such change has. Nothing is
-    claimed where neither side has a spread.
+    Welch's test on the logarithms, as a minimum-effect test (Murphy and Myors, Journal of Applied Psychology 84, 1999),
+    since enough blocks find any difference, however small. The null hypothesis is a change of at most `drift_fraction`,
+    times or divided by 1 + it; the p-value is the largest over such changes. Without spread on both sides there is no
+    test.
     """
     unknown = RatioChange(objective=objective, found=found, reference=reference)
     if found is None or reference is None:
@@ -133,7 +123,7 @@ def change_between(
 
 
 def adjusted(changes: Sequence[RatioChange]) -> list[RatioChange]:
-    """Returns the changes of one check, judged at 5 % after Holm over all of them."""
+    """Return the changes of one check, judged at 5 % after Holm's adjustment over all of them."""
     p_values = paired_tests.holm([float("nan") if each.p_value is None else each.p_value for each in changes])
     return [
         each
@@ -144,12 +134,10 @@ def adjusted(changes: Sequence[RatioChange]) -> list[RatioChange]:
 
 
 def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]) -> list[bool]:
-    """Finds the places in a history, oldest first, where its level changed by more than what counted as drift there.
+    """Mark where a history, oldest first, left its level by more than its drift fraction.
 
-    Each ratio is compared with all since the last change point together: more blocks than those of any single check.
-
-    Args:
-        history: Ratios by objective, and the drift fraction that they are judged by.
+    Each entry (ratios by objective, drift fraction) is compared with all since the last change point, pooled: more
+    blocks than any single check has.
     """
     found: list[bool] = []
     level: list[Mapping[ObjectiveName, Ratio]] = []
@@ -167,7 +155,7 @@ def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]
 
 
 def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
-    """Returns the ratio over the blocks of all of these together; None for none."""
+    """Return the ratio over the blocks of all of these together; None for none."""
     if not ratios:
         return None
     blocks = np.array([each.blocks for each in ratios])

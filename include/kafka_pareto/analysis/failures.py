@@ -1,4 +1,4 @@
-"""Tells whether one configuration fails more often than another, and how often it may fail. Pure."""
+"""Test whether one configuration fails more often than another, and bound its failure rate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_pareto.analysis.paired_tests import CONFIDENCE
 
 
 def failing_more_p_value(failed: int, repetitions: int, reference_failed: int, reference_repetitions: int) -> float:
-    """Returns Fisher's exact p-value, one-sided, of failing no more often than what is compared with."""
+    """Return Fisher's exact p-value, one-sided, of failing no more often than the reference."""
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
 
     table = np.array([[failed, repetitions - failed], [reference_failed, reference_repetitions - reference_failed]])
@@ -16,7 +16,7 @@ def failing_more_p_value(failed: int, repetitions: int, reference_failed: int, r
 
 
 def largest_failure_fraction(failed: int, repetitions: int) -> float:
-    """Returns the upper 95 % bound of the share of repetitions that fail (Clopper and Pearson, Biometrika 26, 1934)."""
+    """Return the upper 95 % bound of the failure rate (Clopper and Pearson, Biometrika 26, 1934)."""
     from scipy import stats  # noqa: PLC0415  (as above)
 
     interval = stats.binomtest(failed, repetitions, alternative="less").proportion_ci(CONFIDENCE, method="exact")

@@ -1,7 +1,4 @@
-"""Compares one objective of a candidate with that of a reference, measured in the same blocks. Pure.
-
-The reference is what is in force: the baseline, or settings that came into force in its place.
-"""
+"""Compare a candidate's objectives with the reference's (the active settings, or the baseline) in the same blocks."""
 
 from __future__ import annotations
 
@@ -32,22 +29,20 @@ _SHARE_OF_A_CV = 0.1
 
 
 class Gain(Frozen):
-    """Holds one objective of the candidate against the reference, from fresh blocks.
+    """One objective of the candidate against the reference, from fresh blocks.
 
     Attributes:
-        reference_value: The reference's objective over the blocks used: a geometric mean, or a CV. None where there is
-            none.
-        candidate_value: The same of the candidate.
+        reference_value: Over the blocks used: a geometric mean, or a CV. None if there is none; so is
+            `candidate_value`.
         change_fraction: Candidate over reference, minus one; `change_low_fraction` to `change_high_fraction` is its
-            interval. None where the blocks are too few for any.
+            interval. None with too few blocks.
         confidence: Of the interval. The intervals against one reference hold jointly at 95 % over all objectives and
-            cases; those of means do so whenever the blocks ended.
-        hedges_g: Hedges' g, regardless of blocks, as the next: the difference in standard deviations. None for a CV
-            across repetitions, of which each side has but one.
-        cliffs_delta: Cliff's delta: from -1 (the candidate's values are all lower) to 1 (all higher).
+            cases; those of means hold at any stopping time.
+        hedges_g: Hedges' g, unpaired: the difference in standard deviations. None for a CV across repetitions.
+        cliffs_delta: Cliff's delta, unpaired: from -1 (the candidate's values are all lower) to 1 (all higher).
         resolution: See `resolution_of`.
-        blocks_to_tell: Blocks that would resolve the gain, if the true change is the one that was measured. Set where
-            it is not resolved. None beyond 100,000, and without a change.
+        blocks_to_tell: Blocks that would resolve the gain if the measured change is the true one. None if it is
+            resolved, above 100,000, or without a change.
     """
 
     objective: ObjectiveName
@@ -66,31 +61,30 @@ class Gain(Frozen):
 
     @property
     def worst_fraction(self) -> float | None:
-        """Returns how much worse it is at the bad end of its interval: 0.1 is a tenth; below 0 it is better."""
+        """Return how much worse it is at the bad end of its interval: 0.1 is a tenth; below 0 it is better."""
         ends = (self.change_low_fraction, self.change_high_fraction)
         worse = -1 if is_maximised(self.objective) else 1
         return max((worse * end for end in ends if end is not None), default=None)
 
     @property
     def is_unjudged(self) -> bool:
-        """Returns whether it has no interval, though it is not known to be equal."""
+        """Return whether it has no interval and is not known to be equal."""
         return self.change_low_fraction is None and self.change_fraction != 0
 
     def may_be_worse_by(self, fraction: float) -> bool:
-        """Tells whether it is worse by more than this, at the bad end of its interval."""
+        """Return whether it is worse by more than this at the bad end of its interval."""
         return self.is_unjudged if self.worst_fraction is None else self.worst_fraction > fraction
 
     def lies_within(self, fraction: float) -> bool:
-        """Tells whether its whole interval differs from no change by at most this."""
+        """Return whether its whole interval differs from no change by at most this."""
         low, high = self.change_low_fraction, self.change_high_fraction
         return low is not None and high is not None and -fraction <= low and high <= fraction
 
 
 def level_of(objective: ObjectiveName, study: Tune) -> float:
-    """Returns the error level of this objective's interval at one case.
+    """Return the error level of this objective's interval at one case.
 
-    All objectives and cases share 5 % in the comparison with one reference. A CV across repetitions has a tenth of
-    another objective's share.
+    All objectives and cases share 5 %; a CV across repetitions gets a tenth of another objective's share.
     """
     shares = {
         each: 1.0 if is_mean(each, study.protocol.variability) else _SHARE_OF_A_CV for each in study.objective_names
@@ -101,10 +95,7 @@ def level_of(objective: ObjectiveName, study: Tune) -> float:
 def compare(
     objective: ObjectiveName, reference: Sequence[Repetition], candidate: Sequence[Repetition], study: Tune
 ) -> Gain:
-    """Compares valid repetitions of the same blocks, in the same order.
-
-    A block in which one side lacks the value that is compared is left out.
-    """
+    """Compare valid repetitions of the same blocks, in the same order; a block without both values is skipped."""
     of_reference, of_candidate, complete = paired_values(objective, reference, candidate, study.protocol)
     return gain_of(objective, of_reference, of_candidate, study).model_copy(
         update={
@@ -115,7 +106,7 @@ def compare(
 
 
 def gain_of(objective: ObjectiveName, reference: Values, candidate: Values, study: Tune) -> Gain:
-    """Compares values of the same blocks, as from `paired_values`, in the order of measuring; cites no repetition."""
+    """Compare values of the same blocks in measuring order, as from `paired_values`, without repetition ids."""
     level, blocks = level_of(objective, study), len(reference)
     if is_mean(objective, study.protocol.variability):
         values = [_geometric_mean(side) for side in (reference, candidate)]
@@ -152,12 +143,12 @@ def gain_of(objective: ObjectiveName, reference: Values, candidate: Values, stud
 
 
 def resolution_of(gain: Gain, wanted_effect_fraction: float) -> Resolution:
-    """Returns what the interval of the gain shows, as anybody can read it off.
+    """Classify the gain by its interval.
 
-    - `better` or `worse`: the interval lies to one side of no change, however near.
-    - `no difference shown`: it holds no change, and lies within the study's wanted effect to either side, so that a
-      difference, if there is one, does not matter to the user.
-    - `not resolved`: neither. A difference that matters is possible; these blocks cannot tell.
+    - `better` or `worse`: the interval excludes no change.
+    - `no difference shown`: it includes no change and lies within the wanted effect on both sides, so any difference is
+      irrelevant to the user.
+    - `not resolved`: neither; a relevant difference is possible.
     """
     low, high = gain.change_low_fraction, gain.change_high_fraction
     if low is None or high is None:
@@ -170,11 +161,10 @@ def resolution_of(gain: Gain, wanted_effect_fraction: float) -> Resolution:
 def paired_values(
     objective: ObjectiveName, reference: Sequence[Repetition], candidate: Sequence[Repetition], protocol: Protocol
 ) -> tuple[Values, Values, npt.NDArray[np.bool_]]:
-    """Returns both sides' values of the blocks that have both, shape (blocks,), and which blocks these are.
+    """Return both sides' values in complete blocks, shape (blocks,), and the mask of complete blocks.
 
-    For means, a 0 counts as half of the tool's resolution, so that a change from it has a size; where the tool shows
-    every difference, a 0 has no logarithm, and its block is left out. For a CV across repetitions they are the values
-    that it is computed from.
+    For means, a 0 counts as half of the tool's resolution; without a resolution its block is dropped, as it has no
+    logarithm. For a CV across repetitions, return the values that it is computed from.
     """
     by_mean = is_mean(objective, protocol.variability)
     compared = objective if by_mean else spread_of(objective)
@@ -200,6 +190,6 @@ def _known(value: float) -> float | None:
 def gains_over(
     study: Tune, other_id: str, pick_id: str, repetitions: Sequence[Repetition], objectives: Sequence[ObjectiveName]
 ) -> list[Gain]:
-    """Compares the pick with another configuration in each of the objectives."""
+    """Compare the pick with another configuration in each of the objectives."""
     sides = paired(other_id, pick_id, repetitions)
     return [compare(objective, *sides, study) for objective in objectives]

@@ -1,4 +1,4 @@
-"""Measures how good a set of configurations is: the hypervolume of their gains over the baseline. Pure."""
+"""Measure the quality of a set of configurations by the hypervolume of their gains over the baseline."""
 
 from __future__ import annotations
 
@@ -23,18 +23,11 @@ REFERENCE = float(np.log(2.0))
 
 
 def measured_hypervolume(trials: pd.DataFrame, study: Tune) -> float:
-    """Returns the hypervolume of one case's trials that may be recommended, in p95 latency and throughput.
+    """Return the hypervolume, in the study's means, of one case's trials that may be recommended.
 
-    Losses are logarithms relative to the baseline's trial, so that a halved latency counts the same on any cluster. The
-    reference point is `REFERENCE` in both; the baseline alone has the square of it. The CVs are left out: over a
-    design's few repetitions they are mostly noise.
-
-    Args:
-        trials: `TRIAL_COLUMNS` of one case, the baseline's among them.
-        study: The campaign's study.
-
-    Returns:
-        The volume; 0 when nothing keeps the limits, the baseline included, or the baseline has no valid repetition.
+    Losses are logarithms relative to the baseline's trial: halved latency counts the same on any cluster. With
+    `REFERENCE` as the reference point, the baseline alone has its square. CVs are excluded as mostly noise over few
+    repetitions. The volume is 0 if nothing keeps the limits or the baseline has no valid repetition.
     """
     measured = trials[trials.repetitions_valid > 0]
     losses = relative_losses(measured, study, study.means)
@@ -44,10 +37,9 @@ def measured_hypervolume(trials: pd.DataFrame, study: Tune) -> float:
 
 
 def relative_losses(trials: pd.DataFrame, study: Tune, objectives: Sequence[ObjectiveName]) -> Losses | None:
-    """Returns log-losses relative to the baseline's trial, shape (trials, objectives); smaller is better.
+    """Return log-losses relative to the baseline's trial, shape (trials, objectives); smaller is better.
 
-    Returns:
-        None when the baseline is not among the trials or has no value for an objective.
+    None if the baseline is missing or has no value for an objective.
     """
     baseline = trials[trials.is_baseline]
     if baseline.empty or baseline[list(objectives)].iloc[0].isna().any():
@@ -61,10 +53,7 @@ def relative_losses(trials: pd.DataFrame, study: Tune, objectives: Sequence[Obje
 
 
 def logarithms(trials: pd.DataFrame, study: Tune, objective: ObjectiveName) -> Values:
-    """Returns the objective's logarithm in each trial.
-
-    A value of 0 counts as half of the resolution, or as half of the smallest measured value.
-    """
+    """Return the objective's logarithms; 0 counts as half of the resolution or of the smallest measured value."""
     values = trials[objective].to_numpy(dtype=float)
     positive = values[values > 0]
     smallest = smallest_value(objective, study.protocol) or (float(positive.min() / 2) if len(positive) else 1.0)
@@ -73,10 +62,7 @@ def logarithms(trials: pd.DataFrame, study: Tune, objective: ObjectiveName) -> V
 
 
 def volume(losses: Losses) -> float:
-    """Returns the hypervolume of losses, shape (points, objectives), up to `REFERENCE`.
-
-    The algorithm is that of Fonseca, Paquete and Lopez (2006).
-    """
+    """Return the hypervolume of losses, shape (points, objectives), up to `REFERENCE` (Fonseca et al. 2006)."""
     inside = losses[(losses < REFERENCE).all(axis=1)]
     if not len(inside):
         return 0.0

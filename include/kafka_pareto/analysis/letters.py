@@ -1,4 +1,4 @@
-"""Groups levels that are not told apart by letters, as tables of means have them. Pure functions."""
+"""Group levels without significant difference by letters, as in tables of means."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ _NEGLIGIBLE = 1e-14
 
 
 def letters_of(samples: Sequence[Values], *, maximised: bool, significance: float) -> list[str]:
-    """Returns each sample's letters: samples that share one are not told apart.
+    """Return each sample's letters, the best sample's first: samples that share one do not differ significantly.
 
-    The samples are compared by Games and Howell's test of their logs, with the significance for all pairs together. The
-    first letter goes with the best sample. A sample that cannot be tested has no letter: one with fewer than two
-    values, with a value of zero or below, or whose values are all the same.
+    Games and Howell's test of the logs, with the significance for all pairs together. A sample that cannot be tested
+    has no letter: fewer than two values, a value of zero or below, or no spread.
     """
     logs = {at: np.log(sample) for at, sample in enumerate(samples) if len(sample) and np.min(sample) > 0}
     tested = {at: log for at, log in logs.items() if len(log) >= 2 and has_spread(log, scale=1.0)}
@@ -42,16 +41,11 @@ def letters_of(samples: Sequence[Values], *, maximised: bool, significance: floa
 
 
 def games_howell(samples: Sequence[Values]) -> Values:
-    """Returns the p-value of equal means for each pair, adjusted for all pairs; variances may differ.
+    """Return the p-values of equal means for all pairs, adjusted; shape (samples, samples), 1 on the diagonal.
 
-    By Games and Howell (Journal of Educational Statistics 1, 1976): Welch's statistic and degrees of freedom, with the
-    studentized range. It is `scipy.stats.tukey_hsd` with `equal_var=False`.
-
-    Args:
-        samples: Two or more, each with two or more values that differ, of shape (repetitions,).
-
-    Returns:
-        A symmetric matrix of shape (samples, samples), with 1 on the diagonal.
+    Welch's statistic and degrees of freedom with the studentized range (Games and Howell, Journal of Educational
+    Statistics 1, 1976), as `scipy.stats.tukey_hsd` with `equal_var=False`. Each of the two or more samples has two or
+    more values that differ.
     """
     size = np.array([len(each) for each in samples])
     mean = np.array([np.mean(each) for each in samples])
@@ -66,13 +60,10 @@ def games_howell(samples: Sequence[Values]) -> Values:
 
 
 def compact_letters(differences: Differences) -> list[str]:
-    """Returns letters such that two samples share one exactly where they do not differ.
+    """Return letters such that two samples share one exactly if they do not differ.
 
-    By insert-and-absorb (Piepho, Journal of Computational and Graphical Statistics 13, 2004): one group of all samples
-    is split at each difference, and a group inside another one is absorbed.
-
-    Args:
-        differences: Symmetric, shape (samples, samples); the best sample first.
+    Insert-and-absorb (Piepho, Journal of Computational and Graphical Statistics 13, 2004): one group of all samples is
+    split at each difference, and a group inside another is absorbed. `differences` is symmetric, the best sample first.
     """
     groups = [frozenset(range(len(differences)))]
     for first, second in combinations(range(len(differences)), 2):
@@ -101,16 +92,10 @@ def _letters() -> Iterator[str]:
 
 
 def studentized_range_sf(statistics: Values, groups: int, freedom: Values) -> Values:
-    """Returns how probable a studentized range above each statistic is.
+    """Return the probability of a studentized range above each statistic, shape (pairs,).
 
-    It is the double integral of Lund and Lund (Applied Statistics 32, 1983, algorithm AS 190), as in scipy: over the
-    range of `groups` standard normal values, and over the standard deviation that divides it. scipy integrates anew for
-    each statistic: 15 ms, and a table of 20 levels has 190 pairs.
-
-    Args:
-        statistics: Zero or more, shape (pairs,).
-        groups: Two or more.
-        freedom: Degrees of freedom of each statistic, 1 or more, shape (pairs,).
+    The double integral of Lund and Lund (Applied Statistics 32, 1983, algorithm AS 190), as in scipy, which takes 15 ms
+    for each statistic; a table of 20 levels has 190 pairs. `freedom` is 1 or more, shape (pairs,).
     """
     nodes, weights = _nodes_and_weights()
     half = freedom[:, np.newaxis] / 2
@@ -134,7 +119,7 @@ def _nodes_and_weights() -> tuple[Values, Values]:
 
 @lru_cache(maxsize=64)
 def _range_sf(groups: int) -> CubicSpline:
-    """Returns the probability that standard normal values range wider, as a function of the width."""
+    """Return the probability that standard normal values have a wider range, as a function of the width."""
     nodes, weights = _nodes_and_weights()
     highest = nodes * 9.0
     width = np.linspace(0, _WIDEST, _RANGE_KNOTS)[:, np.newaxis]

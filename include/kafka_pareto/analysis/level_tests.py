@@ -1,7 +1,4 @@
-"""Describes the levels of a factor side by side: their means, and how they rank. Pure functions.
-
-How a level compares with the reference is in `ratios`, and which levels are told apart in `letters`.
-"""
+"""Describe the levels of a factor side by side: their means and how they rank."""
 
 from __future__ import annotations
 
@@ -20,14 +17,7 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class Mean:
-    """Holds a mean with Student's 95 % interval; NaN where the data cannot give a number.
-
-    Attributes:
-        value: The mean.
-        low: Lower end of the interval.
-        high: Upper end of the interval.
-        sd: Standard deviation, n-1.
-    """
+    """A mean with its standard deviation and Student's 95 % interval; NaN if the data give no number."""
 
     value: float = _NAN
     low: float = _NAN
@@ -37,25 +27,16 @@ class Mean:
 
 @dataclass(frozen=True)
 class Relative:
-    """Holds by what factor a level is behind the best one; NaN where there is none.
-
-    Attributes:
-        value: 1 at the best level, 2 where a level does half as well.
-        sd: Its standard deviation; NaN at the best level, which is compared with itself.
-    """
+    """A level's factor behind the best: 1 at the best, 2 at half as well. `sd` is NaN at the best level."""
 
     value: float = _NAN
     sd: float = _NAN
 
 
 def mean_of(values: Values) -> Mean:
-    """Returns mean, interval and standard deviation of a level's repetitions.
+    """Return mean, interval and standard deviation of a level's repetitions.
 
-    There is no interval for a single value, nor for values that are all the same: a tool that shows whole milliseconds
-    hides their spread.
-
-    Args:
-        values: Shape (repetitions,).
+    A single value has no interval, nor have equal values: whole milliseconds hide their spread.
     """
     if len(values) < 2:
         return Mean(float(values[0])) if len(values) else Mean()
@@ -66,15 +47,10 @@ def mean_of(values: Values) -> Mean:
 
 
 def relative_to_best(means: Sequence[Mean], maximised: bool) -> list[Relative]:
-    """Returns each level's factor behind the best level, as hyperfine's column `Relative` has it.
+    """Return each level's factor behind the best level, as hyperfine's column `Relative`.
 
-    That is the ratio of the two means, with the standard deviation that linear error propagation gives for independent
-    means (hyperfine, `src/benchmark/relative_speed.rs`). Where the best mean is not above zero, nothing is relative to
-    it.
-
-    Args:
-        means: Of the levels.
-        maximised: True where more is better.
+    The ratio of the means, its standard deviation by linear error propagation for independent means (hyperfine,
+    `src/benchmark/relative_speed.rs`). All are NaN if the best mean is not above zero.
     """
     known = [each for each in means if not math.isnan(each.value)]
     if not known:

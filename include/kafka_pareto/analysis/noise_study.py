@@ -1,7 +1,6 @@
-"""Measures how much the baseline differs from itself, and so which effects the planned blocks can find. Pure.
+"""Measure how much the baseline differs from itself, and so which effects the planned blocks can find.
 
-An A/A study: the same settings measured again and again. Each repetition and its successor are a block whose two sides
-are equal, so that every difference between them is noise.
+An A/A study: each repetition and its successor form a block of two equal sides, whose difference is noise.
 """
 
 from __future__ import annotations
@@ -26,12 +25,9 @@ _LARGEST_EFFECT_FRACTION = 1000.0
 
 
 def noise_report(study: Tune, case: str, repetitions: Sequence[Repetition]) -> NoiseReport:
-    """Returns the noise floor and minimum detectable effect of each objective, for the gain blocks of the study.
+    """Return the noise floor and minimum detectable effect of each objective for the study's gain blocks.
 
-    Args:
-        study: The campaign's study.
-        case: The case of the repetitions.
-        repetitions: The baseline's, one after the other; only valid ones are used.
+    `repetitions` are the baseline's in one case, in sequence; invalid ones are ignored.
     """
     valid = sorted((r for r in repetitions if r.outcome == "valid"), key=lambda r: r.block)
     return NoiseReport(
@@ -46,7 +42,7 @@ def noise_report(study: Tune, case: str, repetitions: Sequence[Repetition]) -> N
 
 
 def noise_lines(report: NoiseReport) -> list[str]:
-    """Returns the report in sentences, for log and card."""
+    """Return the report in sentences, for log and card."""
     return [
         f"{case_label(report.case)}: what {report.blocks} blocks can tell among {report.comparisons} comparisons, "
         f"from {report.repetitions} repetitions of the baseline:",
@@ -55,20 +51,20 @@ def noise_lines(report: NoiseReport) -> list[str]:
 
 
 def spread_of_mean(values: Values) -> float:
-    """Returns the standard deviation of the log-ratio of two equal sides in a block, of a mean.
+    """Return the standard deviation of the log-ratio of two equal sides in a block, for a mean.
 
-    It is computed from the mean square of successive differences (von Neumann, Kent, Bellinson and Hart, Annals of
-    Mathematical Statistics 12, 1941): slow drift cancels in it, as it does within blocks.
+    From the mean square of successive differences (von Neumann, Kent, Bellinson and Hart, Annals of Mathematical
+    Statistics 12, 1941): slow drift cancels in it, as it does within blocks.
     """
     relative = values / np.mean(values)
     return float(np.sqrt(np.mean(np.diff(relative) ** 2)))
 
 
 def spread_of_cv(values: Values) -> float:
-    """Returns the same of a CV: what a block adds to the standard deviation of the log-ratio of two equal sides' CVs.
+    """Return what a block adds to the standard deviation of the log-ratio of two equal sides' CVs.
 
     The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2, for a normal distribution 1/2 +
-    CV^2. A dozen values hardly show a tail, so at least the normal's variance is assumed.
+    CV^2. That is the lower bound here, as a dozen values hardly show a tail.
     """
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
 
@@ -105,7 +101,7 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
 
 
 def _change(log_change: float) -> float | None:
-    """Returns the change as a fraction; None where it is more than a thousandfold."""
+    """Return the change as a fraction; None above a thousandfold."""
     return float(np.expm1(log_change)) if log_change < np.log1p(_LARGEST_EFFECT_FRACTION) else None
 
 
@@ -128,5 +124,5 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
 
 
 def change_text(fraction: float) -> str:
-    """Says how large a change is; from doubling on as a multiple."""
+    """Format a change, from doubling on as a multiple."""
     return f"{fraction:.0%}" if fraction < 1 else f"{1 + fraction:.1f}-fold"

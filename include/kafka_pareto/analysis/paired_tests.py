@@ -1,7 +1,6 @@
-"""Tests whether a candidate differs from the baseline, in the blocks that measured both. Pure functions.
+"""Test whether a candidate differs from the baseline, or any reference, in the blocks that measured both.
 
-Changes are fractions of the baseline, which may be any reference: +0.25 is a quarter more, -0.25 a quarter less.
-Intervals are 95 %.
+Changes are fractions of the baseline: +0.25 is a quarter more. Intervals are 95 %.
 """
 
 from __future__ import annotations
@@ -20,14 +19,7 @@ MINIMUM_BLOCKS = 2
 
 @dataclass(frozen=True)
 class Change:
-    """Holds a candidate's change against the baseline; NaN where the data cannot give a number.
-
-    Attributes:
-        change_fraction: Candidate over baseline, minus one.
-        low_fraction: Lower end of the 95 % interval.
-        high_fraction: Upper end of the 95 % interval.
-        p_value: Two-sided, of no change; it agrees with the interval.
-    """
+    """Candidate over baseline, minus one, with its interval and the two-sided p-value of no change; NaN if unknown."""
 
     change_fraction: float
     low_fraction: float
@@ -37,12 +29,12 @@ class Change:
 
 @dataclass(frozen=True)
 class EffectSizes:
-    """Holds the size of a difference, regardless of blocks; NaN where there is none.
+    """Unpaired effect sizes; NaN if unknown.
 
     Attributes:
         hedges_g: Difference of the means in pooled standard deviations, corrected for small samples.
-        cliffs_delta: Share of pairs in which the candidate's value is the larger one, less that in which it is the
-            smaller one (Cliff, Psychological Bulletin 114, 1993): Mann and Whitney's U scaled to -1 … 1.
+        cliffs_delta: Share of pairs in which the candidate is larger, less that in which it is smaller (Cliff,
+            Psychological Bulletin 114, 1993): Mann and Whitney's U scaled to -1 … 1.
     """
 
     hedges_g: float = float("nan")
@@ -50,17 +42,12 @@ class EffectSizes:
 
 
 def mean_change(baseline: Values, candidate: Values) -> Change:
-    """Returns the change of the mean, from differences within blocks.
+    """Return the change of the mean, from differences within blocks; both sides have shape (blocks,).
 
-    The log of the ratio of the two means is tested with the standard error of the linearised ratio estimator (Cochran,
-    Sampling Techniques, 3rd ed., section 6.5). Each block gives one difference, each side over its own mean: an effect
-    that a block has on both sides cancels. The interval is Student's, on those differences. They have no spread where
-    the sides are in proportion, as latencies in whole milliseconds may be. Then there is no interval, and the p-value
-    is the sign test's.
-
-    Args:
-        baseline: One value per block, shape (blocks,).
-        candidate: The candidate's values of the same blocks, shape (blocks,).
+    The log-ratio of the two means is tested with the standard error of the linearised ratio estimator (Cochran,
+    Sampling Techniques, 3rd ed., section 6.5). Each block gives one difference, each side over its own mean, so a
+    block's effect on both sides cancels; the interval is Student's. If the sides are in proportion, as latencies in
+    whole milliseconds may be, there is no interval and the p-value is the sign test's.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(np.mean(candidate) / np.mean(baseline)) if len(baseline) else np.float64("nan")
@@ -80,7 +67,7 @@ def mean_change(baseline: Values, candidate: Values) -> Change:
 
 
 def welch_p_value(baseline: Values, candidate: Values) -> float:
-    """Returns the p-value of Welch's t test of equal means; NaN below two values a side, and where neither varies."""
+    """Return the p-value of Welch's t test of equal means; NaN below two values a side, and if neither varies."""
     if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
         return float("nan")
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
@@ -90,7 +77,7 @@ def welch_p_value(baseline: Values, candidate: Values) -> float:
 
 
 def effect_sizes(baseline: Values, candidate: Values) -> EffectSizes:
-    """Compares two samples of at least two values each."""
+    """Compare two samples; NaN below two values a side, and if neither varies."""
     from scipy import stats  # noqa: PLC0415  (as above)
     from statsmodels.stats.meta_analysis import effectsize_smd  # noqa: PLC0415  (as above)
 
@@ -104,9 +91,9 @@ def effect_sizes(baseline: Values, candidate: Values) -> EffectSizes:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns Holm's adjusted p-values (Scandinavian Journal of Statistics 6, 1979), in the order given.
+    """Return Holm's adjusted p-values (Scandinavian Journal of Statistics 6, 1979), in the order given.
 
-    A NaN is a test that could not be done: it stays NaN and does not count.
+    NaN, a test that could not be done, stays NaN and does not count.
     """
     # Not by statsmodels: it collects all garbage at each call, 0.1 s of CPU after each sequential block.
     adjusted = np.array(p_values, dtype=np.float64)
@@ -125,13 +112,13 @@ def _over_their_means(baseline: Values, candidate: Values) -> Values:
 
 
 def _in_proportion(scaled: Values) -> bool:
-    """Tells whether the ratio is the same in every block, from values over their mean."""
+    """Return whether the ratio is the same in every block, from values over their mean."""
     baseline, candidate = scaled
     return not has_spread(candidate - baseline, scale=float(np.max(np.abs(scaled))))
 
 
 def _in_step(change_fraction: float, blocks: int) -> Change:
-    """Returns the result when the ratio is identical in every block: no spread, so no interval."""
+    """Return the result when the ratio is identical in every block: no spread, so no interval."""
     nan = float("nan")
     p_value = 2.0 ** (1 - blocks) if abs(change_fraction) > ROUNDING else nan
     return Change(change_fraction, nan, nan, p_value)

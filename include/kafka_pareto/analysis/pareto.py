@@ -1,4 +1,4 @@
-"""Computes Pareto dominance over a study's objectives."""
+"""Compute Pareto dominance over a study's objectives."""
 
 from __future__ import annotations
 
@@ -13,16 +13,10 @@ Losses = npt.NDArray[np.float64]
 
 
 def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
-    """Marks the rows that no other row dominates. Smaller is better.
+    """Mark the rows, shape (points, objectives), that no other row dominates; smaller is better.
 
-    A row dominates another if it is nowhere worse and somewhere better. A row with a NaN can be compared with none: it
-    neither dominates nor is dominated. Equal rows do not dominate each other.
-
-    Args:
-        losses: Shape (points, objectives); infinities are ordinary values.
-
-    Returns:
-        A mask, shape (points,).
+    A row dominates another if it is nowhere worse and somewhere better; equal rows do not. A row with a NaN is
+    comparable with none and so is marked. Infinities are ordinary values.
     """
     mask = np.ones(len(losses), dtype=bool)
     comparable = ~np.isnan(losses).any(axis=1)
@@ -33,9 +27,9 @@ def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
 
 
 def losses_of(frame: pd.DataFrame, prefix: str = "") -> Losses:
-    """Returns the objectives as losses, shape (rows, objectives): maximised objectives have their sign turned.
+    """Return the objectives as losses, shape (rows, objectives): maximised objectives are negated.
 
-    An objective that no row knows is left out; a value missing from a single row counts as the worst there is.
+    An objective without any value is left out; a single missing value counts as the worst.
     """
     columns = []
     for objective in all_objectives():

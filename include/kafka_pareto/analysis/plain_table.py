@@ -1,4 +1,4 @@
-"""Writes tables as aligned text."""
+"""Format tables as aligned text."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from typing import Literal
 
 
 def table_lines(rows: Sequence[Sequence[str]], other_columns: Literal["left", "right"] = "right") -> list[str]:
-    """Aligns the columns of rows of equal length, two spaces between them.
-
-    Args:
-        rows: The header, if there is one, is the first of them.
-        other_columns: How every column but the first is aligned; the first always to the left.
-    """
+    """Align the columns of rows of equal length, two spaces apart; the first column is aligned left."""
     if not rows:
         return []
     from tabulate import tabulate  # noqa: PLC0415 (a measuring step hardly ever needs it, and it takes 0.15 s to load)

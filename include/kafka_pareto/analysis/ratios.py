@@ -1,7 +1,4 @@
-"""Estimates ratios of what one block measured, and interactions in a grid, with interval and p-value. Pure functions.
-
-A ratio of 1 is no difference. Intervals are 95 %.
-"""
+"""Estimate ratios within blocks, and interactions in a grid, with 95 % interval and p-value."""
 
 from __future__ import annotations
 
@@ -25,14 +22,7 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class Ratio:
-    """Holds a ratio; NaN where the data cannot give a number.
-
-    Attributes:
-        value: The ratio.
-        low: Lower end of the 95 % interval.
-        high: Upper end of the 95 % interval.
-        p_value: Two-sided, of 1.
-    """
+    """A ratio with its 95 % interval and the two-sided p-value of 1; NaN if the data give no number."""
 
     value: float = _NAN
     low: float = _NAN
@@ -41,13 +31,11 @@ class Ratio:
 
 
 def ratio_of_levels(reference: ByBlock, level: ByBlock) -> Ratio:
-    """Returns the ratio of a level to the reference, from the blocks that measured both.
+    """Return the ratio of a level to the reference, from the blocks that measured both.
 
-    It is the geometric mean of the blocks' ratios: what a block does to both sides cancels, and each block counts
-    alike. A ratio of means leans on the blocks with the larger values, so that few blocks that differ much claim more
-    differences than their level says. Where a block has a value of zero or below, there is no geometric mean, and the
-    ratio is that of the means, by `paired_tests.mean_change`. There is none unless both
-    means are above zero.
+    The geometric mean of the blocks' ratios: block effects cancel, and each block has equal weight. A ratio of means
+    leans on blocks with larger values and rejects too often. With a value of zero or below there is no geometric mean;
+    then it is the ratio of means (`paired_tests.mean_change`), if both are above zero.
     """
     blocks = sorted(reference.keys() & level.keys())
     if not blocks:
@@ -62,13 +50,9 @@ def ratio_of_levels(reference: ByBlock, level: ByBlock) -> Ratio:
 
 
 def geometric_ratio(log_ratios: Values) -> Ratio:
-    """Returns the geometric mean of ratios, with Student's interval and test of their logs.
+    """Return the geometric mean of ratios, with Student's interval and test on their logs, shape (blocks,).
 
-    There is no interval for a single block, nor where every block has the same ratio. Then the p-value is the sign
-    test's, as `paired_tests.mean_change` has it.
-
-    Args:
-        log_ratios: One natural logarithm per block, shape (blocks,).
+    A single block has no interval, nor have identical ratios, whose p-value is the sign test's.
     """
     blocks = len(log_ratios)
     if not blocks:
@@ -83,21 +67,13 @@ def geometric_ratio(log_ratios: Values) -> Ratio:
 
 
 def interactions(grid: Mapping[Combination, ByBlock], reference: Combination) -> dict[Combination, Ratio]:
-    """Returns, for each combination of two changed levels, its ratio over the product of both levels' own ratios.
+    """Return, for each combination of two changed levels, its ratio over the product of both levels' own ratios.
 
-    With `y(a, b)` the value at a combination and `r` the reference's levels, it is
-    `y(a, b) y(r, r) / (y(a, r) y(r, b))`: 1 where the factors do not interact, above 1 where together they bring more
-    than each alone promises. It is the interaction contrast of a 2 x 2 table on the log scale (Montgomery, Design and
-    Analysis of Experiments, 8th ed., section 5.1). Each block that measured all four gives one contrast; Student's
-    interval and test are on these.
-
-    Args:
-        grid: The values by block of each combination.
-        reference: The combination of both reference levels.
-
-    Returns:
-        The combinations in the grid's order, without those that no block measured with all four, and those with a value
-        of zero or below.
+    With `y(a, b)` the value at a combination and `r` the reference's levels, it is `y(a, b) y(r, r) / (y(a, r) y(r,
+    b))`: 1 without interaction, above 1 if both together gain more than each alone predicts. It is the interaction
+    contrast of a 2 x 2 table on the log scale (Montgomery, Design and Analysis of Experiments, 8th ed., section 5.1),
+    one per block that measured all four, with Student's interval and test. Combinations without such a block, or with a
+    value of zero or below, are left out.
     """
     found = {}
     for combination in grid:

@@ -1,4 +1,4 @@
-"""Says when a latency is again what it was before something happened. Pure."""
+"""Find when a latency has recovered from a disturbance."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ _STAYS_S = 5
 _NEAR_TIMES = 2.0
 
 Seconds: TypeAlias = Sequence[tuple[int, float | None]]
-"""Number and p95 latency in milliseconds of what came in each second."""
+"""Number of records and their p95 latency in milliseconds, by second."""
 
 
 def within_again_at_s(seconds: Seconds, bound_ms: float, raised_from_s: float, search_from_s: float) -> float | None:
-    """Returns from when on the p95 latency was within a bound again, and stayed there for five seconds.
+    """Return the second from which the p95 latency was within the bound again, for five seconds in a row.
 
-    Args:
-        seconds: What came in each second.
-        bound_ms: The bound.
-        raised_from_s: From when on it may have been raised.
-        search_from_s: From when on seconds within the bound count.
-
-    Returns:
-        A second; `raised_from_s` where it was never beyond the bound since; None where it was not within again.
+    It may be raised from `raised_from_s` on, and recovery counts from `search_from_s` on. Return `raised_from_s` if it
+    was never beyond the bound since, None if it did not recover.
     """
     is_within = [p95_ms is not None and p95_ms <= bound_ms for _, p95_ms in seconds]
     for second in range(math.ceil(search_from_s), len(seconds) - _STAYS_S + 1):
@@ -34,19 +28,11 @@ def within_again_at_s(seconds: Seconds, bound_ms: float, raised_from_s: float, s
 
 
 def seconds_to_former_p95(seconds: Seconds, since_s: float, whole_s: float, skip_s: float = 0.0) -> float | None:
-    """Returns how long after a fault's beginning the p95 latency was near the former one again.
+    """Return the seconds from a fault's start until the p95 latency was back near its former level.
 
-    Near is at most twice the median of the seconds before, or as much as the slowest of them had, for five seconds on
-    end that begin once all is whole again.
-
-    Args:
-        seconds: What came in each second.
-        since_s: When the fault began; the seconds before are what it was.
-        whole_s: When it was over and nothing was missing any more.
-        skip_s: So many first seconds are no part of what it was.
-
-    Returns:
-        Seconds; 0 where it never was otherwise; None where it was not near again, or there is nothing before.
+    Near means at most twice the median of the seconds before, or their maximum, for five seconds in a row that begin
+    once the system is whole again (`whole_s`). The first `skip_s` seconds are excluded from the former level. Return 0
+    if it never left that level, None if it did not return or nothing came before.
     """
     before = [p95_ms for _, p95_ms in seconds[math.ceil(skip_s) : int(since_s)] if p95_ms is not None]
     if not before:

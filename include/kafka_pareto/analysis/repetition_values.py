@@ -1,4 +1,4 @@
-"""Reads an objective's value from one repetition, and pairs repetitions by block: for all that compare repetitions."""
+"""Read an objective's value from one repetition, and pair repetitions by block."""
 
 from __future__ import annotations
 
@@ -14,21 +14,13 @@ Variability = Literal["across_repetitions", "within_run"]
 
 
 def smallest_value(objective: ObjectiveName, protocol: Protocol) -> float:
-    """Returns the value that ratios use for a measured 0, which means less than half of the tool's resolution.
-
-    It is 0 where the tool shows every difference.
-    """
+    """Return the substitute for a measured 0 in ratios: half of the tool's resolution, if it has one, else 0."""
     resolution = objective_named(objective).quantity.resolution
     return resolution(protocol) / 2 if resolution else 0.0
 
 
 def per_repetition_value(repetition: Repetition, objective: ObjectiveName, variability: Variability) -> float | None:
-    """Returns the objective's value in one repetition.
-
-    Returns:
-        None where the repetition measured none, and for a CV that is defined across repetitions: a single one has no
-        share in it.
-    """
+    """Return the objective's value in one repetition; None if not measured, or for a CV defined across repetitions."""
     declared = objective_named(objective)
     if declared.spread_of and variability == "across_repetitions":
         return None
@@ -36,17 +28,17 @@ def per_repetition_value(repetition: Repetition, objective: ObjectiveName, varia
 
 
 def is_mean(objective: ObjectiveName, variability: Variability) -> bool:
-    """Tells whether a trial's objective is the mean of its repetitions' values; else it is a CV across them."""
+    """Return whether a trial's objective is the mean of its repetitions' values; else it is a CV across them."""
     return variability == "within_run" or not objective_named(objective).spread_of
 
 
 def spread_of(objective: ObjectiveName) -> ObjectiveName:
-    """Returns the objective whose values a CV across repetitions is computed from; for a mean, the mean itself."""
+    """Return the objective whose values a CV across repetitions is computed from; for a mean, the mean itself."""
     return objective_named(objective).spread_of or objective
 
 
 def valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Repetition]]:
-    """Maps configuration id and block to the valid repetition."""
+    """Map configuration id and block to the valid repetition."""
     found: dict[str, dict[int, Repetition]] = {}
     for repetition in repetitions:
         if repetition.outcome == "valid":
@@ -57,7 +49,7 @@ def valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Rep
 def paired(
     baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition]
 ) -> tuple[list[Repetition], list[Repetition]]:
-    """Returns valid repetitions of the baseline and of the chosen configuration, in the blocks that have both."""
+    """Return valid repetitions of both configurations, in the blocks that have both."""
     valid = valid_by_block(repetitions)
     baseline, chosen = valid.get(baseline_id, {}), valid.get(chosen_id, {})
     blocks = sorted(baseline.keys() & chosen.keys())

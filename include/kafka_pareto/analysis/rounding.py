@@ -1,4 +1,4 @@
-"""Tells values that differ from values that only round differently. A leaf."""
+"""Distinguish real differences from rounding."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ ROUNDING = 1e-12
 
 
 def has_spread(values: Values, scale: float | None = None) -> bool:
-    """Tells whether the values differ by more than rounding; no values do not.
+    """Return whether the values, shape (n,), differ by more than rounding; False if empty.
 
-    Args:
-        values: Shape (n,).
-        scale: What they were computed from, where they are differences of larger numbers; else the largest of them.
+    `scale` is the size of the numbers that they are differences of; by default their own largest.
     """
     if not len(values):
         return False
@@ -24,7 +22,7 @@ def has_spread(values: Values, scale: float | None = None) -> bool:
 
 
 def dense_ranks(values: Values) -> Values:
-    """Ranks the values from 0 on; neighbours that differ by rounding alone share a rank."""
+    """Rank the values from 0; neighbours that differ by rounding alone share a rank."""
     order = np.argsort(values)
     steps = np.diff(values[order]) > ROUNDING * np.max(np.abs(values), initial=0.0)
     ranks = np.empty(len(values))

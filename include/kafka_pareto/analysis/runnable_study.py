@@ -1,4 +1,4 @@
-"""Loads a study that is about to run: one that tunes must be able to recommend something."""
+"""Load a study that is about to run; one that tunes must be able to recommend something."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kafka_pareto.study.tune import Tune
 
 
 def load_runnable_study(folder: Path, name: str) -> Study:
-    """Reads `<folder>/<name>.yaml`, for a campaign that begins or resumes.
+    """Read `<folder>/<name>.yaml` for a campaign that begins or resumes.
 
-    Campaigns that were begun with too few blocks must still open, so this is no rule of the model.
+    Not a rule of the model, since campaigns begun with too few blocks must still open.
 
     Raises:
         StudyError: As `load_named_study`, and if the gain blocks are too few for any recommendation.

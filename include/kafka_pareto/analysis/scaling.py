@@ -1,4 +1,4 @@
-"""Estimates how a throughput grows with the number of clients, and the limit that it tends to. Pure functions."""
+"""Estimate how throughput scales with the number of clients, and its limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Share:
-    """Holds a share with its 95 % interval, cut to 0 … 1; NaN where the data cannot give a number."""
+    """A share with its 95 % interval, clipped to 0 … 1; NaN if the data give no number."""
 
     value: float = _NAN
     low: float = _NAN
@@ -32,13 +32,13 @@ class Share:
 
 @dataclass(frozen=True)
 class ScalingFit:
-    """Holds how a throughput grows with the number of clients.
+    """How a throughput scales with the number of clients.
 
     Attributes:
         speedup: Over one client, by number of clients.
-        serial_fraction: Amdahl's share that no further client speeds up.
-        limit: Its inverse, the speed-up that any number of clients stays below. It has no p-value, and is NaN where the
-            share is not told from 0: the curve does not bend.
+        serial_fraction: Amdahl's serial fraction.
+        limit: Its inverse, the upper bound of the speed-up, without a p-value. NaN if the serial fraction does not
+            differ significantly from 0: the curve does not bend.
     """
 
     speedup: dict[int, Ratio]
@@ -47,16 +47,12 @@ class ScalingFit:
 
 
 def fit_scaling(throughput: Mapping[int, ByBlock]) -> ScalingFit | None:
-    """Fits Amdahl's law to the speed-ups within blocks; None where one client was not measured.
+    """Fit Amdahl's law to the speed-ups, by number of clients and block; None if one client was not measured.
 
-    The law (Amdahl, AFIPS Conference Proceedings 30, 1967) is S(n) = n / (1 + s (n - 1)) with the serial fraction s.
-    Each block gives one s, fitted to the logs of its own speed-ups, as noise is a share of what is measured. Student's
-    interval is on these. So blocks stay independent, though all speed-ups of one block hang on its single measurement
-    of one client. The limit 1 / s has the interval's inverted ends, since 1 / s only falls: limits of blocks whose s is
-    near 0 would have no mean.
-
-    Args:
-        throughput: By number of clients and block.
+    S(n) = n / (1 + s (n - 1)) with the serial fraction s (Amdahl, AFIPS Conference Proceedings 30, 1967). Each block
+    gives one s, fitted to the logs of its speed-ups, with Student's interval over blocks: blocks stay independent,
+    though a block's speed-ups share its single measurement of one client. The limit 1 / s takes the interval's inverted
+    ends, as limits of blocks with s near 0 would have no mean.
     """
     alone = throughput.get(1)
     if not alone:
@@ -71,7 +67,7 @@ def fit_scaling(throughput: Mapping[int, ByBlock]) -> ScalingFit | None:
 
 
 def _shares(alone: ByBlock, throughput: Mapping[int, ByBlock]) -> Values:
-    """Returns the serial fraction of each block that measured one client and another number."""
+    """Return the serial fraction of each block that measured one client and another number."""
     shares = []
     for block, single in alone.items():
         speedups = {
@@ -85,7 +81,7 @@ def _shares(alone: ByBlock, throughput: Mapping[int, ByBlock]) -> Values:
 
 
 def _block_share(speedups: Mapping[int, float]) -> float:
-    """Returns the serial fraction whose speed-ups have the least squared distance, on a log scale."""
+    """Return the serial fraction that fits the speed-ups by least squares on a log scale."""
     clients = np.array(list(speedups))
     log_efficiency = np.log(np.array(list(speedups.values())) / clients)
 

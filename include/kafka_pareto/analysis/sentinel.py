@@ -1,4 +1,4 @@
-"""Tests whether the cluster stayed the same during measuring, by the sentinel: the baseline's repetitions. Pure."""
+"""Test whether the cluster stayed stable during measuring, by the sentinel: the baseline's repetitions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ _PERMUTATIONS = 9_999
 
 
 class SeriesStability(Frozen):
-    """Holds the tests of one objective of the sentinel in the order of time.
-
-    The p-values are Holm's, over all tests of the report.
+    """Tests of one objective of the sentinel in time order; p-values are Holm's over all tests of the report.
 
     Attributes:
         first_run_change_fraction: The first repetition over the mean of the others, minus one.
-        drift_tau: Kendall's tau with time: from -1 (falls all the time) to 1 (rises).
+        drift_tau: Kendall's tau with time: from -1 (falls throughout) to 1 (rises).
         change_after: Repetitions before the likeliest change point.
         change_repetition_id: The first repetition after it.
         change_fraction: Mean after it over mean before it, minus one.
@@ -45,41 +43,31 @@ class SeriesStability(Frozen):
 
     @property
     def moved(self) -> bool:
-        """Tells whether the series drifted or changed; a slow first repetition alone does not count."""
+        """Return whether the series drifted or changed; a slow first repetition alone does not count."""
         return min(self.drift_p_value_holm, self.change_p_value_holm) < SIGNIFICANCE
 
 
 class SentinelReport(Frozen):
-    """Holds the sentinel's tests in one case; `series` is empty where there are too few repetitions to tell.
-
-    Attributes:
-        repetition_ids: The repetitions looked at, in the order of time.
-    """
+    """The sentinel's tests in one case, in time order; `series` is empty with too few repetitions."""
 
     repetition_ids: list[str]
     series: list[SeriesStability]
 
     @property
     def moved(self) -> bool:
-        """Tells whether any of the series drifted or changed."""
+        """Return whether any of the series drifted or changed."""
         return any(one.moved for one in self.series)
 
 
 def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.random.Generator) -> SentinelReport:
-    """Tests the baseline's means for a first-run effect, drift and a change point.
+    """Test the baseline's means in one case for a first-run effect, drift and a change point.
 
-    All tests suppose exchangeable values, and are adjusted together by Holm. The error rates were measured on 300 to
-    500 exchangeable pairs of series each, normal and resampled from recorded repetitions: 0 to 5 % were said to have
-    moved, and 1 to 4 % to have an unlike first repetition. A step of 1.5 standard deviations halfway was found in 20 %
-    of series of 12, 48 % of 20, 78 % of 30 and 95 % of 40 (after a third of the series: 6, 29, 50 and 85 %). A steady
-    drift over three standard deviations was found in 40, 80, 98 and 100 %. A finding therefore means that the series
-    moved. No finding does not mean that it stayed: it may have moved by a little. Below twelve repetitions nothing is
-    tested, since even a clean step would not be found.
-
-    Args:
-        repetitions: Of one case, of any phases; only the baseline's valid ones are looked at.
-        study: What they were measured by.
-        rng: For the permutations.
+    The tests assume exchangeable values and are adjusted together by Holm. Error rates on 300 to 500 exchangeable pairs
+    of series each, normal and resampled from recorded repetitions: 0 to 5 % moved, 1 to 4 % with a first-run effect.
+    Power for a step of 1.5 standard deviations halfway: 20 % in series of 12, 48 % of 20, 78 % of 30, 95 % of 40 (after
+    a third of the series: 6, 29, 50 and 85 %); for a steady drift over three standard deviations: 40, 80, 98 and 100 %.
+    So no finding does not prove stability. Below twelve repetitions, where even a clean step would be missed, nothing
+    is tested.
     """
     own = sorted((r for r in repetitions if r.is_baseline and r.outcome == "valid"), key=lambda r: r.started_at)
     values = {
@@ -104,10 +92,7 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
 
 
 def first_run_p_value(values: Values) -> float:
-    """Returns the p-value of the first value being like the others.
-
-    This is Student's t on the logs, one against the rest; 1 without any spread.
-    """
+    """Return the p-value of the first value being like the others: Student's t on the logs, 1 without spread."""
     if not has_spread(values[1:]):
         return 1.0
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
@@ -117,13 +102,10 @@ def first_run_p_value(values: Values) -> float:
 
 
 def change_point(values: Values, rng: np.random.Generator) -> tuple[int, float]:
-    """Finds the likeliest place of a single step, and the p-value of there being none.
+    """Return how many values precede the likeliest single step, and the p-value of no step.
 
-    Pettitt's statistic (Applied Statistics 28, 1979) is the largest cumulative sum of the ranks around their mean. Its
-    p-value comes from permutations, as his approximation is rough for short series.
-
-    Returns:
-        How many values lie before the step, and the p-value.
+    Pettitt's statistic (Applied Statistics 28, 1979) is the largest cumulative sum of the ranks around their mean; its
+    p-value is by permutation, as his approximation is rough for short series.
     """
     from scipy import stats  # noqa: PLC0415  (as above)
 
@@ -144,7 +126,7 @@ def _largest_cusum(ranks: Any, axis: int = -1) -> Any:
 
 
 def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
-    """Runs the three tests; their p-values are not yet adjusted."""
+    """Run the three tests; their p-values are not yet adjusted."""
     from scipy import stats  # noqa: PLC0415  (as above)
 
     drift = stats.kendalltau(np.arange(len(values)), dense_ranks(values))

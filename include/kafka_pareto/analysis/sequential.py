@@ -1,15 +1,13 @@
-"""Estimates a ratio from blocks, with an interval that holds after every block at once. Pure functions.
+"""Estimate a ratio from blocks, with an interval that holds after every block at once.
 
-One may look after each block, stop at any, and go on: the interval still errs at its level. Verdicts are read off it.
+One may look after each block, stop at any, and resume: the interval keeps its level.
 
-The interval is Lai's confidence sequence (On Confidence Sequences, The Annals of Statistics 4, 1976), as Wang and
-Ramdas put it (Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance, arXiv
-2310.03722): all means that a Bayes factor does not exclude, whose prior is normal with a standard deviation of two
-standard deviations of a block. Unlike group-sequential bounds it needs no largest number of blocks to be fixed before.
-It assumes normal log-ratios without autocorrelation; `tests/simulations/sequential.py` shows how much it errs where
-they are neither.
-
-The mean of log-ratios is the log of the ratio of geometric means, which is what is compared and shown.
+Lai's confidence sequence (On Confidence Sequences, The Annals of Statistics 4, 1976), as in Wang and Ramdas
+(Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance, arXiv 2310.03722): all means
+not excluded by a Bayes factor whose prior is normal with two block standard deviations. Unlike group-sequential bounds
+it needs no maximum number of blocks. It assumes normal log-ratios without autocorrelation;
+`tests/simulations/sequential.py` shows the error rates without these. The mean log-ratio is the log of the ratio of
+geometric means, which is compared and shown.
 """
 
 from __future__ import annotations
@@ -32,18 +30,15 @@ _VARIANCE_OF_A_LOG_CV = 0.5
 
 
 def mean_and_sd(log_ratios: Values, least_sd: Values | float = 0.0) -> tuple[Values, Values]:
-    """Returns the mean of the blocks' log-ratios, and the standard deviation of a block.
+    """Return the mean of the blocks' log-ratios and the standard deviation of a block, both of shape (...).
 
-    The deviation is the larger one of two estimates: from the blocks, and from the means of neighbouring pairs, times
-    the root of 2. They agree where blocks are independent. Where neighbours are alike the second is larger, and the
-    interval of the mean as wide as it has to be.
+    The deviation is the larger of two estimates: from the blocks, and sqrt(2) times that from means of neighbouring
+    pairs. They agree if blocks are independent; if neighbours are alike, the second widens the interval as needed. It
+    is infinite for one block.
 
     Args:
-        log_ratios: In the order of measuring, shape (..., blocks), at least 1.
-        least_sd: What the resolution of the values leaves unknown, shape (...); no deviation is taken to be less.
-
-    Returns:
-        Both of shape (...). The deviation is infinite for one block.
+        log_ratios: In measuring order, shape (..., blocks), at least 1.
+        least_sd: Lower bound of the deviation, from the resolution of the values, shape (...).
     """
     blocks = log_ratios.shape[-1]
     means = log_ratios.mean(axis=-1)
@@ -57,16 +52,11 @@ def mean_and_sd(log_ratios: Values, least_sd: Values | float = 0.0) -> tuple[Val
 
 
 def log_ratio_of_means(reference: Values, candidate: Values, resolution: float) -> tuple[float, float]:
-    """Returns the log-ratio of two geometric means over the same blocks, and the standard deviation of a block.
+    """Return the log-ratio of two geometric means over the same blocks, and the standard deviation of a block.
 
-    Args:
-        reference: Positive values, shape (blocks,).
-        candidate: The candidate's of the same blocks.
-        resolution: The smallest difference that the tool shows; 0 for every one. Rounding to it makes values alike, so
-            no deviation is taken to be less than what it makes by itself (Sheppard).
-
-    Returns:
-        Not finite for no blocks; for one block the deviation is not.
+    Values are positive, shape (blocks,). `resolution` is the smallest difference that the tool shows, 0 for any: the
+    deviation is at least that of the rounding (Sheppard). Both are not finite without blocks; for one, the deviation
+    is.
     """
     if not len(reference):
         return float("nan"), float("inf")
@@ -77,13 +67,11 @@ def log_ratio_of_means(reference: Values, candidate: Values, resolution: float) 
 
 
 def log_ratio_of_cvs(reference: Values, candidate: Values) -> tuple[float, float]:
-    """Returns the log-ratio of two CVs over the same blocks, and the standard deviation that a block adds to it.
+    """Return the log-ratio of two CVs over the same blocks, and the standard deviation that a block adds to it.
 
-    The deviation is the jackknife's (Tukey, Annals of Mathematical Statistics 29, 1958), over whole blocks, and at
-    least that of normal values: a dozen values hardly show a tail.
-
-    Returns:
-        Not finite where a side has no CV; the deviation is not, either, where it has none without one of its blocks.
+    The deviation is the jackknife's (Tukey, Annals of Mathematical Statistics 29, 1958) over whole blocks, and at least
+    that of normal values, as a dozen values hardly show a tail. Not finite if a side has no CV; nor is the deviation if
+    a side has none without one of its blocks.
     """
     blocks = len(reference)
     if not (has_spread(reference) and has_spread(candidate)):
@@ -96,15 +84,14 @@ def log_ratio_of_cvs(reference: Values, candidate: Values) -> tuple[float, float
 
 
 def half_width(blocks: Values | int, level: float, expected_variance: float = EXPECTED_VARIANCE) -> Values:
-    """Returns half the width of the interval of the mean, in standard deviations of a block.
+    """Return half the width of the mean's interval, in standard deviations of a block; shaped as `blocks`.
+
+    Infinite if so few blocks show nothing at this level.
 
     Args:
-        blocks: Of what is estimated, any shape.
-        level: In which share of comparisons it may ever miss.
-        expected_variance: Of the mean, if there is one, in squared standard deviations of a block.
-
-    Returns:
-        Of the same shape. Infinite where so few blocks show nothing at this level.
+        blocks: Any shape.
+        level: The share of comparisons in which it may ever miss.
+        expected_variance: Prior variance of the mean, in squared standard deviations of a block.
     """
     number = np.asarray(blocks, dtype=np.float64)
     spread = 1 + number * expected_variance
@@ -115,31 +102,26 @@ def half_width(blocks: Values | int, level: float, expected_variance: float = EX
 
 
 def fewest_blocks(level: float) -> int:
-    """Returns the fewest blocks that can show a change at this level, however large it is."""
+    """Return the fewest blocks that can show a change at this level, however large it is."""
     return next(blocks for blocks in range(2, MOST_BLOCKS) if np.isfinite(half_width(blocks, level)))
 
 
 def least_change_shown(blocks: int, level: float) -> float:
-    """Returns the log-change that so many blocks show with 80 % power, in standard deviations of a block."""
+    """Return the log-change that so many blocks show with 80 % power, in standard deviations of a block."""
     return float(half_width(blocks, level) + special.ndtri(_POWER) / np.sqrt(blocks))
 
 
 def blocks_to_show(log_change: float, sd: float, level: float, minimum: int = 2) -> int | None:
-    """Returns the blocks that show this change with 80 % power; None beyond 100,000."""
+    """Return the blocks that show this change with 80 % power; None beyond 100,000."""
     return _fewest(lambda blocks: abs(log_change) >= sd * least_change_shown(blocks, level), minimum)
 
 
 def blocks_to_answer(
     log_change: float, sd: float, level: float, wanted: tuple[float, float], minimum: int
 ) -> int | None:
-    """Returns the blocks that show this change, or that it lies between the wanted ones; None beyond 100,000.
+    """Return the blocks, at least `minimum`, that show this change or that it is irrelevant; None beyond 100,000.
 
-    Args:
-        log_change: The true one.
-        sd: The standard deviation of a block.
-        level: Of the interval.
-        wanted: Log-changes below and above which one matters.
-        minimum: The answer is at least this.
+    `log_change` is the true one, `sd` that of a block; log-changes between the two `wanted` ones are irrelevant.
     """
 
     def is_answered(blocks: int) -> bool:
@@ -150,14 +132,14 @@ def blocks_to_answer(
 
 
 def _log_cv(values: Values) -> float:
-    """Returns minus infinity where the values differ by rounding alone."""
+    """Return minus infinity if the values differ by rounding alone."""
     if not has_spread(values):
         return -float("inf")
     return float(np.log(np.std(values, ddof=1) / np.mean(values)))
 
 
 def _fewest(is_enough: Callable[[int], bool], minimum: int) -> int | None:
-    """Returns the fewest blocks, from the minimum on, that are enough; more must be enough, too."""
+    """Return the fewest sufficient blocks from the minimum on; sufficiency must be monotone."""
     numbers = range(minimum, MOST_BLOCKS + 1)
     at = bisect_left(numbers, True, key=is_enough)
     return numbers[at] if at < len(numbers) else None

@@ -1,7 +1,7 @@
-"""Computes Student's distribution, and his test and interval of one sample's mean. A leaf, for all that average.
+"""Compute Student's distribution, test and interval of one sample's mean.
 
-By `scipy.special`: `scipy.stats` gives the same numbers, takes a second to import, which every step of a campaign would
-show, and a hundred times as long per test, which a table with hundreds of cells would.
+By `scipy.special`: `scipy.stats` gives the same numbers but takes a second to import and a hundred times as long per
+test, noticeable in every step of a campaign and in tables with hundreds of cells.
 """
 
 from __future__ import annotations
@@ -17,14 +17,7 @@ from kafka_pareto.analysis.rounding import Values
 
 @dataclass(frozen=True)
 class Student:
-    """Holds a mean with its interval.
-
-    Attributes:
-        mean: Of the sample.
-        low: Lower end of the interval.
-        high: Upper end of the interval.
-        p_value: Two-sided, of a mean of zero; it agrees with the interval.
-    """
+    """A mean with its interval and the two-sided p-value of zero, which agrees with the interval."""
 
     mean: float
     low: float
@@ -33,22 +26,17 @@ class Student:
 
 
 def student_above(t: Any, freedom: Any) -> Any:
-    """Returns the probability of values above `t`. Numbers or arrays that broadcast."""
+    """Return the probability of values above `t`; arguments broadcast."""
     return special.stdtr(freedom, -t)
 
 
 def student_critical(above: float, freedom: Any) -> Any:
-    """Returns the value that `above` of the distribution lies above. Numbers or arrays that broadcast."""
+    """Return the value that `above` of the distribution lies above; arguments broadcast."""
     return -special.stdtrit(freedom, above)
 
 
 def student(values: Values, confidence: float) -> Student:
-    """Returns mean, interval and p-value of at least two values that differ.
-
-    Args:
-        values: Shape (n,).
-        confidence: Of the interval.
-    """
+    """Return mean, interval and p-value of at least two values that differ, shape (n,)."""
     mean, freedom = float(np.mean(values)), len(values) - 1
     error = float(np.std(values, ddof=1)) / np.sqrt(len(values))
     half_width = error * student_critical((1 - confidence) / 2, freedom)

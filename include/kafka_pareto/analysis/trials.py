@@ -1,4 +1,4 @@
-"""Summarises repetitions into trials: one configuration in one case, with the four objectives."""
+"""Summarise repetitions into trials: one configuration in one case, with its objectives."""
 
 from __future__ import annotations
 
@@ -21,15 +21,11 @@ Mask = npt.NDArray[np.bool_]
 
 
 def summarise_trials(repetitions: Sequence[Repetition], study: Tune) -> pd.DataFrame:
-    """Summarises repetitions into one row per case and configuration, in order of first appearance.
+    """Summarise repetitions into one row per case and configuration (`TRIAL_COLUMNS`, factors), in order of appearance.
 
-    Means are over a trial's valid repetitions. The protocol's `variability` defines the CVs. Across repetitions, a CV
-    is the standard deviation with n-1 over the mean, of their p95 latency or throughput; within runs, it is the mean of
-    the repetitions' own CVs. Across fewer valid repetitions than the study's minimum there is none (NaN). Without a
-    valid repetition there are no means either.
-
-    Returns:
-        A frame with `TRIAL_COLUMNS` and one column per factor.
+    Means are over the valid repetitions. The protocol's `variability` defines the CVs: across repetitions, the standard
+    deviation (n-1) over the mean of p95 latency or throughput, NaN below the study's minimum of valid repetitions;
+    within runs, the mean of the repetitions' own CVs. Without a valid repetition, means are NaN too.
     """
     groups: dict[tuple[str, str], list[Repetition]] = {}
     for repetition in repetitions:
@@ -39,10 +35,7 @@ def summarise_trials(repetitions: Sequence[Repetition], study: Tune) -> pd.DataF
 
 
 def may_be_recommended(trials: pd.DataFrame, study: Tune) -> Mask:
-    """Marks the trials that keep the study's rules and its durability, and lost no record.
-
-    The baseline is always marked.
-    """
+    """Mark the trials that keep the study's rules and durability and lost no record; the baseline always."""
     weakest = study.weakest_durability()
     accepted = np.array([Durability[name] >= weakest for name in trials.durability], dtype=bool)
     kept = accepted & trials.feasible.to_numpy(dtype=bool) & (trials.repetitions_lost_records == 0).to_numpy(dtype=bool)
@@ -51,7 +44,7 @@ def may_be_recommended(trials: pd.DataFrame, study: Tune) -> Mask:
 
 
 def keeps_limits(trials: pd.DataFrame, study: Tune) -> Mask:
-    """Marks the trials whose measured values keep every limit; a value that is not known breaks none yet."""
+    """Mark the trials whose measured values keep every limit; an unknown value breaks none."""
     missed = np.zeros(len(trials), dtype=bool)
     for limit in study.limits:
         missed |= limit.excess_fraction(trials[limit.objective].to_numpy(dtype=float)) > 0
@@ -59,9 +52,9 @@ def keeps_limits(trials: pd.DataFrame, study: Tune) -> Mask:
 
 
 def coefficient_of_variation(values: np.ndarray) -> float:
-    """Returns the standard deviation with n-1, over the mean: 0 where the values differ by rounding alone.
+    """Return the standard deviation (n-1) over the mean: 0 if the values differ by rounding alone.
 
-    It is NaN for fewer than two values and for a mean of zero.
+    NaN for fewer than two values and for a mean of zero.
     """
     if len(values) < 2 or not np.mean(values):
         return float("nan")
@@ -69,15 +62,10 @@ def coefficient_of_variation(values: np.ndarray) -> float:
 
 
 def steadiness(frame: pd.DataFrame, study: Tune, prefix: str = "") -> pd.Series:
-    """Returns the paper's R1: for the producer throughput over its coefficient of variation.
+    """Return the paper's R1, throughput over its CV, from the columns `<prefix><objective>`.
 
-    It is NaN where the CV is missing, zero or below, and for a driver without such a pair of objectives. A zero CV
-    means too few distinct values rather than perfect steadiness, and a surrogate may even estimate less.
-
-    Args:
-        frame: One column for each objective, its name after the prefix.
-        study: Names the objectives.
-        prefix: As in `estimated_`.
+    NaN if the driver has no such pair, or if the CV is missing, zero or below: zero means too few distinct values
+    rather than perfect steadiness, and a surrogate may estimate less.
     """
     if study.declaration.steadiness is None:
         return pd.Series(np.nan, index=frame.index)

@@ -1,4 +1,4 @@
-"""Formats values, changes and criteria for a card: units, signs, and no more digits than they are worth. Pure."""
+"""Format values, changes and criteria for a card: units, signs and significant digits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LARGEST_CHANGE_SHOWN = 99.0
 
 
 def value_text(value: float | None, objective: ObjectiveName) -> str:
-    """Returns an objective's value with its unit; no decimals from 1,000 on."""
+    """Format an objective's value with its unit; no decimals from 1,000."""
     if value is None:
         return "-"
     unit = objective_named(objective).unit
@@ -20,31 +20,26 @@ def value_text(value: float | None, objective: ObjectiveName) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """Returns a change in percent, always with its sign; no decimals from 100 % on."""
+    """Format a change in percent with its sign; no decimals from 100 %."""
     return "-" if fraction is None else f"{_signed(fraction)} %"
 
 
 def interval_text(gain: Gain) -> str:
-    """Returns the text of the interval of a change."""
+    """Format the interval of a change."""
     if gain.change_low_fraction is None or gain.change_high_fraction is None:
         return "-"
     return f"{_signed(gain.change_low_fraction)} to {_signed(gain.change_high_fraction)} %"
 
 
 def p_text(p_value: float | None) -> str:
-    """Returns the text of a p-value, no finer than it is worth."""
+    """Format a p-value with three decimals at most."""
     if p_value is None:
         return "-"
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def criterion_text(criterion: ChooseBy, means: Sequence[ObjectiveName]) -> str:
-    """Says what a study chooses by.
-
-    Args:
-        criterion: As the study asks, or as the choice went.
-        means: The objectives that are means; none where it is not known which were measured.
-    """
+    """Describe the criterion that a study chooses by; `means` may be empty if unknown."""
     if isinstance(criterion, Weighted):
         return f"the weighted gains ({joined([f'{w:g} x {label_of(o)}' for o, w in criterion.weights.items()])})"
     if isinstance(criterion, Lexicographic):
@@ -59,26 +54,26 @@ def criterion_text(criterion: ChooseBy, means: Sequence[ObjectiveName]) -> str:
 
 
 def missed_limit_text(limit: Limit, value: float | None) -> str:
-    """Says by how much a measured value misses a limit; None is a value that is not known."""
+    """Describe by how much a measured value misses a limit; None is unknown."""
     if value is None:
         return f"{limit} (not known)"
     return f"{limit} ({value_text(value, limit.objective)}, {limit.excess_fraction(value):.1%} beyond)"
 
 
 def role_text(role: str) -> str:
-    """Says why a candidate was chosen."""
+    """Describe why a candidate was chosen."""
     words = {f"best_{each.name}": f"best {each.label}" for each in all_objectives()}
     words |= {"r1": "best throughput over its CV", "measured_non_dominated": "measured, non-dominated"}
     return words.get(role, role.replace("_", " "))
 
 
 def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun, whose plural ends in -s."""
+    """Return a number with its noun, whose plural ends in -s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def joined(words: Iterable[str], conjunction: str = "and") -> str:
-    """Joins the words in one enumeration."""
+    """Join the words in one enumeration."""
     *first, last = words
     return f"{', '.join(first)} {conjunction} {last}" if first else last
 

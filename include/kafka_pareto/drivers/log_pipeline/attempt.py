@@ -68,8 +68,7 @@ def attempt_run(
     timeline: Timeline | None = None
     try:
         with OpenPipeline(testbed, configuration) as opened:
-            followed = follow(opened, wanted, protocol)
-        answered, watched, reconciled, is_warm = followed
+            answered, watched, reconciled, is_warm = follow(opened, wanted, protocol)
         found = quantities_of_run(answered, watched, reconciled, wanted, protocol)
         if len(reconciled.events):
             timeline = timeline_of_run(reconciled, wanted, answered.began_ms)
@@ -90,7 +89,6 @@ def attempt_run(
     except (LoadToolError, ClusterError, ArtifactError) as error:
         # Failed starts, a failing load generator and a clock step are not the level's fault, so it is measured again.
         outcome, reason, is_excused = "failed", str(error), True
-    steal, other = (watched.steal_fraction, watched.other_fraction) if watched else (0.0, 0.0)
     return Attempt(
         outcome=outcome,
         reason=reason,
@@ -99,8 +97,8 @@ def attempt_run(
         quantities=found.values(),
         wall_s=time.monotonic() - began_s,
         client_cpu_s=watched.whole.cpu_s if watched else 0.0,
-        cpu_steal_fraction=steal,
-        other_cpu_fraction=other,
+        cpu_steal_fraction=watched.steal_fraction if watched else 0.0,
+        other_cpu_fraction=watched.other_fraction if watched else 0.0,
         timeline=timeline,
     )
 

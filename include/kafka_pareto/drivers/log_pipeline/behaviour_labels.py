@@ -61,11 +61,6 @@ def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float 
     return float(counted * _S / (last - first))
 
 
-def rate_of_requests(arrivals: pd.DataFrame, began_ms: int, seconds: int, from_s: int) -> float:
-    """Return the rate at which nginx logged requests from `from_s` on."""
-    return float(per_second(arrivals.t0, began_ms, seconds)[from_s:].mean())
-
-
 def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
     """Return the growth of the queue over the steady part of a run.
 

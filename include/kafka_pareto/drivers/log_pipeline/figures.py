@@ -17,7 +17,6 @@ from kafka_pareto.drivers.log_pipeline.behaviour_labels import (
     part_of_burst,
     per_second,
     rate_of_commits,
-    rate_of_requests,
     timeline_of_run,
 )
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
@@ -47,17 +46,17 @@ def quantities_of_run(
 ) -> LogPipelineQuantities:
     """Return all quantities of a run; what is left of warm-up requests counts in queue and costs only."""
     began_ms = answered.began_ms
-    everything, all_arrivals = reconciled.events, reconciled.arrivals
-    events = everything[everything.t0 >= began_ms].reset_index(drop=True)
-    arrivals = all_arrivals[all_arrivals.t0 >= began_ms].reset_index(drop=True)
-    ours = reconciled.requests[reconciled.requests.t0 >= began_ms]
-    pending = int((reconciled.pending.t0 >= began_ms).sum())
+    everything = reconciled.events
+    events, arrivals, ours, pending = (
+        each[each.t0 >= began_ms].reset_index(drop=True)
+        for each in (everything, reconciled.arrivals, reconciled.requests, reconciled.pending)
+    )
     found = LogPipelineQuantities(
         requests_due=answered.due,
         requests_logged=len(ours),
         events_committed=int(ours.request_id.isin(everything.request_id).sum()),
         events_lost=len(reconciled.lost),
-        events_pending=pending,
+        events_pending=len(pending),
         events_doubled=len(reconciled.doubled),
         events_unstamped=reconciled.unstamped,
         late_p95_ms=answered.late_p95_ms,
@@ -69,12 +68,14 @@ def quantities_of_run(
     )
     if events.empty:
         return found
+    means = {f"{name}_ms": float(events[name].mean()) for name in STAGES}
+    p95 = {f"{name}_p95_ms": float(events[name].quantile(0.95)) for name in STAGES}
     untaken = answered.refused + len(reconciled.lost)
     timeline = timeline_of_run(reconciled, wanted, began_ms)
     return replace(
         found,
         latency=latency_figures(arrivals, everything, began_ms, protocol),
-        stages=stage_figures(events),
+        stages=StageFigures(**means, **p95),
         flow=flow_figures(timeline, everything, began_ms, protocol, untaken / answered.due),
         burst=burst_figures(events, arrivals, began_ms, wanted, protocol) if wanted.burst_until_s else BurstFigures(),
         cost=cost_figures(watched, int((everything.t7 >= began_ms).sum())),
@@ -89,7 +90,7 @@ def latency_figures(
     steady = whole[arrivals.t0 >= steady_ms]
     p50, p95, p99 = (float(value) for value in np.quantile(whole, (0.5, 0.95, 0.99)))
     committed_s = rate_of_commits(everything, steady_ms, began_ms + protocol.seconds * _MS)
-    logged_s = rate_of_requests(arrivals, began_ms, protocol.seconds, protocol.steady_from_s)
+    logged_s = float(per_second(arrivals.t0, began_ms, protocol.seconds)[protocol.steady_from_s :].mean())
     return LatencyFigures(
         latency_mean_ms=float(whole.mean()),
         latency_p50_ms=p50,
@@ -99,13 +100,6 @@ def latency_figures(
         steady_latency_p95_ms=float(steady.quantile(0.95)) if len(steady) else None,
         committed_events_s=min(committed_s or 0.0, logged_s),
     )
-
-
-def stage_figures(events: pd.DataFrame) -> StageFigures:
-    """Return the mean and the p95 of each stage."""
-    means = {f"{name}_ms": float(events[name].mean()) for name in STAGES}
-    p95 = {f"{name}_p95_ms": float(events[name].quantile(0.95)) for name in STAGES}
-    return StageFigures(**means, **p95)
 
 
 def flow_figures(

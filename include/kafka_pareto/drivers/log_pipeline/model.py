@@ -41,7 +41,7 @@ def predicted_stages(
     batch_ms, light_events_s = light["spark_to_hive_ms"], light["committed_events_s"]
     of_light = batching_ms(light_settings, light_events_s, batch_ms)
     of_run = batching_ms(settings, events_s, batch_ms)
-    at_once = max(events_s * max(_number(settings, "backoff_ms"), _flush_ms(settings, events_s)) / _MS, 1.0)
+    at_once = max(events_s * max(float(settings["backoff_ms"]), _flush_ms(settings, events_s)) / _MS, 1.0)
     found = {}
     for stage in DRIVER.stages:
         service_ms = max(light[stage] - of_light[stage], 0.0)
@@ -60,21 +60,21 @@ def waiting_ms(events_s: float, cpu_s_per_event: float, arrival_variation: float
 
 def batching_ms(settings: Mapping[str, FactorValue], events_s: float, batch_ms: float) -> dict[str, float]:
     """Return the mean batching delay in each stage; `batch_ms` is the duration of a Spark batch."""
-    backoff_ms, trigger_ms = _number(settings, "backoff_ms"), _number(settings, "trigger_ms")
+    backoff_ms, trigger_ms = float(settings["backoff_ms"]), float(settings["trigger_ms"])
     # A multi-line entry is complete when the next one begins.
     next_line_ms = _MS / events_s if settings["log_lines"] == "multi" else 0.0
     flush_ms = _flush_ms(settings, events_s)
     # All events of one poll wait as long as the first.
     looks = math.ceil(flush_ms / backoff_ms)
     flushed_ms = flush_ms - backoff_ms * max(looks - 1, 0) / 2
-    handed_out = max(min(_number(settings, "bulk_max_size"), events_s * max(backoff_ms, flush_ms) / _MS), 1.0)
-    left_over = math.fmod(handed_out, _number(settings, "aggregator_batch_size"))
+    handed_out = max(min(float(settings["bulk_max_size"]), events_s * max(backoff_ms, flush_ms) / _MS), 1.0)
+    left_over = math.fmod(handed_out, float(settings["aggregator_batch_size"]))
     return {
         "nginx_to_filebeat_ms": backoff_ms / 2,
         "filebeat_ms": next_line_ms + flushed_ms,
         "filebeat_to_aggregator_ms": 0.0,
-        "aggregator_ms": _number(settings, "aggregator_batch_delay_ms") * left_over / handed_out,
-        "aggregator_to_kafka_ms": _number(settings, "linger_ms"),
+        "aggregator_ms": float(settings["aggregator_batch_delay_ms"]) * left_over / handed_out,
+        "aggregator_to_kafka_ms": float(settings["linger_ms"]),
         "kafka_to_spark_ms": max(trigger_ms, batch_ms) / 2,
         "spark_to_hive_ms": 0.0,
     }
@@ -82,9 +82,5 @@ def batching_ms(settings: Mapping[str, FactorValue], events_s: float, batch_ms: 
 
 def _flush_ms(settings: Mapping[str, FactorValue], events_s: float) -> float:
     """Return how long Filebeat's queue collects: until it has enough events or times out."""
-    enough = _number(settings, "flush_min_events")
-    return 0.0 if enough <= 1 else min(_number(settings, "flush_timeout_ms"), enough / events_s * _MS)
-
-
-def _number(settings: Mapping[str, FactorValue], name: str) -> float:
-    return float(settings[name])
+    enough = float(settings["flush_min_events"])
+    return 0.0 if enough <= 1 else min(float(settings["flush_timeout_ms"]), enough / events_s * _MS)

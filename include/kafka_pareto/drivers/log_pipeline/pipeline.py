@@ -207,7 +207,10 @@ class Pipeline(Opened):
                 continue
             child.ask_to_end()
             if name == "spark":
-                self._wait_for_export(child)
+                try:
+                    child.next_line("exported", _STOP_S)
+                except LoadToolError as error:
+                    raise PartEndedError(f"what Hive holds was not exported: {error}") from error
             code = child.wait(_STOP_S)
             if code is None:
                 raise PartEndedError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
@@ -219,12 +222,6 @@ class Pipeline(Opened):
         if len(table) < committed:
             raise PartEndedError(f"Spark has exported {len(table)} of {committed} rows that it had committed to Hive")
         return table, {number: batch.t7_ms for number, batch in batches.items()}
-
-    def _wait_for_export(self, spark: ChildProcess) -> None:
-        try:
-            spark.next_line("exported", _STOP_S)
-        except LoadToolError as error:
-            raise PartEndedError(f"what Hive holds was not exported: {error}") from error
 
     def _close(self) -> None:
         for child in self._children.values():

@@ -79,12 +79,12 @@ class PipelineRunner(RepetitionRunner):
                     opened.load.renew()
                     is_settled(protocol.drain_s)
                     return None
-                is_answered = (
+                is_held = (
                     not answered.refused
                     and answered.response_p95_ms <= _RESPONSE_MS
                     and answered.late_p95_ms <= _LATE_MS
+                    and is_settled(settled_s)
                 )
-                is_held = is_answered and is_settled(settled_s)
                 if not is_held:  # what is still to do must not count against the next rate
                     is_settled(protocol.drain_s)
                 log.info(

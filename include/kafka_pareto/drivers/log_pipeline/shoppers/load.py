@@ -11,8 +11,10 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -78,7 +80,7 @@ class Load:
         """Send the requests and wait for the answers."""
         sent, chance = Sent(), Random(f"{wanted.seed}.{self._process}")
         idle: deque[Shopper] = deque()
-        number = 0
+        numbers = count(1)
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_ANSWER_S)
         timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
         async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
@@ -90,14 +92,11 @@ class Load:
                 elif sent.due % 16 == 0:
                     await asyncio.sleep(0)  # when late, still process answers
                 sent.due += 1
-                asks: Request | Shopper = request
-                if wanted.workload == "shop":
-                    if idle:
-                        asks = idle.popleft()
-                    else:
-                        number += 1
-                        name = f"{wanted.run}-{self._process}-{number}"
-                        asks = Shopper(name, Random(f"{wanted.seed}.{self._process}.{number}"))
+                if wanted.workload == "shop" and not idle:
+                    process, number = self._process, next(numbers)
+                    chance_of = Random(f"{wanted.seed}.{process}.{number}")
+                    idle.append(Shopper(f"{wanted.run}-{process}-{number}", chance_of))
+                asks = idle.popleft() if wanted.workload == "shop" else request
                 answer = asyncio.create_task(self._ask(session, asks, sent, due_at, idle))
                 answers.add(answer)
                 answer.add_done_callback(answers.discard)
@@ -105,15 +104,11 @@ class Load:
                 await asyncio.wait(answers)
         return sent
 
-    def _due(self, wanted: Wanted, chance: Random) -> Iterator[tuple[float, Request]]:
-        """Yield when a request is due, and the request, unless a shopper decides."""
+    def _due(self, wanted: Wanted, chance: Random) -> Iterable[tuple[float, Request]]:
+        """Return when a request is due, and the request, unless a shopper decides."""
         if wanted.workload == REPLAY:
-            for due_s, path in self._replayed:
-                if due_s < wanted.seconds:
-                    yield due_s, Request(REPLAY, "GET", path)
-            return
-        for due_s in due_times(wanted, chance):
-            yield due_s, _STATIC
+            return [(due_s, Request(REPLAY, "GET", path)) for due_s, path in self._replayed if due_s < wanted.seconds]
+        return ((due_s, _STATIC) for due_s in due_times(wanted, chance))
 
     async def _ask(
         self, session: aiohttp.ClientSession, asks: Request | Shopper, sent: Sent, due_at: float, idle: deque[Shopper]
@@ -124,15 +119,13 @@ class Load:
         url = f"{self._address}{request.path}"
         sent.late_ms.append((time.time() - due_at) * _MS)
         status, body = _SERVER_ERROR, None
-        try:
+        with suppress(aiohttp.ClientError, TimeoutError):
             async with session.request(request.method, url, json=request.body, headers=_headers(request)) as response:
                 content = await response.read()
                 status = response.status
                 if _ID in response.headers:
                     sent.answered_ids.append(response.headers[_ID])
                 body = _object(content) if shopper else None
-        except (aiohttp.ClientError, TimeoutError):
-            pass
         sent.response_ms.append((time.time() - due_at) * _MS)
         sent.refused += status >= _SERVER_ERROR
         if shopper:
@@ -147,11 +140,10 @@ def _headers(request: Request) -> dict[str, str]:
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(content) if content else {}
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
+    with suppress(ValueError):
+        found = json.loads(content or b"{}")
+        return found if isinstance(found, dict) else None
+    return None
 
 
 def main() -> None:

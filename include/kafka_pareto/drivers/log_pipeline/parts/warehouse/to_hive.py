@@ -21,6 +21,7 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -108,14 +109,11 @@ def _wait_for_metastore(metastore: Path) -> None:
     lock = metastore / "dbex.lck"  # locked by Derby while it runs
     deadline = time.monotonic() + _METASTORE_FREE_S
     while lock.exists():
-        with lock.open("r+b") as handle:
-            try:
-                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"{metastore}: another process has had it open for a minute; end it") from None
-            else:
-                return
+        with lock.open("r+b") as handle, suppress(OSError):
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{metastore}: another process has had it open for a minute; end it")
         time.sleep(_LOOK_S)
 
 

@@ -1,1 +1,1 @@
-"""Which configurations are confirmed, which one is the pick, and the decision about it."""
+"""Select configurations to confirm, choose the pick, and decide on it."""

@@ -1,4 +1,4 @@
-"""Sets the pick beside the best of what others advise, in the same fresh blocks. Pure."""
+"""Compare the pick with the best published advice, in the same fresh blocks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ from kafka_pareto.study.tune import Tune
 
 
 class AgainstAdvice(Frozen):
-    """Holds how the pick stands against the best advice.
+    """The pick compared with the best advice.
 
     Attributes:
-        configuration_id: The best advice's; the pick's own, where the pick is what somebody advises.
+        configuration_id: The best advice's; the pick's own if somebody advises it.
         titles: Who advises it.
-        configuration: The values of its factors.
-        properties: What the producer is told.
-        gains: The pick's means against it, in the gain and final blocks that have both. Empty where the pick is that
+        gains: The pick's means against it, in the gain and final blocks that have both; empty if the pick is that
             advice.
-        in_place_of: The values of the factors of the choice blocks' pick, where that was worse, and the advice became
-            the pick in its place. The gains are that one's.
+        in_place_of: Factor values of the choice blocks' pick if that was worse and the advice replaced it; the gains
+            are that pick's.
     """
 
     configuration_id: str
@@ -38,7 +36,7 @@ class AgainstAdvice(Frozen):
     in_place_of: dict[str, FactorValue] | None = None
 
     def is_better(self, margin_fraction: float) -> bool:
-        """Tells whether the pick is shown to be worse, maybe by more than the margin, and better in no mean."""
+        """Return whether the pick is worse, possibly by more than the margin, and better in no mean."""
         worse = [gain.resolution == "worse" and gain.may_be_worse_by(margin_fraction) for gain in self.gains]
         return any(worse) and all(gain.resolution != "better" for gain in self.gains)
 
@@ -50,10 +48,10 @@ def best_advice(
     advised: Collection[str],
     in_force_id: str | None = None,
 ) -> str | None:
-    """Returns which of the advised candidates the choice blocks would choose; None where none may be chosen.
+    """Return the advised candidate that the choice blocks would choose; None if none may be chosen.
 
-    With `compare_advice: if_better` none may that does not beat the reference.
-    What is in force is no candidate, whoever advises it: the pick is compared with it anyway.
+    With `compare_advice: if_better` it must beat the reference. The active configuration is no candidate: the pick is
+    compared with it anyway.
     """
     of_others = candidates[candidates.configuration_id.isin(advised)]
     must_beat = study.confirmation.compare_advice == "if_better"
@@ -69,7 +67,7 @@ def against_advice(
     titles: Sequence[str],
     repetitions: Sequence[Repetition],
 ) -> AgainstAdvice:
-    """Compares the pick's means with the best advice's, in fresh blocks that hold both."""
+    """Compare the pick's means with the best advice's, in fresh blocks that hold both."""
     is_another = advice_id != pick_id
     return AgainstAdvice(
         configuration_id=advice_id,

@@ -1,6 +1,6 @@
-"""The choice: which confirmed candidate is worth comparing with what is in force, on fresh blocks. Pure.
+"""Choose the confirmed candidate to compare with the active configuration on fresh blocks.
 
-What its blocks show of the pick is partly luck: no gain is stated from them.
+The choice blocks flatter the pick, so no gain is stated from them.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ _LEAST_VALID_FRACTION = 0.8
 
 
 class MissedLimit(Frozen):
-    """A limit that is not kept, and the value that misses it; None is a value that is not known."""
+    """A limit that is not kept, and the value that misses it; None if unknown."""
 
     limit: Limit
     value: float | None
 
 
 class Choice(Frozen):
-    """Names the pick of the choice blocks, and what it was chosen by.
+    """The pick of the choice blocks, and the criterion it was chosen by.
 
     Attributes:
-        configuration_id: That of what is in force where no candidate beats it, or none may be chosen.
-        chosen_by: What the choice went by: as the study asks, or `balanced_gain` where it asks for CVs that are
-            missing.
-        nearest_configuration_id: Where no candidate keeps every limit, the one whose worst miss is the smallest.
+        configuration_id: The active configuration's if no candidate beats it or none may be chosen.
+        chosen_by: As the study asks, or `balanced_gain` if it asks for CVs that are missing.
+        nearest_configuration_id: If no candidate keeps every limit, the one whose worst miss is the smallest.
         limits_missed: What that one misses.
         baseline_limits_missed: What the baseline, which is exempt, misses in the same blocks.
-        in_force_limits_missed: The same of settings in force other than the baseline.
+        in_force_limits_missed: The same of active settings other than the baseline.
     """
 
     configuration_id: str
@@ -60,31 +59,30 @@ def choose(
     *,
     beats_reference: bool = True,
 ) -> Choice:
-    """Picks one configuration from what the choice blocks measured.
+    """Choose one configuration of a case by its choice blocks.
 
-    Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record, have
-    enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks) and keep every limit on average
-    over them. What is in force competes with them, unless it breaks a limit itself, or lost records and is not the
-    baseline; ties fall to it, then to the smaller id. Where that is not the baseline, the baseline is a candidate like
-    any other. By `choose_by`:
+    Eligible are candidates within the constraints, of accepted durability, without lost or duplicated records, with
+    enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks), that keep every limit on average.
+    The active configuration competes unless it breaks a limit, or lost records and is not the baseline; ties go to it,
+    then to the smaller id. If it is not the baseline, the baseline is an ordinary candidate. By `choose_by`:
 
-    - `r1`: the largest throughput over throughput CV, or what the driver declares in their place.
-    - `balanced_gain`: the largest sum of the means' log-gains over the baseline: of throughput and p95 latency.
+    - `r1`: the largest throughput over throughput CV, or what the driver declares instead.
+    - `balanced_gain`: the largest sum of the means' log-gains over the baseline.
     - weights: the largest sum of weighted log-gains over the baseline.
-    - an order: of all that come within `within_fraction` of the best in the first objective, those within it of the
-      best in the second that is left, and so on; the last objective decides outright. So the reference stays unless it
-      is beaten by more than this in an objective, or by anything in the last, and equalled in those before.
+    - an order: those within `within_fraction` of the best in the first objective, then in the second,
+      and so on; the last objective decides outright. So the reference stays unless beaten by more than this in an
+      objective, or by anything in the last, and equalled in those before.
 
-    Gains are over the baseline in the blocks that both have. A CV that is missing or zero on either side (too few
-    distinct values rather than perfect steadiness) counts as no gain; where no candidate has one that is asked for,
-    the choice goes by `balanced_gain`.
+    Gains are over the baseline in the blocks that both have. A CV missing or zero on either side (too few distinct
+    values rather than perfect steadiness) is no gain; if no candidate has one that is asked for, `balanced_gain`
+    decides.
 
     Args:
         study: The campaign's study.
-        candidates: `CANDIDATE_COLUMNS` and factors of one record size.
-        choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
-        in_force_id: The settings in force, measured in the same blocks, where they are not the baseline.
-        beats_reference: False to pick the best of the candidates, whether baseline or what is in force are better.
+        candidates: `CANDIDATE_COLUMNS` and factors of one case.
+        choice_repetitions: The choice blocks' repetitions of that case, the baseline's included.
+        in_force_id: The active settings, measured in the same blocks, if not the baseline.
+        beats_reference: False to choose the best candidate even if the baseline or the active settings are better.
     """
     asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
     reference_id = in_force_id or baseline_id
@@ -123,7 +121,7 @@ def choose(
 
 
 def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
-    """The limits that these values, by objective, do not keep; a value that is not known (NaN) keeps none."""
+    """Return the limits that these values, by objective, do not keep; an unknown value (NaN) keeps none."""
     return [
         MissedLimit(limit=limit, value=None if math.isnan(value) else float(value))
         for limit in limits
@@ -132,7 +130,7 @@ def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
 
 
 def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, reference_id: str) -> list[str]:
-    """Ids of the candidates that may be chosen if they keep the limits, in order."""
+    """Return the ids, in order, of the candidates that may be chosen if they keep the limits."""
     baseline_id = study.baseline_id()
     blocks = study.confirmation.choice_blocks
     enough = max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))
@@ -149,9 +147,9 @@ def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, refer
 
 
 def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """Log-gains over the baseline by id and objective, positive where better; NaN of CVs that cannot be compared.
+    """Return log-gains over the baseline by id and objective, positive if better; NaN for CVs that cannot be compared.
 
-    Without those that share no valid block with the baseline. The baseline's own are 0.
+    Ids without a valid block in common with the baseline are left out; the baseline's own gains are 0.
     """
     valid = valid_by_block(repetitions)
     baseline = valid.get(study.baseline_id(), {})
@@ -168,10 +166,7 @@ def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repet
 
 
 def log_gain(objective: ObjectiveName, value: float, baseline_value: float, smallest: float) -> float:
-    """The logarithm of how many times better than the baseline's a value is; NaN where that cannot be told.
-
-    A value below `smallest` counts as that.
-    """
+    """Return the log of how many times better than the baseline a value is, at least `smallest`; NaN if unknown."""
     value, baseline_value = max(value, smallest), max(baseline_value, smallest)
     if not (value > 0 and baseline_value > 0):
         return float("nan")
@@ -180,7 +175,7 @@ def log_gain(objective: ObjectiveName, value: float, baseline_value: float, smal
 
 
 def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
-    """By which share of its bound the limit that is missed most is missed; infinite where a value is not known."""
+    """Return the largest miss of a limit, as a share of its bound; infinite if a value is unknown."""
     found = [limit.excess_fraction(values[limit.objective]) for limit in limits]
     return max((math.inf if math.isnan(excess) else excess for excess in found), default=0.0)
 
@@ -188,14 +183,10 @@ def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
 def best_by(
     study: Tune, asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, reference_id: str
 ) -> tuple[str, ChooseBy]:
-    """The id that stands first by what is asked, or by the balanced gain for want of CVs; and which it was.
+    """Return the id that is best by what is asked, or by the balanced gain if CVs are missing, and which it was.
 
-    Args:
-        study: The campaign's study.
-        asked: As the study or a user asks.
-        gains: Log-gains over the baseline, by id; of equals the first wins.
-        trials: What was measured, by id.
-        reference_id: What the others must beat; it may be missing.
+    `gains` are log-gains over the baseline by id, the first winning ties; `trials` are by id. The others must beat the
+    reference, which may be missing.
     """
     balanced = dict.fromkeys(study.means, 1.0)
     of_candidates = gains.drop(index=reference_id, errors="ignore")

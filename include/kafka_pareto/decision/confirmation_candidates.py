@@ -1,4 +1,4 @@
-"""Which points of a front are worth a confirmation on the real cluster. Pure and deterministic."""
+"""Select the points of a front to confirm on the real cluster; deterministic."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from kafka_pareto.study.tune import Tune
 def select_candidates(
     front: pd.DataFrame, trials: pd.DataFrame, study: Tune, points: int, advised: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Picks up to `points` configurations of one record size, spread along its accepted front.
+    """Pick up to `points` configurations of one case, spread along its accepted front.
 
-    First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled
-    to [0, 1] over the front), and the paper's R1 (most throughput per throughput CV). Then, one by
-    one, the point farthest from all picked ones in the same scaled space. A front too small is filled up with
-    measured trials that may be recommended, the non-dominated ones first; their estimates are NaN. With
-    `strategy: rounds` such trials take half of the points from the start: the rounds went to where most was expected,
-    and have measured it. What somebody advises is the first of that half, whatever the strategy, where it is
-    non-dominated among what was measured: a pick that is worse than a guide's would be none.
+    First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled to
+    [0, 1] over the front), and the paper's R1; then, one by one, the point farthest from all picked ones in the same
+    space. Too small a front is filled up with measured trials that may be recommended, non-dominated ones first, with
+    NaN estimates. With `strategy: rounds` such trials take half of the points from the start, as the rounds measured
+    the most promising ones. Non-dominated advised configurations come first in that half, whatever the strategy, so
+    that a pick is never worse than a guide's.
 
     Args:
         front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
-        trials: `TRIAL_COLUMNS` and factors, the measured trials of the same record size.
+        trials: `TRIAL_COLUMNS` and factors of the same case.
         study: The campaign's study.
-        points: How many are wanted.
-        advised: The ids of what others advise.
+        points: The maximum.
+        advised: Ids of advised configurations.
 
     Returns:
-        A frame of `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role of a row. Never
-        the baseline, never a configuration twice; fewer rows where there are not enough.
+        `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role. Without the baseline and
+            without
+        duplicates.
     """
     may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
     from_others = _advised(trials, study, advised, points // 2)
@@ -55,7 +55,7 @@ def select_candidates(
 
 
 def _roles(front: pd.DataFrame, study: Tune, points: int) -> dict[int, list[str]]:
-    """Row label to its roles, in the order picked; at most `points` rows."""
+    """Map row label to roles, in the order picked; at most `points` rows."""
     losses = losses_of(front, "estimated_")
     if not len(front) or not losses.shape[1]:
         return {}
@@ -92,7 +92,7 @@ def _scaled(losses: Losses) -> Losses:
 
 
 def _advised(trials: pd.DataFrame, study: Tune, advised: Collection[str], points: int) -> pd.DataFrame:
-    """Returns the advised trials that were measured on the front; where none was, the nearest to the ideal point."""
+    """Return the advised trials measured on the front, or else the one nearest to the ideal point."""
     measured = _measured(trials, study, set(), len(trials))
     found = measured[measured.configuration_id.isin(advised)]
     if not len(found) or points < 1:

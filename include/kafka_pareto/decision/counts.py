@@ -1,4 +1,4 @@
-"""Counts what became of one configuration's repetitions in a confirmation."""
+"""Count the outcomes of one configuration's repetitions in a confirmation."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kafka_pareto.storage.record import Frozen
 
 
 class Counts(Frozen):
-    """Holds the repetitions of one configuration, in all blocks of its confirmation.
+    """Outcomes of one configuration's repetitions, in all blocks of its confirmation.
 
     Attributes:
         repetitions: How many were measured; None in decisions from before this was kept.
         lost_records: Those that lost or duplicated records.
         failed: Those that failed. A failure counts unless the configuration cannot have caused it.
-        upsets: Attempts, beside these repetitions, during which a leader moved or after which the cluster was in
-            trouble. They were repeated, or their block was set aside. An attempt that also lost records is kept as the
-            repetition, and counts as that alone.
+        upsets: Further attempts during which a leader moved or after which the cluster was in trouble; they were
+            repeated, or their block was rejected. One that also lost records is kept as the repetition, and counts as
+            that alone.
         repeated: Valid ones that needed another attempt, for a cause that the configuration cannot have.
-        generator_bound: Valid ones of the fresh blocks in which the load tool, not Kafka, set the pace.
+        generator_bound: Valid ones of the fresh blocks in which the load generator, not Kafka, was the bottleneck.
     """
 
     repetitions: int | None
@@ -32,21 +32,21 @@ class Counts(Frozen):
 
     @property
     def attempts(self) -> int | None:
-        """Counts the repetitions and the upsets; None where it is not known how many were measured."""
+        """Count repetitions and upsets; None if the number measured is unknown."""
         return None if not self.repetitions else self.repetitions + self.upsets
 
     @property
     def failed_or_upset(self) -> int:
-        """Counts the attempts that failed or upset the cluster."""
+        """Count the attempts that failed or upset the cluster."""
         return self.failed + self.upsets
 
     @property
     def largest_failure_fraction(self) -> float | None:
-        """Returns the upper 95 % bound of the share of attempts that fail or upset; None where `attempts` is."""
+        """Return the upper 95 % bound of the share of attempts that fail or upset; None if `attempts` is."""
         return None if self.attempts is None else largest_failure_fraction(self.failed_or_upset, self.attempts)
 
     def failing_more_p_value(self, reference: Counts) -> float | None:
-        """Returns the exact p-value of failing or upsetting no more often than the reference; None where unknown."""
+        """Return the exact p-value of failing or upsetting no more often than the reference; None if unknown."""
         if self.attempts is None or reference.attempts is None:
             return None
         return failing_more_p_value(self.failed_or_upset, self.attempts, reference.failed_or_upset, reference.attempts)
@@ -58,7 +58,7 @@ def counts_of(
     generator_bound: int = 0,
     set_aside: Sequence[Repetition] = (),
 ) -> Counts:
-    """Counts the repetitions of this configuration among these, and its upsets among those set aside, too."""
+    """Count this configuration's repetitions, and its upsets including those in rejected blocks."""
     own = [r for r in repetitions if r.configuration_id == configuration_id]
     aside = [r for r in set_aside if r.configuration_id == configuration_id]
     return Counts(

@@ -1,7 +1,7 @@
-"""The recommendation: which confirmed configuration, with which gains, and whether the evidence carries it. Pure.
+"""Decide what to recommend: which confirmed configuration, with which gains, and whether the evidence suffices.
 
-The choice is made on one set of blocks, and everything that is claimed of it is from fresh ones, so that the choice's
-luck is not counted. Without enough evidence, or without a gain, what is in force stays.
+The choice uses one set of blocks, and all claims use fresh ones, so the choice's luck is not counted. Without enough
+evidence or gain, the active configuration stays.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ def decide(
     found: FoundInForce = NOTHING_IN_FORCE,
     set_aside: Sequence[Repetition] = (),
 ) -> Decision:
-    """States what the chosen configuration gains over what is in force, and what follows.
+    """State the chosen configuration's gains over the active one, and the verdict.
 
     Gain blocks and final blocks count alike: the intervals hold whatever made one measure more of them.
 
     Args:
         study: The campaign's study.
-        case: The record size decided for.
+        case: The case decided for.
         choice: What `choose` returned.
-        candidates: `CANDIDATE_COLUMNS` and factors of this record size.
-        choice_repetitions: The choice blocks' repetitions; here asked for losses and failures.
-        gain_repetitions: Fresh repetitions of the chosen configuration, of what is in force and of the baseline (none
-            if nothing else was chosen).
+        candidates: `CANDIDATE_COLUMNS` and factors of this case.
+        choice_repetitions: The choice blocks' repetitions, for losses and failures only.
+        gain_repetitions: Fresh repetitions of the chosen and the active configuration and the baseline; none if nothing
+            else was chosen.
         final_repetitions: The same, later.
-        found: What was in force when the confirmation began.
-        set_aside: What was measured again; here asked for what upset the cluster.
+        found: What was active when the confirmation began.
+        set_aside: Rejected repetitions, for upsets only.
     """
     baseline, in_force = study.baseline_configuration(), found.settings
     baseline_id, chosen_id = study.baseline_id(), choice.configuration_id
@@ -151,10 +151,10 @@ def _verdict(decision: Decision) -> Verdict:
 
 
 def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirmation) -> int:
-    """Returns how many final blocks follow those that were measured; 0 where the decision stands.
+    """Return how many final blocks follow those measured; 0 if the decision stands.
 
-    After a claim some have to bear it out. If fixed ones cannot tell whether an offered pick harms a mean, more follow,
-    once. None follow in a confirmation that was begun before there were final blocks.
+    A claim must be borne out by final blocks. If fixed ones leave possible harm of an offered pick open, more follow,
+    once. None follow in a confirmation begun before final blocks existed.
     """
     if not decision.shows_a_change or decision.newest_version is None:
         return 0

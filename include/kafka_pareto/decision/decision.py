@@ -1,7 +1,4 @@
-"""The decision of one record size: its evidence, and the verdict that follows, as codes and numbers. Pure.
-
-The report's room makes sentences of them (`report/reasons.py`).
-"""
+"""The decision of one case, evidence and verdict, as codes and numbers; `report/reasons.py` words them."""
 
 from __future__ import annotations
 
@@ -36,44 +33,40 @@ Outcome = Literal["changed", "kept", "undecided"]
 
 
 class Decision(Record):
-    """Holds what is recommended for one case, and its evidence.
+    """The recommendation for one case, and its evidence.
 
-    The pick is compared with what is in force: with the baseline, or with the settings that came into force in its
-    place (`in_force`). That is the reference. With `keep_…` the reference stays.
+    The pick is compared with the reference: the active settings (`in_force`), or else the baseline. With `keep_…` the
+    reference stays.
 
     Attributes:
-        recommended_configuration_id: The reference's own id when it stays.
-        pick_configuration_id: The pick of the choice blocks; None when none beat the reference there. It is the
-            baseline's id where the baseline beat what is in force.
-        chosen_by: What the choice went by; `balanced_gain` where the study asks for CVs that are missing.
-        choice_asked_by: What the study asks to choose by.
-        pick_properties: What the producer is told for the pick; None without one.
-        newest_version: The version in force when the confirmation began, 0 for none; None in decisions from before the
-            settings in force were looked at.
-        in_force: The settings in force that were measured in the same blocks; None where the baseline is the reference.
-        in_force_left_out: Why settings in force do not count.
-        nearest_configuration_id: Where no candidate keeps every limit, the one that comes nearest.
-        nearest_configuration: Its factors' values.
-        limits_missed: Limits that the pick misses on average over its last blocks; or those that the nearest
-            configuration misses in the choice blocks.
-        baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
+        recommended_configuration_id: The reference's if it stays.
+        pick_configuration_id: The choice blocks' pick, the baseline's if it beat the active settings; None if none beat
+            the reference.
+        chosen_by: The criterion used; `balanced_gain` if the study asks for CVs that are missing.
+        choice_asked_by: The criterion that the study asks for.
+        newest_version: The active version when the confirmation began, 0 for none; None in decisions from before it was
+            looked up.
+        in_force: The active settings measured in the same blocks; None if the baseline is the reference.
+        in_force_left_out: Why active settings do not count.
+        nearest_configuration_id: If no candidate keeps every limit, the nearest one.
+        limits_missed: Limits that the pick misses on average over its last blocks, or that the nearest configuration
+            misses in the choice blocks.
+        baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks in this case.
         baseline_in_forbidden: Forbidden regions that the baseline, exempt from them too, lies in.
-        baseline_limits_missed: Limits that the baseline, exempt as well, misses on average over the same blocks.
-        in_force_limits_missed: The same of what is in force.
-        wanted_effect_fraction: The smallest change that matters, as the study states it; less is no difference.
+        baseline_limits_missed: Limits that the baseline, exempt too, misses on average over the same blocks.
+        in_force_limits_missed: The same of the active settings.
+        wanted_effect_fraction: The smallest relevant change, as the study states it.
         harm_margin_fraction: By how much a mean may be worse, as the study states it.
-        gains: The pick against the reference in all fresh blocks. Everything that is claimed is read off their
-            intervals.
-        gains_over_baseline: The pick against the baseline in the same blocks. Empty where that is the reference, or
-            the pick. Several versions, each a little worse in one mean, must not add up.
+        gains: The pick against the reference in all fresh blocks; all claims are read off their intervals.
+        gains_over_baseline: The pick against the baseline in the same blocks, so that small losses of several versions
+            do not add up; empty if the baseline is the reference or the pick.
         blocks_used: Fresh blocks in which both the pick and the reference gave a valid repetition.
         final_blocks: How many of them were measured after the gain blocks had shown something.
         stopping: Whether the gain blocks were `fixed`, or `sequential`: until they answered.
-        advice: How the pick stands against the best of what others advise; None where nothing is advised, or none of
-            it was in the fresh blocks.
+        advice: The pick compared with the best advice; None without advice in the fresh blocks.
         states_durability: Whether the card states the names of durabilities, as the driver declares.
-        holds_for: For whom it holds, as the protocol measured it; `other_study` asks the same for the others. Both are
-            empty where that is not told apart, and in earlier decisions.
+        holds_for: For which clients it holds; `other_study` covers the others. Empty without such a distinction, and in
+            earlier decisions.
     """
 
     case: str
@@ -116,17 +109,17 @@ class Decision(Record):
 
     @property
     def recommended(self) -> bool:
-        """Returns whether a change is recommended that may come into force without a person's word."""
+        """Return whether a change is recommended that needs no approval."""
         return self.verdict == "recommended"
 
     @property
     def offered(self) -> bool:
-        """Returns whether the pick may come into force: by itself, or once a person has agreed."""
+        """Return whether the pick may become active, by itself or after approval."""
         return self.verdict in ("recommended", "ask_a_person")
 
     @property
     def outcome(self) -> Outcome:
-        """Returns whether a change is recommended, what is in force stays for a reason, or neither could be shown."""
+        """Return whether a change is recommended, the reference stays for a reason, or neither is shown."""
         if self.recommended:
             return "changed"
         if self.verdict in ("ask_a_person", "keep_not_enough_evidence"):
@@ -136,15 +129,15 @@ class Decision(Record):
 
     @property
     def no_difference(self) -> bool:
-        """Returns whether no mean differs by more than matters."""
+        """Return whether no mean has a relevant difference."""
         return bool(self.gains) and all(gain.lies_within(self.wanted_effect_fraction) for gain in self.main_gains)
 
     @property
     def is_answered(self) -> bool:
-        """Returns whether sequential blocks may end: better without harm, worse, or no difference that matters.
+        """Return whether sequential blocks may end: better without harm, worse, or no relevant difference.
 
-        What would go to a person may still be told by more blocks, and so may a gain of CVs alone: their interval is
-        not meant to be looked at after every block.
+        More blocks may still settle what would need approval, or a gain of CVs alone, whose interval does not allow a
+        look after every block.
         """
         if self.verdict == "recommended":
             return any(gain.resolution == "better" for gain in self.main_gains)
@@ -154,45 +147,45 @@ class Decision(Record):
 
     @property
     def shows_a_change(self) -> bool:
-        """Returns whether a mean is claimed to be better or worse, which final blocks have to bear out."""
+        """Return whether a mean is claimed to be better or worse, which final blocks have to bear out."""
         changed = any(gain.resolution in ("better", "worse") for gain in self.main_gains)
         return self.offered or (changed and self.verdict in ("keep_harmed", "keep_no_gain"))
 
     @property
     def has_enough_blocks(self) -> bool:
-        """Returns whether the blocks are as many as the study asks for a claim."""
+        """Return whether there are as many blocks as the study requires for a claim."""
         return self.blocks_used >= self.minimum_blocks
 
     @property
     def reference_configuration_id(self) -> str:
-        """Returns the id of what the pick is compared with."""
+        """Return the reference's id."""
         return self.in_force.configuration_id if self.in_force else self.baseline_configuration_id
 
     @property
     def reference_properties(self) -> dict[str, PropertyValue]:
-        """Returns all properties of what the pick is compared with."""
+        """Return all properties of the reference."""
         return self.in_force.properties if self.in_force else self.baseline_properties
 
     @property
     def reference_durability(self) -> DurabilityName:
-        """Returns the durability that the reference promises."""
+        """Return the reference's durability guarantee."""
         return self.in_force.durability if self.in_force else self.baseline_durability
 
     @property
     def reference_counts(self) -> Counts:
-        """Returns what became of the reference's repetitions."""
+        """Return the outcomes of the reference's repetitions."""
         return self.baseline_counts if self.in_force_counts is None else self.in_force_counts
 
     @property
     def weaker_than_in_force(self) -> bool:
-        """Returns whether the pick promises less than settings in force other than the baseline."""
+        """Return whether the pick guarantees less than active settings other than the baseline."""
         if self.in_force is None or self.pick_durability is None:
             return False
         return Durability[self.pick_durability] < Durability[self.in_force.durability]
 
     @property
     def in_force_breaks_rules(self) -> bool:
-        """Returns whether what is in force lost records, or breaks a rule of today's study. The baseline is exempt."""
+        """Return whether the active settings lost records or break a rule of today's study; the baseline is exempt."""
         found = self.in_force
         if found is None:
             return False
@@ -201,51 +194,51 @@ class Decision(Record):
 
     @property
     def main_gains(self) -> list[Gain]:
-        """Returns the gains in the means, of which none may be harmed."""
+        """Return the gains in the means, none of which may be harmed."""
         return [gain for gain in self.gains if not objective_named(gain.objective).spread_of]
 
     @property
     def wanted_gains(self) -> list[Gain]:
-        """Returns the gains in the means and in what the study chooses by, of which one must be better."""
+        """Return the gains in the means and in the criterion's objectives, of which one must be better."""
         means = [gain.objective for gain in self.main_gains]
         wanted = (*means, *objectives_named(self.choice_asked_by))
         return [gain for gain in self.gains if gain.objective in wanted]
 
     @property
     def better(self) -> list[ObjectiveName]:
-        """Names the wanted objectives that the pick was shown to improve."""
+        """Return the wanted objectives that the pick improves significantly."""
         return [gain.objective for gain in self.wanted_gains if gain.resolution == "better"]
 
     @property
     def harm_not_excluded(self) -> list[Gain]:
-        """Returns the means that may be worse by more than the margin."""
+        """Return the means that may be worse by more than the margin."""
         return harm_not_excluded(self.main_gains, self.harm_margin_fraction)
 
     @property
     def harm_over_baseline_not_excluded(self) -> list[Gain]:
-        """Returns the means that may be worse than the baseline's by more than the margin."""
+        """Return the means that may be worse than the baseline's by more than the margin."""
         means = {gain.objective for gain in self.main_gains}
         found = [gain for gain in self.gains_over_baseline if gain.objective in means]
         return harm_not_excluded(found, self.harm_margin_fraction)
 
     @property
     def harmed(self) -> list[ObjectiveName]:
-        """Names the means that are shown to be worse, and may be so by more than the margin."""
+        """Return the means that are significantly worse, possibly by more than the margin."""
         return [gain.objective for gain in self.harm_not_excluded if gain.resolution == "worse"]
 
     @property
     def unjudged(self) -> list[ObjectiveName]:
-        """Names the means that have no interval, since too few blocks hold them."""
+        """Return the means without an interval, for too few blocks."""
         return [gain.objective for gain in self.main_gains if gain.is_unjudged]
 
     @property
     def fails_more(self) -> bool:
-        """Returns whether more of the pick's attempts failed, or upset the cluster, than of the reference's."""
+        """Return whether more of the pick's attempts failed or upset the cluster than of the reference's."""
         return self.pick_counts.failed_or_upset > self.reference_counts.failed_or_upset
 
     @property
     def recommended_properties(self) -> dict[str, PropertyValue]:
-        """Returns what the producer should be told: the pick's settings, or the reference's if it stays."""
+        """Return the properties producers should use: the pick's, or the reference's if it stays."""
         if self.recommended and self.pick_properties is not None:
             return self.pick_properties
         return self.reference_properties

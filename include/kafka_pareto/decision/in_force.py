@@ -1,4 +1,4 @@
-"""Describes the settings in force that a confirmation measures, as they were found when it began."""
+"""Describe the active settings that a confirmation measures, as found when it began."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from kafka_pareto.study.factors import FactorValue
 
 
 class InForce(Frozen):
-    """Holds settings in force other than the baseline, and which of the study's rules of today they break.
-
-    Attributes:
-        version: The version in force.
-        campaign: The campaign that confirmed it.
-        constraints_broken: Constraints that it breaks at this record size.
-        in_forbidden: Forbidden regions that it lies in.
-        durability_accepted: Whether the study accepts the durability that it promises.
-    """
+    """Active settings other than the baseline, and which rules of today's study they break."""
 
     version: int
     campaign: str
@@ -33,14 +25,14 @@ class InForce(Frozen):
 
 
 class FoundInForce(Record):
-    """Holds what was in force at one case when its confirmation began. It is decided once.
+    """What was active in one case when its confirmation began; decided once.
 
     Attributes:
-        newest_version: The version in force; 0 where nothing ever came into force. None where an earlier release, which
-            did not look, has begun the confirmation: it goes on as it was begun, without final blocks.
-        settings: What the confirmation measures beside the baseline; None where the baseline is in force, or where
-            what is in force does not count.
-        left_out: Why it does not count: the differences of cluster, workload or protocol, or of factors.
+        newest_version: The active version, 0 for none ever. None in confirmations begun by a release that did not look;
+            they resume without final blocks.
+        settings: What is measured beside the baseline; None if the baseline is active, or the active settings do not
+            count.
+        left_out: Why they do not count: differences of cluster, workload, protocol or factors.
     """
 
     newest_version: int | None = 0

@@ -1,1 +1,1 @@
-"""Checks whether the settings in force are still as good as when they were confirmed."""
+"""Check whether the active settings are still as good as when they were confirmed."""

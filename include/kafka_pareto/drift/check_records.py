@@ -1,4 +1,4 @@
-"""Stores and reads checks of the settings in force: what each found, and what it is compared with."""
+"""Store and read checks of the active settings: what each found, and what it is compared with."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
 
 class PlannedCase(BaseModel):
-    """Plans what a check does at one record size.
+    """A check's plan for one case.
 
     Attributes:
-        settings: What is in force; None if nothing is.
-        outcome: The outcome that is known without measuring; None if it is measured.
+        settings: The active settings, if any.
+        outcome: The outcome if known without measuring.
         reasons: Sentences that say why.
     """
 
@@ -46,22 +46,22 @@ class PlannedCase(BaseModel):
 
 
 class CheckPlan(Record):
-    """Plans what a check does. It is decided once."""
+    """A check's plan, decided once."""
 
     cases: list[PlannedCase]
 
 
 class CheckedCase(BaseModel):
-    """Holds what a check found at one record size.
+    """The result of a check for one case.
 
     Attributes:
-        version: The version of the settings that were checked; None if nothing is in force.
-        outcome: `reference`: there was nothing to compare with. Later checks are compared with this one.
-            `not_comparable`: cluster or study are no longer those that the settings were measured with. `not_measured`:
-            too few valid repetitions to say anything.
-        tune: True if this record size is tuned again.
-        compared_with: The campaign or check that it is compared with; may be empty.
-        changes: One for p95 latency and one for throughput; empty if nothing was measured.
+        version: Version of the settings checked; None if none are active.
+        outcome: `reference`: nothing to compare with; later checks are compared with this one. `not_comparable`:
+            cluster or study differ from those that the settings were measured with. `not_measured`: too few valid
+            repetitions.
+        tune: Whether this case is tuned again.
+        compared_with: The campaign or check that it is compared with, if any.
+        changes: One per mean; empty if nothing was measured.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -77,12 +77,12 @@ class CheckedCase(BaseModel):
 
     @property
     def ratios(self) -> dict[ObjectiveName, Ratio]:
-        """Returns the ratios that were found."""
+        """Return the ratios that were found."""
         return {change.objective: change.found for change in self.changes if change.found is not None}
 
 
 class Check(Record):
-    """Holds what a check found, and when; `drift_fraction` is the smallest change that counts as drift."""
+    """The results of a check; `drift_fraction` is the smallest change that counts as drift."""
 
     study: str
     check: str
@@ -92,11 +92,11 @@ class Check(Record):
 
 
 class PastCheck(CheckedCase):
-    """Holds one check in the history of a record size.
+    """One check in the history of a case.
 
     Attributes:
-        change_point: True if the ratio left its earlier level. That is the common level of the confirmation and of all
-            checks of this version since the last change point.
+        change_point: Whether the ratio left its earlier level, common to the confirmation and all checks of this
+            version since the last change point.
     """
 
     check: str
@@ -106,22 +106,22 @@ class PastCheck(CheckedCase):
 
     @computed_field
     def outcome_text(self) -> str:
-        """Returns the outcome in words."""
+        """Return the outcome in words."""
         return outcome_text(self.outcome)
 
 
 def outcome_text(outcome: CheckOutcome) -> str:
-    """Returns an outcome in words. "No drift" means that any change is too small to be shown."""
+    """Return an outcome in words. "No drift" means that no change is significant."""
     return "no drift shown" if outcome == "unchanged" else outcome.replace("_", " ")
 
 
 def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
-    """Returns the history of a record size, the oldest check first; empty if there was no check."""
+    """Return the history of a case, the oldest check first."""
     return read_histories(store, study, [case])[case]
 
 
 def read_histories(store: Store, study: str, cases: Iterable[str]) -> dict[str, list[PastCheck]]:
-    """Returns the history of each of these record sizes, the oldest check first. Every check is read once."""
+    """Return the history of each of these cases, the oldest check first, reading every check once."""
     found: dict[str, list[PastCheck]] = {case: [] for case in cases}
     for check in _all_checks(store, study):
         for each in check.cases:
@@ -137,13 +137,12 @@ def read_histories(store: Store, study: str, cases: Iterable[str]) -> dict[str, 
 def reference_of(
     store: Store, settings: SettingsInForce, past: Iterable[PastCheck]
 ) -> tuple[str, dict[ObjectiveName, Ratio]]:
-    """Returns the campaign or check to compare with and its ratios; "" and no ratios if there is none yet.
+    """Return the campaign or check to compare with, and its ratios; "" and none if there is none yet.
 
-    It is the confirmation that put these settings in force. Its final blocks are used: those of the choice and of the
-    claim flatter the configuration that was selected by them. Settings without such blocks are compared with their
-    first check. When a tuning has answered a drift and the settings stayed in force, later checks are compared with the
-    check that found the drift, in the objectives that had drifted. Until then the drift is found again. The earlier
-    checks come oldest first.
+    It is the confirmation that activated these settings, by its final blocks: those of choice and claim flatter the
+    configuration selected by them. Settings without such blocks are compared with their first check. Once a tuning has
+    answered a drift and the settings stayed active, the check that found it is the reference in the objectives that had
+    drifted; until then the drift is found again. `past` is oldest first.
     """
     ratios = confirmed_ratios(store, settings)
     compared_with = f"campaign {settings.campaign}" if ratios else ""
@@ -162,34 +161,34 @@ def reference_of(
 
 
 def was_answered(store: Store, study: str, check: PastCheck) -> bool:
-    """Returns whether the tuning that a check asked for has written its report. It has the check's id."""
+    """Return whether the tuning that a check asked for, under the check's id, has written its report."""
     return store.tag(CampaignKeys(study, check.check).report("cards.json")) is not None
 
 
 def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveName, Ratio]:
-    """Returns the ratios from the blocks that the campaign states its gains from; empty if it has none."""
+    """Return the ratios from the blocks that the campaign states its gains from, if any."""
     campaign = Campaign.open(store, settings.study, settings.campaign)
     repetitions = confirming_repetitions(campaign, settings.case)
     return ratios_of(repetitions, settings.configuration_id, campaign.tune)
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """Returns the repetitions that a campaign states its gains from, or a check's.
+    """Return the repetitions that a campaign or check states its gains from.
 
-    Those are the final blocks. Where nothing was claimed, or before there were final blocks, they are the gain blocks.
+    The final blocks; the gain blocks if nothing was claimed, or before there were final blocks.
     """
     found = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
     return [each for each in found if each.phase == "final"] or [each for each in found if each.phase == "gain"]
 
 
 def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Tune) -> dict[ObjectiveName, Ratio]:
-    """Returns the configuration's ratios to the baseline in both means, as far as they can be computed."""
+    """Return the configuration's ratios to the baseline in the means, as far as they can be computed."""
     ratios = {objective: ratio_of(objective, repetitions, configuration_id, study) for objective in study.means}
     return {objective: ratio for objective, ratio in ratios.items() if ratio is not None}
 
 
 def last_look(store: Store, settings: SettingsInForce, past: Sequence[PastCheck]) -> CampaignKeys:
-    """Returns the last check, or else the campaign, that recorded the settings' study and cluster.
+    """Return the last check, or else the campaign, that recorded the settings' study and cluster.
 
     A change that no tuning has answered yet does not become the new reference.
     """
@@ -203,18 +202,18 @@ def last_look(store: Store, settings: SettingsInForce, past: Sequence[PastCheck]
 
 
 def latest_check(store: Store, study: str) -> Campaign | None:
-    """Returns the newest complete check; None if there is none."""
+    """Return the newest complete check, if any."""
     checks = _all_checks(store, study)
     return Campaign.at(store, CheckKeys(study, checks[-1].check)) if checks else None
 
 
 def count_checks(store: Store, study: str, up_to: str) -> int:
-    """Returns the number of checks that were complete by then (ISO 8601)."""
+    """Return the number of checks complete by then (ISO 8601)."""
     return sum(check.at <= up_to for check in _all_checks(store, study))
 
 
 def _all_checks(store: Store, study: str) -> list[Check]:
-    """Returns every complete check, the oldest first."""
+    """Return every complete check, the oldest first."""
     keys = [CheckKeys(study, name).check() for name in store.folders(f"_checks/{study}/")]
     found = []
     for key in keys:
@@ -224,7 +223,7 @@ def _all_checks(store: Store, study: str) -> list[Check]:
 
 
 def _runs(history: Sequence[PastCheck]) -> list[list[PastCheck]]:
-    """Returns the history, cut where the version changed or nothing earlier can be compared."""
+    """Split the history where the version changed or nothing earlier can be compared."""
     runs: list[list[PastCheck]] = []
     for each in history:
         if not runs or each.version != runs[-1][-1].version or each.outcome in _NEW_LEVEL:

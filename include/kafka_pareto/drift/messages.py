@@ -1,4 +1,4 @@
-"""Puts what a check found into words, for the task's log and for notices. Does no I/O."""
+"""Word the results of a check for the task's log and for notices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TUNED_BECAUSE: dict[CheckOutcome, str] = {
 
 
 def notice_of(check: Check) -> Notice:
-    """Returns the notice: one line, then every record size with its numbers."""
+    """Return the notice: one line, then every case with its numbers."""
     tuned = [case_label(each.case) for each in check.cases if each.tune]
     why = [words for outcome, words in _TUNED_BECAUSE.items() if any(e.outcome == outcome for e in check.cases)]
     unchanged = [case_label(each.case) for each in check.cases if each.outcome == "unchanged"]
@@ -36,7 +36,7 @@ def notice_of(check: Check) -> Notice:
 
 
 def drift_reason(change: RatioChange) -> str:
-    """Returns a sentence that says why a change is drift."""
+    """Return a sentence that says why a change is drift."""
     return f"{label_of(change.objective)}: {_change_text(change)}"
 
 

@@ -1,1 +1,1 @@
-"""Searches the surrogates: NSGA-III, acquisition, and the rule when to stop."""
+"""Search the surrogates: NSGA-III, acquisition and the stopping rule."""

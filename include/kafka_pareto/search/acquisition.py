@@ -1,9 +1,8 @@
-"""Picks the next round's configurations: those that are expected to add most to the hypervolume. Pure.
+"""Propose the next round's configurations: those expected to add most to the hypervolume.
 
-This is noisy expected hypervolume improvement (Daulton, Balandat and Bakshy, NeurIPS 2021). In each of many draws from
-the posterior, measured configurations and candidates have values without noise. A lucky measurement therefore does not
-block better configurations. A round's configurations are picked one after the other, each given those before it; this
-spreads them along the front.
+Noisy expected hypervolume improvement (Daulton, Balandat and Bakshy, NeurIPS 2021): in each draw from the posterior,
+measured configurations and candidates have values without noise, so a lucky measurement does not block better
+configurations. They are picked one by one, each given those before it, which spreads them along the front.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ log = logging.getLogger(__name__)
 Values = npt.NDArray[np.float64]
 
 LEAST_R2_LEAVE_ONE_OUT = 0.5
-"""A CV with a lower leave-one-out R² is not searched for: it is judged where it is measured.
+"""A CV with a lower leave-one-out R² is not searched for.
 
-On shuffled targets of 60 trials the R² is 0.3, since the process' lengths were found on the same trials.
+On shuffled targets of 60 trials the R² is 0.3, as the process' lengths were found on the same trials.
 """
 
 _MEMBERS = 64
@@ -49,7 +48,7 @@ _DRAWN_CANDIDATES = 1024
 
 @dataclass(frozen=True)
 class _Draws:
-    """Holds log-losses relative to the baseline in each draw; infinite where a limit is missed."""
+    """Log-losses relative to the baseline in each draw; infinite if a limit is missed."""
 
     measured: Values
     """Shape (members, measured, objectives)."""
@@ -66,23 +65,24 @@ def propose(
     round_number: int,
     taken: Collection[str] = (),
 ) -> list[Configuration]:
-    """Returns the next round's configurations for one case, the most promising first.
+    """Return the next round's configurations for one case, the most promising first.
 
-    Candidates are the whole space where it is small. Else they are the surrogates' front, the configurations that
-    differ from the best measured ones in one factor, and a Latin hypercube of the rest.
+    Candidates are the whole space if small; otherwise the surrogates' front, one-factor neighbours of the best measured
+    configurations, and a Latin hypercube.
 
     Args:
         study: The campaign's study.
         case: The case to propose for.
         trials: `TRIAL_COLUMNS` and factors, all trials so far.
-        posteriors: One for each objective that is searched for (`searched_objectives`).
+        posteriors: One per searched objective (`searched_objectives`).
         front: `FRONT_COLUMNS` and factors of this case, as the last round's search found it; may be empty.
         round_number: The round that is to measure them; it seeds the draws.
-        taken: Ids that are not proposed again although no trial shows them, since all their repetitions failed.
+        taken: Ids without a trial, as all their repetitions failed, that are not proposed again.
 
     Returns:
         At most `study.rounds.configurations`, none measured before, each within the study's rules and durability; empty
-        when nothing is left, or nothing more is expected.
+            if
+        nothing is left or no gain is expected.
     """
     rng = np.random.default_rng([study.seed, case_seed(case), round_number])
     own = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
@@ -96,10 +96,10 @@ def propose(
 
 
 def searched_objectives(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None = None) -> list[Posterior]:
-    """Fits each objective to all trials so far, of every case, and keeps those worth searching for.
+    """Fit each objective to all trials so far, of every case, and keep those worth searching for.
 
-    These are p95 latency and throughput, and each CV that the trials predict well enough. The trials of earlier
-    campaigns (`prior`) take part as in `fit_posterior`.
+    These are the means, and each CV that the trials predict well enough. Trials of earlier campaigns (`prior`) take
+    part as in `fit_posterior`.
     """
     fitted = [fit_posterior(study, trials, objective, prior) for objective in measured_objectives(trials)]
     known = [each for each in fitted if each is not None]
@@ -120,7 +120,7 @@ def _candidates(
     taken: Collection[str],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Returns unmeasured configurations that may be recommended, one column per factor and the case."""
+    """Return unmeasured configurations that may be recommended, one column per factor and the case."""
     space = whole_space(study)
     if space is None:
         space = [
@@ -138,7 +138,7 @@ def _candidates(
 
 
 def whole_space(study: Tune) -> list[Configuration] | None:
-    """Returns every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
+    """Return every combination of levels, feasible or not; None if too many, or a factor is a range."""
     levels = [factor.levels for factor in study.factors.values()]
     if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > WHOLE_SPACE_UP_TO:
         return None
@@ -147,10 +147,7 @@ def whole_space(study: Tune) -> list[Configuration] | None:
 
 
 def _neighbours(study: Tune, measured: pd.DataFrame) -> list[Configuration]:
-    """Returns the configurations that differ in one factor from the best that keeps every rule.
-
-    The factor takes each of its levels, or eight values.
-    """
+    """Return those that differ in one factor (each level, or eight values) from the best that keep every rule."""
     losses = relative_losses(measured, study, study.means)
     if losses is None:
         return []
@@ -193,11 +190,10 @@ def _draws(
 
 
 def _greedy(draws: _Draws, count: int) -> list[int]:
-    """Picks candidates one by one by the volume that each adds to what is there, averaged over the draws.
+    """Pick candidates one by one by the volume that each adds, averaged over the draws.
 
-    A pick never raises what another candidate adds. An old figure is therefore an upper bound, and only the candidate
-    on top of the heap is computed again (Minoux 1978). The first figures are bounds, too: exact ones cost most of the
-    time, and few candidates ever need one.
+    A pick never raises another candidate's gain, so an old figure is an upper bound, and only the top of the heap is
+    recomputed (Minoux 1978). The first figures are cheap bounds too, as few candidates ever need an exact one.
     """
     fronts = [_front(member) for member in draws.measured]
     by_candidate = draws.candidates.swapaxes(0, 1)
@@ -217,10 +213,7 @@ def _greedy(draws: _Draws, count: int) -> list[int]:
 
 
 def _most_added(fronts: Sequence[Values], candidates: Values) -> Values:
-    """Returns an upper bound of what each candidate adds, shape (candidates,).
-
-    It is the candidate's box without the part that the best single point covers.
-    """
+    """Return an upper bound of each candidate's gain: its box less what the best single point covers."""
     most = np.zeros(candidates.shape[1])
     for front, losses in zip(fronts, candidates, strict=True):
         box = np.prod(np.maximum(REFERENCE - losses, 0.0), axis=1)
@@ -232,10 +225,7 @@ def _most_added(fronts: Sequence[Values], candidates: Values) -> Values:
 
 
 def _added(fronts: Sequence[Values], losses: Values) -> float:
-    """Returns the mean volume that a candidate would add; its losses in each draw have shape (members, objectives).
-
-    That is the candidate's box without the part that the front covers.
-    """
+    """Return a candidate's mean gain: its box less what the front covers; losses have shape (members, objectives)."""
     added = 0.0
     for front, own in zip(fronts, losses, strict=True):
         if (own < REFERENCE).all() and not (front <= own).all(axis=1).any():

@@ -1,4 +1,4 @@
-"""Sets up pymoo's NSGA-III for a study (Deb and Jain, IEEE TEVC 18(4), 2014) and its first population. No I/O."""
+"""Set up pymoo's NSGA-III for a study (Deb and Jain, IEEE TEVC 18(4), 2014) and its first population. No I/O."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ _FILLING_ATTEMPTS = 200
 
 
 def new_algorithm(study: Tune, problem: Problem, first: Positions) -> NSGA3:
-    """Returns the study's NSGA-III: Das-Dennis directions, SBX, polynomial mutation.
+    """Return the study's NSGA-III: Das-Dennis directions, SBX, polynomial mutation.
 
-    No point of the cube is evaluated twice, but two points may be one configuration. Duplicate configurations must be
-    allowed: with few levels, no population of all different configurations could be bred, and the study's number of
-    evaluations would not be reached.
+    No point of the cube is evaluated twice, but two points may be one configuration: with few levels, a population of
+    all different configurations could not be bred, and the study's number of evaluations would not be reached.
     """
     parameters = study.search
     directions = get_reference_directions("das-dennis", problem.n_obj, n_partitions=parameters.reference_partitions)
@@ -50,12 +49,9 @@ def new_algorithm(study: Tune, problem: Problem, first: Positions) -> NSGA3:
 def first_population(
     study: Tune, space: ConfigurationSpace, trials: pd.DataFrame, generator: np.random.Generator
 ) -> Positions:
-    """Returns the first population's points, none twice.
+    """Return the first population's points, distinct, shape (population, factors); fewer in a smaller space.
 
-    With `init: design` they are the measured configurations, then random points.
-
-    Returns:
-        Points of shape (population, factors); fewer when the space holds fewer configurations.
+    With `init: design`, the measured configurations come first, then random points.
     """
     measured = trials[~trials["is_baseline"]] if study.search.init == "design" else trials.iloc[:0]
     wanted = [space.encode(row) for row in measured[list(study.factors)].to_dict("records")]
@@ -73,7 +69,7 @@ def first_population(
 
 @contextlib.contextmanager
 def prints_logged() -> Iterator[None]:
-    """Collects the warnings that pymoo prints into one log line."""
+    """Collect the warnings that pymoo prints into one log line."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         yield
@@ -84,10 +80,7 @@ def prints_logged() -> Iterator[None]:
 def _less_violation_wins(
     population: Population, pairs: np.ndarray, random_state: np.random.Generator, **_: object
 ) -> np.ndarray:
-    """Runs NSGA-III's tournament with a seed.
-
-    The tournament of pymoo itself chooses between two equally infeasible points with a new, unseeded generator.
-    """
+    """Run NSGA-III's tournament with a seed, which pymoo's own lacks for equally infeasible points."""
     violations = population.get("CV").reshape(-1)[pairs]
     drawn = random_state.integers(2, size=len(pairs))
     winners = np.where(violations[:, 0] == violations[:, 1], drawn, violations.argmin(axis=1))

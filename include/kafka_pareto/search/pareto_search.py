@@ -1,4 +1,4 @@
-"""Searches with NSGA-III over the surrogates of one case (Deb and Jain 2014). No I/O."""
+"""Search with NSGA-III over the surrogates of one case (Deb and Jain 2014). No I/O."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ HYPERVOLUME_REFERENCE = 1.1
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Holds what a search found.
+    """The result of a search.
 
     Attributes:
         front: The non-dominated configurations, as FRONT_COLUMNS and the factors.
-        archive: Every configuration that was evaluated and keeps the rules, once; the front's columns.
+        archive: Every evaluated configuration that keeps the rules, once; the front's columns.
         hypervolume: HYPERVOLUME_COLUMNS.
         evaluations: How many points were evaluated; several may be one configuration.
         algorithm: pymoo's algorithm as it ended.
@@ -56,11 +56,10 @@ def search(
     *,
     durability: Durability | None = None,
 ) -> SearchResult:
-    """Searches one case; equal arguments give equal results, bit for bit.
+    """Search one case, deterministically.
 
-    Where no configuration tried keeps the study's limits by estimate, the front is that of all the others, with
-    `limits_met_estimated` False. The configuration that misses the limits least is on it, so there is still a choice of
-    what to measure next.
+    If no configuration tried keeps the study's limits by estimate, the front is that of all of them, with
+    `limits_met_estimated` False; it includes the nearest miss, so there is still something to measure next.
 
     Args:
         study: The study; its seed drives every draw.
@@ -70,9 +69,11 @@ def search(
         durability: Search this class alone; by default all that the study accepts, for their joint front.
 
     Returns:
-        Every non-dominated configuration among all that were evaluated (not the last population alone), and the
-        hypervolume of that set after each generation, with 0 and 1 at the best and worst measured value of each
-        objective and the reference at 1.1; it is 0 while nothing keeps the limits.
+        Every non-dominated configuration of all evaluated, and the hypervolume of that set after each generation,
+            scaled to
+        0 and 1 at the best and worst measured value of each objective, with the reference at 1.1; 0 while nothing keeps
+            the
+        limits.
 
     Raises:
         BadInputError: If no configuration keeps the rules, or no objective has a model.
@@ -109,13 +110,10 @@ def with_class_fronts(
     trials: pd.DataFrame,
     joint: SearchResult,
 ) -> pd.DataFrame:
-    """Returns the joint front, then the front of each durability class that the factors can reach.
+    """Return the joint front, then that of each reachable durability class; FRONT_COLUMNS and factors, distinct.
 
-    Each class is searched by itself; the joint search's configurations of that class count too. Where the study accepts
-    one class alone, the joint front is that class's own.
-
-    Returns:
-        FRONT_COLUMNS and the factors, no configuration twice.
+    Each class is searched by itself, and the joint search's configurations of that class count too. With one accepted
+    class, the joint front is that class's own.
     """
     accepted = accepted_durabilities(study)
     fronts = [joint.front]
@@ -135,15 +133,12 @@ def with_class_fronts(
 
 
 def _order(study: Tune) -> list[str]:
-    """Returns the columns that a front is sorted by."""
+    """Return the columns that a front is sorted by."""
     return [f"estimated_{study.means[0]}", "configuration_id"]
 
 
 def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Marks the rows of an archive that no other dominates by estimate.
-
-    Where any row keeps the limits, only such rows are compared and marked.
-    """
+    """Mark the rows that no other dominates by estimate, only among those that keep the limits, if any do."""
     eligible = table["limits_met_estimated"].to_numpy(dtype=bool)
     eligible = eligible if eligible.any() else ~eligible
     places = np.flatnonzero(eligible)
@@ -154,13 +149,10 @@ def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
-    """Returns the hypervolume of losses, scaled by those measured: 0 at the best and 1 at the worst of each objective.
+    """Return pymoo's hypervolume of losses, scaled to 0 at the best and 1 at the worst measured of each objective.
 
-    Args:
-        measured: Losses, shape (trials, objectives). An objective in which all agree is scaled by its unit.
-
-    Returns:
-        pymoo's indicator, its reference point at `HYPERVOLUME_REFERENCE` in each objective.
+    `measured` has shape (trials, objectives); an objective without spread is scaled by its unit. The reference point is
+    `HYPERVOLUME_REFERENCE` in each objective.
     """
     if not len(measured):
         measured = np.zeros((1, measured.shape[1]))
@@ -171,7 +163,7 @@ def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
 
 
 def _evolve(study: Tune, algorithm: NSGA3, problem: SurrogateProblem, case: str, trials: pd.DataFrame) -> pd.DataFrame:
-    """Runs all generations; returns the hypervolume after each, as HYPERVOLUME_COLUMNS."""
+    """Run all generations; return the hypervolume after each, as HYPERVOLUME_COLUMNS."""
     indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
     algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
     rows: list[tuple[str, int, int, float]] = []
@@ -187,10 +179,7 @@ def _evolve(study: Tune, algorithm: NSGA3, problem: SurrogateProblem, case: str,
 
 
 def _table(study: Tune, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
-    """Returns what the problem knows of configurations, as FRONT_COLUMNS and the factors.
-
-    None of them is on the joint front yet.
-    """
+    """Return feasible configurations as FRONT_COLUMNS and the factors, none on the joint front yet."""
     names = list(study.factors)
     configurations: list[Configuration] = feasible[names].to_dict("records")  # type: ignore[assignment]
     durabilities = durability_column(study, {name: feasible[name].to_numpy() for name in names})

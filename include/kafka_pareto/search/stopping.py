@@ -1,4 +1,4 @@
-"""Decides whether a case goes on after a round: what the rounds gained, and whether another is worth it. Pure."""
+"""Decide whether a case needs another round."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from kafka_pareto.study.tune import Tune
 
 
 def rounds_so_far(study: Tune, case: str, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
-    """Returns what the rounds gained in one case, and why no other follows where none does.
+    """Return the rounds' gains in one case, and why the rounds end, if they do.
 
-    Each round's trials tell which configurations it has added. Their values are the last round's: the baseline is
-    measured in every round, and volumes over different baselines could not be compared.
-
-    Args:
-        study: The campaign's study.
-        case: The case.
-        trials_by_round: `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
+    Each round's trials tell which configurations it added; the values are the last round's, as the baseline is measured
+    again in every round and volumes over different baselines are not comparable. `trials_by_round` holds
+    `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
     """
     of_case = [trials[trials.case == case] for trials in trials_by_round]
     latest, counts = of_case[-1], [len(trials) for trials in of_case]
@@ -38,10 +34,7 @@ def rounds_so_far(study: Tune, case: str, trials_by_round: Sequence[pd.DataFrame
 
 
 def _why_it_stops(volumes: Sequence[float], study: Tune) -> Stop | None:
-    """Returns why the rounds end; None while they go on.
-
-    Two poor rounds in a row are evidence. A single one may have been unlucky: it has few repetitions.
-    """
+    """Return why the rounds end, if they do: two poor rounds in a row are evidence, a single one may be bad luck."""
     if not volumes[-1]:  # nothing that keeps the limits was found yet
         return None
     rounds, least_rise_fraction = len(volumes) - 1, study.rounds.least_rise_fraction

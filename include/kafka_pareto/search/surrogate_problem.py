@@ -1,4 +1,4 @@
-"""Defines the search problem: the surrogates' estimates, under the rules and limits of the study. No I/O."""
+"""Define the search problem: the surrogates' estimates under the study's rules and limits. No I/O."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ Values = npt.NDArray[np.float64]
 
 
 class SurrogateProblem(Problem):  # type: ignore[misc]
-    """Minimises the estimated objectives as losses (smaller is better) within the study's rules and limits.
+    """Minimise the estimated objectives as losses within the study's rules and limits.
 
-    A broken rule, or a durability that is not wanted, is a violation of 1. A missed limit is a violation too: the share
-    of the bound by which the estimate misses it. This leads the search back to the limit.
-
-    A configuration is estimated once, however many points of the cube decode to it. Results are kept in the order in
-    which configurations were first asked for: never more rows than evaluations.
+    A broken rule or unwanted durability is a violation of 1; a missed limit one of the share of the bound by which the
+    estimate misses it, which leads the search back. A configuration is estimated once, however many points of the cube
+    decode to it; results keep the order of first evaluation.
 
     Attributes:
-        front_losses: The non-dominated losses of all configurations so far that break nothing, each once, shape (n,
+        front_losses: The distinct non-dominated losses of all configurations so far without violation, shape (n,
             objectives).
     """
 
@@ -62,12 +60,12 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         )
 
     def losses_of(self, frame: pd.DataFrame) -> Values:
-        """Returns the objectives' columns with the maximised ones negated, shape (rows, objectives)."""
+        """Return the objectives' columns with the maximised ones negated, shape (rows, objectives)."""
         losses: Values = frame[self.objectives].to_numpy(dtype=float) * self._signs()
         return losses
 
     def broken_rules(self) -> list[str]:
-        """Lists the rules that no configuration so far has kept; all of them when only their union is too much."""
+        """List the rules that no configuration so far has kept; all of them if only their union is too much."""
         wanted = " or ".join(durability.name for durability in sorted(self._durabilities))
         forbidden = [f"not ({region})" for region in self._study.forbidden]
         named = [*map(str, self._study.constraints), *forbidden, f"durability {wanted}"]
@@ -75,11 +73,10 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         return [text for text, violation in zip(named, least, strict=True) if violation > 0] or named
 
     def feasible(self) -> pd.DataFrame:
-        """Returns every configuration so far that keeps the rules, once, in the order of the first evaluation.
+        """Return every configuration so far that keeps the rules, once, in order of evaluation.
 
-        Returns:
-            A frame of the factors, `estimated_<objective>` in the objectives' own units for those that have a model,
-            and `limits_met_estimated`.
+        The columns are the factors, `estimated_<objective>` in the objectives' own units for those with a model, and
+        `limits_met_estimated`.
         """
         learned = self._learned()
         losses, broken, excesses = np.split(learned, np.cumsum([self.n_obj, len(self._rules) + 1]), axis=1)

@@ -1,1 +1,1 @@
-"""Fits surrogate models of the objectives, and scores how well they predict."""
+"""Fit surrogate models of the objectives, and score them."""

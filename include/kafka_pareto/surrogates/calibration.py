@@ -1,11 +1,11 @@
-"""Says what confirmation will measure at an estimated point: a corrected estimate and its 90 % interval. Pure.
+"""Calibrate estimates: a corrected estimate of what confirmation will measure, with a 90 % interval.
 
-The front's points were selected because their estimates are good, so noise that flattered the trees is on the front. A
-Gaussian process that had no part in the selection estimates them again: it shares the trials, but not the trees' own
-errors, and it pulls what rests on little evidence back. Its intervals are too narrow where its lengths were found on
-few trials. They are therefore stretched by its own errors at configurations that it had not seen (split into folds, as
-in Barber et al., "Predictive inference with the jackknife+", Annals of Statistics 49(1), 2021; errors in units of the
-predicted spread, as in Lei et al., "Distribution-free predictive inference for regression", JASA 113, 2018).
+The front's points were selected for good estimates, so noise that flattered the trees is on it. A Gaussian process
+without a part in the selection estimates them again: it shares the trials, not the trees' errors, and shrinks what has
+little evidence. Its intervals are too narrow if its lengths were found on few trials, so they are stretched by its own
+errors at unseen configurations (split into folds, as in Barber et al., "Predictive inference with the jackknife+",
+Annals of Statistics 49(1), 2021; errors in units of the predicted spread, as in Lei et al., "Distribution-free
+predictive inference for regression", JASA 113, 2018).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.gaussian_process import MOST_TRIALS, Posterior, at_most, fit_posterior, inputs
 
 COVERAGE = 0.9
-"""The share of confirmed values that an interval should hold."""
+"""Nominal coverage of the intervals."""
 FOLDS = 5
 _LEAST_ERRORS = 10  # fewer know nothing of the outer 5 %
 
 
 class Process(Frozen):
-    """Holds a fitted Gaussian process of an objective's scaled logarithm, as numbers."""
+    """A fitted Gaussian process of an objective's scaled logarithm, as numbers."""
 
     centre: float
     scale: float
@@ -46,7 +46,7 @@ class Process(Frozen):
 
     @classmethod
     def of(cls, posterior: Posterior, rows: pd.DataFrame) -> Process:
-        """Returns the numbers of a process that was fitted on these trials and no others."""
+        """Return the numbers of a process fitted on exactly these trials."""
         fitted = posterior.process
         alpha, repetitions = np.asarray(fitted.alpha, dtype=float), rows.repetitions_valid.to_numpy(dtype=float)
         return cls(
@@ -61,7 +61,7 @@ class Process(Frozen):
         )
 
     def predict(self, study: Tune, configurations: pd.DataFrame, repetitions: Values | int) -> tuple[Values, Values]:
-        """Returns mean and standard deviation of the logarithm of what so many repetitions will measure."""
+        """Return mean and standard deviation of the logarithm of what so many repetitions will measure."""
         kernel = ConstantKernel(self.amplitude) * Matern(self.lengths, nu=2.5)
         process = GaussianProcessRegressor(kernel, alpha=np.array(self.alpha), optimizer=None)
         process.fit(np.array(self.inputs), np.array(self.targets))
@@ -71,12 +71,12 @@ class Process(Frozen):
 
 
 class Calibration(Frozen):
-    """Holds what turns estimates of an objective into estimates with intervals.
+    """Turns estimates of an objective into estimates with intervals.
 
     Attributes:
         low: The 5 % quantile of the errors at unseen configurations, and `high` the 95 %: measured minus estimated
-            logarithm, in units of the predicted standard deviation where there is a process.
-        process: Estimates anew; None where the trees' estimates stay as they are.
+            logarithm, in predicted standard deviations if there is a process.
+        process: Estimates anew; None to keep the trees' estimates.
     """
 
     low: float
@@ -86,13 +86,9 @@ class Calibration(Frozen):
     def interval(
         self, study: Tune, configurations: pd.DataFrame, estimates: Values, repetitions: int
     ) -> tuple[Values, Values, Values]:
-        """Returns the estimate of what so many repetitions will measure on average, and its interval's two ends.
+        """Return the estimate of the average of so many repetitions, and its interval's two ends.
 
-        Args:
-            study: The campaign's study.
-            configurations: One column per factor and the case.
-            estimates: The trees' estimates; those that are not positive have no interval.
-            repetitions: How many will be measured.
+        `estimates` are the trees'; those that are not positive have no interval.
         """
         if self.process is None:
             positive = np.where(estimates > 0, estimates, np.nan)
@@ -102,7 +98,7 @@ class Calibration(Frozen):
 
 
 class Calibrations(Record):
-    """Holds a campaign's calibrations (`calibration.json`), by objective."""
+    """A campaign's calibrations (`calibration.json`), by objective."""
 
     objectives: dict[ObjectiveName, Calibration]
 
@@ -114,18 +110,14 @@ def calibrate(
     cross_validated: pd.Series,
     most_trials: int = MOST_TRIALS,
 ) -> tuple[Calibration, pd.Series] | None:
-    """Calibrates one objective's estimates on the trials that measured it.
+    """Calibrate a mean's estimates on the trials that measured it.
 
-    Args:
-        study: The campaign's study; `surrogate.estimates` says whose estimates are shown.
-        rows: `TRIAL_COLUMNS` and factors, with a measured objective.
-        objective: One of the study's means.
-        cross_validated: The trees' estimate of each row, by trees that had not seen its configuration.
-        most_trials: The most that a process is fitted to.
+    `cross_validated` are estimates by trees that had not seen the row's configuration.
 
     Returns:
-        The calibration, and of each trial whether an interval that had not seen it holds it (1, 0 or NaN); None with
-        too few trials to know the errors.
+        The calibration, and for each trial whether an interval that had not seen it covers it (1, 0 or NaN); None with
+            too
+        few trials to know the errors.
     """
     of_trees = study.surrogate.estimates == "trees"
     errors = (
@@ -150,10 +142,10 @@ def calibrate(
 
 
 def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[ObjectiveName, Calibration]) -> pd.DataFrame:
-    """Returns the front with calibrated estimates of the means, and `estimated_<mean>_low` and `_high`.
+    """Return the front with calibrated estimates of the means, and `estimated_<mean>_low` and `_high`.
 
-    The intervals are of a mean over the confirmation's choice blocks. Without calibration or estimate they are NaN.
-    `limits_met_estimated` holds where both the search's estimates and those shown meet the limits.
+    Intervals are for a mean over the confirmation's choice blocks; NaN without calibration or estimate.
+    `limits_met_estimated` requires that both the search's estimates and those shown meet the limits.
     """
     table = front.copy()
     for mean in study.means:
@@ -174,7 +166,7 @@ def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[Objec
 
 
 def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, most_trials: int) -> Values:
-    """Returns each trial's error in standard deviations, by a process fitted without its configuration."""
+    """Return each trial's error in standard deviations, by a process fitted without its configuration."""
     errors, logs = np.full(len(rows), np.nan), logarithms(rows, study, objective)
     repetitions = rows.repetitions_valid.to_numpy(dtype=float)
     for inside, outside in _folds(study, rows):
@@ -198,7 +190,7 @@ def _folds(study: Tune, rows: pd.DataFrame) -> list[tuple[npt.NDArray[np.intp], 
 
 
 def _ends(errors: Values) -> tuple[float, float]:
-    """Returns the quantiles that leave out 5 % on each side of one more error; 0 lies between them."""
+    """Return the quantiles that leave out 5 % on each side of one more error; 0 lies between them."""
     rank = min(1.0, (1 + COVERAGE) / 2 * (1 + 1 / len(errors)))
     low, high = np.quantile(errors, [1 - rank, rank])
     return min(float(low), 0.0), max(float(high), 0.0)

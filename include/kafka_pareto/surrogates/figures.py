@@ -1,4 +1,4 @@
-"""Draws figures of how well a surrogate predicts, as PNG bytes, without a display."""
+"""Draw figures of a surrogate's quality as PNG bytes, without a display."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDTH_IN, _HEIGHT_IN, _DOTS_PER_INCH = 6.4, 4.8, 120
 def estimated_vs_measured(
     objective: ObjectiveName, held_out: pd.DataFrame, estimates: np.ndarray, r2_held_out: float | None
 ) -> bytes:
-    """Plots held-out trials: the model's estimate against the measured value, one marker per case."""
+    """Plot held-out trials: estimate against measurement, one marker per case."""
     figure, axes = _axes()
     measured = held_out[objective].to_numpy(dtype=float)
     for place, case in enumerate(in_order(held_out["case"].unique())):
@@ -41,7 +41,7 @@ def estimated_vs_measured(
 
 
 def learning_curve(objective: ObjectiveName, curve: pd.DataFrame) -> bytes:
-    """Plots R² by the number of training configurations, on training and on held-out folds."""
+    """Plot R² by the number of training configurations, on training and held-out folds."""
     figure, axes = _axes()
     count, held_out, spread = curve["configurations"], curve["r2_held_out"], curve["r2_held_out_sd"]
     axes.plot(count, curve["r2_train"], color=_COLOURS[1], marker="s", linestyle="--", label="training folds")
@@ -56,7 +56,7 @@ def learning_curve(objective: ObjectiveName, curve: pd.DataFrame) -> bytes:
 
 
 def feature_importance(objective: ObjectiveName, shares: pd.Series) -> bytes:
-    """Plots each feature's share of the total gain, largest on top."""
+    """Plot each feature's share of the total gain, largest on top."""
     figure, axes = _axes()
     ordered = shares.sort_values(kind="stable")
     names = [found.label if (found := feature_named(name)) else name for name in ordered.index]

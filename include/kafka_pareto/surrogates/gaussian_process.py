@@ -1,9 +1,8 @@
-"""Fits a Gaussian process per objective: the value expected of every configuration, and its uncertainty. Pure.
+"""Fit a Gaussian process per objective: the expected value of every configuration, and its uncertainty.
 
-The campaign's surrogates are gradient-boosted trees: they need no scaling, and reach the noise ceiling on a whole
-design. The best place for the next measurement depends on what is not known yet, though, and a Gaussian process tells
-more about that. Trained on 60 to 120 single repetitions of the recorded grid of `benchmarks/`, it also leaves a quarter
-less of the variance unexplained.
+The campaign's surrogates are gradient-boosted trees: no scaling, and at the noise ceiling on a whole design. The next
+measurement's best place depends on uncertainty, which a Gaussian process quantifies better. Trained on 60 to 120 single
+repetitions of the recorded grid of `benchmarks/`, it also leaves a quarter less variance unexplained.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.sentinel_shift import error_variances, rebased
 
 MOST_TRIALS = 450
-"""The most that one process is fitted to: its time grows with their cube. Shipped studies have fewer."""
+"""The maximum for one process, whose time grows with their cube. Shipped studies have fewer."""
 TRIALS_OF_MANY = 200
-"""How many a process is fitted to where there are more than `MOST_TRIALS`.
+"""Sample size above `MOST_TRIALS`.
 
-More trials mean more cases, and so a process for each group of neighbouring cases, objective and fold. At `MOST_TRIALS`
-each of these fits would take eleven times as long.
+More trials mean more cases, and a process for each group of cases, objective and fold; at `MOST_TRIALS` each fit would
+take eleven times as long.
 """
 _MINIMUM_TRIALS = 5
 _JITTER = 1e-8
@@ -40,12 +39,7 @@ _SAMPLING_JITTER = 1e-6
 
 @dataclass(frozen=True)
 class Posterior:
-    """Holds a fitted process of one objective's logarithm.
-
-    Attributes:
-        r2_leave_one_out: How much of it was learned.
-        process: Fitted to the logarithms less `centre`, over `scale`.
-    """
+    """A fitted process of one objective's logarithm, less `centre`, over `scale`."""
 
     objective: ObjectiveName
     r2_leave_one_out: float
@@ -55,13 +49,7 @@ class Posterior:
     _study: Tune
 
     def samples(self, configurations: pd.DataFrame, members: int, rng: np.random.Generator) -> Values:
-        """Draws the objective's logarithm jointly at all rows, shape (members, rows); without measurement noise.
-
-        Args:
-            configurations: One column per factor and the case.
-            members: How many draws.
-            rng: Source of the draws.
-        """
+        """Draw the objective's logarithm jointly at all rows, shape (members, rows), without measurement noise."""
         mean, covariance = self.process.predict(inputs(self._study, configurations), return_cov=True)
         # Rows that are nearly alike would leave no Cholesky factor; eigenvectors would take thirty times as long.
         root = np.linalg.cholesky(covariance + _SAMPLING_JITTER * np.eye(len(mean)))
@@ -71,7 +59,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Holds logarithms of one objective; an `extra_variance` adds to the noise of the repetitions."""
+    """Logarithms of one objective; `extra_variance` adds to the noise of the repetitions."""
 
     x: Values
     logs: Values
@@ -82,23 +70,12 @@ class _Evidence:
 def fit_posterior(
     study: Tune, trials: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None = None
 ) -> Posterior | None:
-    """Fits the process to all trials that measured the objective, of every case.
+    """Fit the process to all trials that measured the objective; None below five trials or without spread.
 
-    The kernel is Matern 5/2 with a length per input (Rasmussen and Williams 2006, ch. 4 and 5). The noise of a single
-    repetition is found with the lengths, by the marginal likelihood; a trial of n repetitions has an nth of its
-    variance.
-
-    A trial of an earlier campaign takes part with its value as of today, and with more noise. Its repetitions count for
-    less the older they are. The measured or possible error of its campaign's values is added.
-
-    Args:
-        study: The campaign's study.
-        trials: `TRIAL_COLUMNS` and factors, all trials so far.
-        objective: The objective to fit.
-        prior: `PRIOR_TRIAL_COLUMNS` and factors of earlier campaigns, where the study begins with what they know.
-
-    Returns:
-        None when fewer than five trials measured it, or all the same.
+    Matern 5/2 with a length per input (Rasmussen and Williams 2006, ch. 4 and 5). The noise of a single repetition is
+    found with the lengths, by marginal likelihood; a trial of n repetitions has an nth of its variance. A trial of an
+    earlier campaign (`prior`, as `PRIOR_TRIAL_COLUMNS` and factors) takes part with its value rebased to today and more
+    noise: its repetitions lose weight with age, and the measured or possible error of its campaign's values is added.
     """
     rows = trials[trials[objective].notna() & (trials.repetitions_valid > 0)]
     if len(rows) < _MINIMUM_TRIALS:
@@ -117,14 +94,14 @@ def fit_posterior(
 
 
 def at_most(study: Tune, trials: pd.DataFrame, most: int = MOST_TRIALS) -> pd.DataFrame:
-    """Returns the trials; of more than `most`, `TRIALS_OF_MANY`, drawn by the study's seed."""
+    """Return the trials; if more than `most`, `TRIALS_OF_MANY` drawn by the study's seed."""
     if len(trials) <= most:
         return trials
     return trials.sample(min(most, TRIALS_OF_MANY), random_state=study.seed).sort_index()
 
 
 def neighbouring_cases(study: Tune, trials: pd.DataFrame) -> list[list[str]]:
-    """Cuts the study's cases, in their order, into groups to fit a process to: one, unless the trials are too many."""
+    """Split the study's cases, in order, into groups to fit a process to: one, unless the trials are too many."""
     if len(trials) <= MOST_TRIALS:
         return [study.cases]
     most, counts = TRIALS_OF_MANY, trials.case.value_counts()
@@ -140,7 +117,7 @@ def neighbouring_cases(study: Tune, trials: pd.DataFrame) -> list[list[str]]:
 
 
 def _evidence(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:
-    """Returns today's rows, then those of earlier campaigns."""
+    """Return today's rows, then those of earlier campaigns."""
     x, logs = inputs(study, rows), logarithms(rows, study, objective)
     repetitions, extra = rows.repetitions_valid.to_numpy(dtype=float), np.zeros(len(rows))
     earlier = rows.iloc[:0] if prior is None else rebased(study, prior, rows, objective)
@@ -167,7 +144,7 @@ def _repetition_variance(x: Values, logs: Values, repetitions: Values) -> float:
 
 
 def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) -> tuple[Kernel, float]:
-    """Finds the kernel of the signal, and the variance of a single repetition, by the marginal likelihood."""
+    """Return the signal's kernel and the variance of a single repetition, by marginal likelihood."""
     usual = 1.0 / float(np.mean(1.0 / repetitions))
     signal = ConstantKernel(1.0, (0.05, 20.0)) * Matern(np.ones(x.shape[1]), (0.1, 20.0), nu=2.5)
     process = GaussianProcessRegressor(signal + WhiteKernel(0.1, (1e-3, 1.0)), alpha=_JITTER + extra_variance)
@@ -178,10 +155,9 @@ def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) 
 
 
 def inputs(study: Tune, configurations: pd.DataFrame) -> Values:
-    """Returns the process' inputs.
+    """Return the process' inputs: logs of numbers, scaled to 0 … 1 over the factor or the cases, and 0 or 1 per level.
 
-    They are logs of the numbers, 0 to 1 over the factor or the cases, and a 0 or 1 for each categorical level. A case
-    that gives no numbers is a category.
+    A case without numeric features is a category.
     """
     columns: list[Values] = []
     for name, factor in study.factors.items():
@@ -214,10 +190,10 @@ def _on_log_scale(values: Values, factor: Factor) -> Values:
 
 
 def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, cases: npt.NDArray[np.object_]) -> float:
-    """Returns 1 - squared errors at each trial of the process without that trial, over the spread within the cases.
+    """Return 1 - squared leave-one-out errors over the spread within cases (Rasmussen and Williams, eq. 5.12).
 
-    See Rasmussen and Williams, eq. 5.12. The spread over all cases together would not do: the case alone would explain
-    most of it. The trials are today's, the first of `y`, one for each of the `cases`.
+    Over the total spread, the case alone would explain most of it. Today's trials come first in `y`, one per entry of
+    `cases`.
     """
     half = np.linalg.inv(process.L_)
     precision = half.T @ half

@@ -1,4 +1,4 @@
-"""The noise ceiling: the most that any model of the means could explain of noisy trials."""
+"""Compute the noise ceiling: the most that any model of the means could explain of noisy trials."""
 
 from __future__ import annotations
 
@@ -17,14 +17,10 @@ MINIMUM_ROWS_FOR_R2 = 3
 
 
 def noise_ceiling(measured: pd.Series, error_variances: Sequence[float]) -> float | None:
-    """Returns the R² of a model that knows the truth: 1 - mean error variance / variance of what was measured.
+    """Return the R², in [0, 1], of a model that knows the truth: 1 - mean error variance / measured variance.
 
-    Even such a model misses each trial by that trial's own noise. A model that learns from trials as noisy scores
-    lower.
-
-    Returns:
-        A share in [0, 1]; None when fewer than three trials or half of them have a known error. Those with several
-        repetitions, where most have one, are not like the others.
+    A model that learns from trials as noisy scores lower. None if fewer than three trials or half of them have a known
+    error: trials with several repetitions, where most have one, are not representative.
     """
     errors, target = np.array(error_variances, dtype=float), measured.to_numpy(dtype=float)
     known = np.isfinite(errors) & np.isfinite(target)
@@ -34,7 +30,7 @@ def noise_ceiling(measured: pd.Series, error_variances: Sequence[float]) -> floa
 
 
 def trial_keys(trials: pd.DataFrame) -> list[str]:
-    """Returns one name per trial: its case and configuration."""
+    """Return one name per trial: its case and configuration."""
     pairs = zip(trials["case"], trials["configuration_id"], strict=True)
     return [f"{case}/{configuration}" for case, configuration in pairs]
 
@@ -47,11 +43,10 @@ def error_variances(
     *,
     of_logarithm: bool = False,
 ) -> dict[str, float]:
-    """Returns the variance of each trial's objective, or its logarithm, over new repetitions, by `trial_keys`.
+    """Return the variance of each trial's objective, or its logarithm, over new repetitions, by `trial_keys`.
 
-    The delete-one jackknife estimates it (Efron and Tibshirani 1993, ch. 11); for a mean it is the squared standard
-    error. NaN for a mean of fewer than two repetitions, for a CV across fewer than three, and for the logarithm of
-    zero.
+    By the delete-one jackknife (Efron and Tibshirani 1993, ch. 11), for a mean the squared standard error. NaN for a
+    mean of fewer than two repetitions, a CV across fewer than three, and the logarithm of zero.
     """
     by_id = {repetition.repetition_id: repetition for repetition in repetitions}
     variability = study.protocol.variability

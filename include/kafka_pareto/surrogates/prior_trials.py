@@ -1,7 +1,6 @@
-"""Finds the trials of earlier campaigns that a new campaign may use, and the best configurations among them.
+"""Find the trials of earlier campaigns that a new campaign may use, and the best configurations among them.
 
-No other module reads campaigns of the past. Their trials guide the rounds of the new campaign, and suggest a part of
-its design. Nothing of them is judged, chosen or reported as measured here.
+They guide the new campaign's rounds and suggest a part of its design. None is judged, chosen or reported as measured.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from kafka_pareto.study.warm_start import WarmStart
 log = logging.getLogger(__name__)
 
 _LEAST_WEIGHT = 1e-6
-"""A weight that is as good as zero, and can still be divided by."""
+"""Practically zero, but can be divided by."""
 
 _NAMED_CAMPAIGNS = 5
 _TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
@@ -41,25 +40,24 @@ _TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
 def earlier_trials(
     today: Campaign, warm_start: WarmStart, found: Fingerprint, now: datetime
 ) -> tuple[Prior, pd.DataFrame]:
-    """Returns the comparable trials of the campaigns that a warm start names.
+    """Return the comparable trials of the campaigns that a warm start names.
 
-    A case of an earlier campaign is used when cluster, client, workload, baseline, the names of the factors, and the
-    protocol of a single repetition were the same, the limit of its rate included. Trials are left out if one of their
-    categories is no level of today's. A number outside of today's range is kept, since it still helps to estimate what
-    lies within. Everything left out is named with its reason. `latest` is the most recently measured campaign of which
-    anything is used; later ones are named, too.
+    A case of an earlier campaign is used if cluster, client, workload, baseline, factor names and the protocol of a
+    single repetition (rate limit included) were the same. Trials with a category that is no level today are dropped;
+    numbers outside of today's range still help to estimate what lies within. Everything dropped is named with its
+    reason. `latest` is the most recently measured campaign of which anything is used; later ones are named, too.
 
     Args:
-        today: The campaign that is about to begin; the text of its payload is in the store.
+        today: The campaign about to begin; its payload's text is in the store.
         warm_start: As the study has it.
         found: Today's cluster and machine.
-        now: From when ages count.
+        now: Ages count from here.
 
     Returns:
-        What is used, and `PRIOR_TRIAL_COLUMNS` with factors: the newest campaign's trials first.
+        What is used, and `PRIOR_TRIAL_COLUMNS` with factors, the newest campaign's trials first.
 
     Raises:
-        BadInputError: If it names a campaign that is not there.
+        BadInputError: If it names a campaign that does not exist.
     """
     if isinstance(warm_start.campaigns, str):
         read = _read_latest(today, found, now)
@@ -78,11 +76,10 @@ def earlier_trials(
 
 
 def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
-    """Returns configurations that were non-dominated in p95 latency and throughput.
+    """Return up to `most` configurations that were non-dominated in the means, relative to their campaign's baseline.
 
-    Both are relative to their campaign's baseline. The configurations lie in today's space and keep today's rules,
-    limits and durability. Where there are more than `most`, those that add most to the hypervolume of the others are
-    taken, one after the other. Where several campaigns measured a configuration, the newest campaign's values count.
+    They lie in today's space and keep today's rules, limits and durability. If there are more, those that add most to
+    the hypervolume of the others are taken one by one. The newest campaign's values of a configuration count.
     """
     of_case = prior[prior.case == case]
     names = [f"loss_{objective}" for objective in study.means]
@@ -107,7 +104,7 @@ def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[C
 
 
 def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
-    """Returns the named campaigns, which must exist and differ from today's."""
+    """Return the named campaigns, which must exist and differ from today's."""
     study = today.tune.name
     others = [name for name in campaign_ids(today.store, study) if name != today.keys.campaign]
     for name in named:
@@ -120,7 +117,7 @@ def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
 
 
 def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tuple[PriorCampaign, pd.DataFrame]]:
-    """Reads campaigns from the newest on, up to the first of which anything is used."""
+    """Read campaigns from the newest on, up to the first of which anything is used."""
     read = []
     for name in _newest_first(today):
         read.append(_read(today, name, found, now))
@@ -130,7 +127,7 @@ def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tup
 
 
 def _newest_first(today: Campaign) -> list[str]:
-    """Sorts the study's other campaigns by their last measurement. One without a time comes first: it may be newest."""
+    """Sort the study's other campaigns by last measurement; one without a time comes first, as it may be newest."""
 
     def measured_at(name: str) -> datetime:
         try:
@@ -144,7 +141,7 @@ def _newest_first(today: Campaign) -> list[str]:
 
 
 def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tuple[PriorCampaign, pd.DataFrame]:
-    """Reads what a campaign of the past gives, without the cases that do not compare."""
+    """Read what an earlier campaign gives, without the cases that are not comparable."""
     nothing = pd.DataFrame()
     try:
         then = Campaign.open(today.store, today.tune.name, name)
@@ -173,10 +170,7 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
 
 
 def _of_todays_levels(rows: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, list[str]]:
-    """Returns the trials whose categories are all levels of today's, and what is left out.
-
-    The baseline stays, since it is exempt.
-    """
+    """Return the trials whose categories are all levels today (the baseline is exempt), and what is dropped."""
     left_out = []
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
@@ -189,7 +183,7 @@ def _of_todays_levels(rows: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, li
 
 
 def _as_of_today(rows: pd.DataFrame, study: Tune, case: str) -> pd.DataFrame:
-    """Returns the trials judged by today's rules."""
+    """Return the trials judged by today's rules."""
     configurations, rules = configurations_of(rows, study), study.rules()
     return rows.assign(
         feasible=[satisfies(rules, each, study.variables(case)) for each in configurations],
@@ -198,7 +192,7 @@ def _as_of_today(rows: pd.DataFrame, study: Tune, case: str) -> pd.DataFrame:
 
 
 def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fingerprint) -> None:
-    """Refuses, with the reason, a case of which nothing can be used."""
+    """Refuse, with the reason, a case of which nothing can be used."""
     if case not in then.study.cases:
         raise BadInputError("was not measured then")
     if not rows.is_baseline.any():
@@ -211,7 +205,7 @@ def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fing
 
 
 def _measured_at(campaign: Campaign, cases: Sequence[str]) -> datetime:
-    """Returns the start of the last repetition of these cases, in the last round that measured any of them."""
+    """Return the start of the last repetition of these cases, in the last round that measured any of them."""
     for number in reversed(range(campaign.last_round() + 1)):
         if repetitions := campaign.read_measurements(cases, [number]):
             return max(_started_at(each) for each in repetitions)
@@ -228,7 +222,7 @@ def _age_days(campaign: PriorCampaign) -> float:
 
 
 def _tell(prior: Prior, study: Tune, warm_start: WarmStart) -> None:
-    """Logs what is used and what is not; a warning where a named campaign, or every one, gives nothing."""
+    """Log what is used and what is not; warn if a named campaign, or every one, gives nothing."""
     for each in prior.campaigns:
         ages = ", ".join(f"{case_label(case)} ({days:.1f} days old)" for case, days in each.age_days.items())
         level = logging.INFO if each.trials or warm_start.campaigns == "latest" else logging.WARNING

@@ -1,4 +1,4 @@
-"""Scores surrogates: R² on held-out configurations, and the noise ceiling that no model can pass. No I/O."""
+"""Score surrogates: R² on held-out configurations, and the noise ceiling that no model can pass. No I/O."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _CURVE_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class JudgedSurrogate:
-    """Holds a model with its training and held-out trials; `rows` are all trials that measured its objective.
+    """A model with its training and held-out trials; `rows` are all trials that measured its objective.
 
-    Means have a `calibration` where there are enough trials.
+    Means have a `calibration` if there are enough trials.
     """
 
     surrogate: Surrogate
@@ -49,7 +49,7 @@ class JudgedSurrogate:
     calibration: Calibration | None = None
 
     def pooled_r2_held_out(self) -> float | None:
-        """Returns R² on all held-out trials; None when too few were held out."""
+        """Return R² on all held-out trials; None if too few."""
         score = self.scores.loc[self.scores["case"].isna(), "r2_held_out"].iloc[0]
         return None if pd.isna(score) else float(score)
 
@@ -61,10 +61,9 @@ def judge_objective(
     repetitions: Iterable[Repetition],
     objective: ObjectiveName,
 ) -> JudgedSurrogate:
-    """Fits one objective on the training configurations and judges it on the held-out ones.
+    """Fit one objective on the training configurations and judge it on the held-out ones.
 
-    As in the paper, the judged model is also the one that is kept. The scores are those of this model, and not of a
-    later refit.
+    As in the paper, the judged model is kept, not a later refit.
     """
     rows = trials[trials[objective].notna()]
     train, held_out = split_by_configuration(rows, study)
@@ -88,22 +87,19 @@ def score_surrogate(
     cross_validated: pd.Series,
     error_variances: Mapping[str, float],
 ) -> pd.DataFrame:
-    """Scores one model, pooled (case null) and within each case.
+    """Score one model, pooled (case null) and within each case, as `SCORE_COLUMNS`; null if the rows are too few.
 
-    R² and its ceiling are on the scale that the model learned. That is the logarithm where it learned that, since p95
-    latency spans two decades and users ask for ratios. The mean absolute and squared errors are in the objective's own
-    unit. All trials, cross-validated, decide whether an objective is learnable, not one split.
+    R² and its ceiling are on the scale that the model learned: the logarithm for p95 latency, which spans two decades
+    and is compared by ratios. MAE and RMSE are in the objective's own unit. Learnability depends on all trials,
+    cross-validated, not on one split.
 
     Args:
         surrogate: The model, fitted on `train`.
         train: Trials with a measured target; so is `held_out`.
-        held_out: Trials of configurations that `train` does not hold.
+        held_out: Trials of configurations not in `train`.
         cross_validated: For the rows of both, estimates of models that did not see their configuration (NaN: none).
-        error_variances: By `trial_key`, the variance of the trial's own measurement error on the learned scale (NaN:
-            not known).
-
-    Returns:
-        A frame with `SCORE_COLUMNS`; a score that too few rows or no spread allow is null.
+        error_variances: By `trial_key`, the variance of the trial's measurement error on the learned scale (NaN:
+            unknown).
     """
     everything = pd.concat([train, held_out])
     scopes: list[str | None] = [None, *in_order(everything["case"].unique())]
@@ -138,10 +134,7 @@ def score_surrogate(
 
 
 def is_learnable(r2: float | None, ceiling: float | None) -> bool:
-    """Tells whether a model of this R² has learned something, and a fair part of what can be learned.
-
-    The ceiling of R² bounds what can be learned; None where it is unknown.
-    """
+    """Return whether a model of this R² has learned a fair part of what can be learned; the ceiling may be unknown."""
     if r2 is None or r2 <= 0:
         return False
     return ceiling is None or (ceiling >= CEILING_OF_NOISE_ALONE and r2 >= LEAST_SHARE_OF_CEILING * ceiling)
@@ -150,7 +143,7 @@ def is_learnable(r2: float | None, ceiling: float | None) -> bool:
 def cross_validated(
     study: Tune, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, repeat: int = 0
 ) -> pd.Series:
-    """Returns each trial's estimate by a model that saw four fifths of the configurations, and not this one.
+    """Return each trial's estimate by a model that saw four fifths of the configurations, but not this one.
 
     Another `repeat` draws other folds. NaN with fewer configurations than folds.
     """
@@ -165,7 +158,7 @@ def cross_validated(
 
 
 def r_squared(measured: np.ndarray | pd.Series, estimated: np.ndarray | pd.Series) -> float | None:
-    """Returns the coefficient of determination; None for fewer than three rows, an estimate missing or no spread."""
+    """Return the coefficient of determination; None below three rows, with a missing estimate or without spread."""
     if len(measured) < MINIMUM_ROWS_FOR_R2 or np.ptp(np.asarray(measured, dtype=float)) == 0:
         return None
     return None if np.isnan(estimated).any() else float(r2_score(measured, estimated))
@@ -178,10 +171,9 @@ def learning_curve(
     objective: ObjectiveName,
     generator: np.random.Generator,
 ) -> pd.DataFrame:
-    """Returns R² by the number of training configurations, cross-validated over folds that share no configuration.
+    """Return R² by number of training configurations (`CURVE_COLUMNS`), averaged over folds of configurations.
 
-    Returns:
-        A frame with `CURVE_COLUMNS`, means over the folds; empty with fewer configurations than folds.
+    Empty with fewer configurations than folds.
     """
     curve = pd.DataFrame(columns=list(CURVE_COLUMNS), dtype=float)
     if rows["configuration_id"].nunique() < _FOLDS:
@@ -208,10 +200,7 @@ def learning_curve(
 
 
 def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
-    """Returns the mean absolute error on these trials.
-
-    It is that of the logarithm for p95 latency and throughput, and plain for the CVs.
-    """
+    """Return the mean absolute error on these trials, of the logarithm for means and plain for CVs."""
     measured, estimated = points[surrogate.objective].to_numpy(dtype=float), surrogate.predict(points)
     if surrogate.objective.endswith("_cv"):
         return float(np.mean(np.abs(measured - estimated)))
@@ -220,7 +209,7 @@ def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
 
 
 def describe_scores(scores: pd.DataFrame) -> str:
-    """Returns the scores as lines for a log, one per objective and case."""
+    """Return the scores as lines for a log, one per objective and case."""
     heading = (
         f"{'objective':<17} {'record size':>11} {'of':>5} {'R² train':>9} {'held out':>9} {'5 folds':>8} "
         f"{'ceiling':>8} {'in 90 %':>8} {'MAE':>10} {'RMSE':>10}"
@@ -253,7 +242,7 @@ def _r2_of(surrogate: Surrogate, rows: pd.DataFrame) -> float | None:
 
 
 def _learned(values: pd.Series, surrogate: Surrogate) -> pd.Series:
-    """Returns values of the objective on the scale that the model learned."""
+    """Return values of the objective on the scale that the model learned."""
     if not surrogate.log_target:
         return values
     return pd.Series(logarithm(values.to_numpy(dtype=float)), index=values.index)

@@ -1,8 +1,7 @@
-"""Estimates by the sentinel what an earlier campaign's values would be today, and the error of that. Pure.
+"""Estimate by the sentinel what an earlier campaign's values would be today, and the error of that.
 
-The sentinel is the baseline, measured in both campaigns. A change of the cluster, the machine or the day acts on all
-configurations alike as far as it acts on the baseline. The rest of the change shows in the configurations that both
-campaigns have measured.
+The sentinel is the baseline, measured in both campaigns. Changes of cluster, machine or day are assumed to act on all
+configurations as on the baseline; the rest shows in the other configurations that both campaigns have measured.
 """
 
 from __future__ import annotations
@@ -21,31 +20,28 @@ LEAST_SHARED = 3
 """Configurations measured in both campaigns; fewer say too little of what the sentinel does not show."""
 
 UNCOMPARED_SPREADS = 2.0
-"""The error of a value not compared with today's, in variances of its campaign's values.
-
-Two values of equal spread that have nothing to do with each other differ by that much.
-"""
+"""Error of a value not compared with today's, in variances of its campaign's values: that of unrelated values."""
 
 _GROUP = ["prior_campaign", "case"]
 _ADDED = ["log_value", "log_shift", "shift_noise", "log_error", "repetitions_today"]
 
 
 def rebased(study: Tune, prior: pd.DataFrame, trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
-    """Moves the logarithms of earlier trials by the change of the baseline's logarithm since then, in each case.
+    """Shift the logarithms of earlier trials by the change of the baseline's since then, in each case.
 
-    The earlier baselines are left out: moved by their own shift they would repeat today's.
+    The earlier baselines are left out: rebased by their own shift they would repeat today's.
 
     Args:
         study: The campaign's study.
         prior: `PRIOR_TRIAL_COLUMNS` and factors.
         trials: `TRIAL_COLUMNS` and factors, today's that measured the objective.
-        objective: The objective whose logarithms are moved.
+        objective: The objective whose logarithms are shifted.
 
     Returns:
-        The earlier trials whose baseline measured the objective in both campaigns. `log_value` is their value as of
-        today, `log_shift` the baseline's shift, and `shift_noise` the shift's variance in variances of a single
-        repetition. Trials that were measured in both also have `log_error` (today's logarithm minus the rebased one)
-        and `repetitions_today`; these two are NaN elsewhere.
+        The earlier trials whose baseline measured the objective in both campaigns: `log_value` as of today, `log_shift`
+            of
+        the baseline, and `shift_noise`, its variance in variances of a single repetition. Trials measured in both have
+        `log_error` (today's logarithm minus the rebased one) and `repetitions_today`, else NaN.
     """
     today = trials.assign(log_today=logarithms(trials, study, objective), repetitions_today=trials.repetitions_valid)
     columns = [*prior.columns, *_ADDED]
@@ -67,21 +63,15 @@ def rebased(study: Tune, prior: pd.DataFrame, trials: pd.DataFrame, objective: O
 
 
 def error_variances(earlier: pd.DataFrame, repetition_variance: float) -> Values:
-    """Returns the variance of each rebased value's error, in addition to the noise of its own repetitions.
+    """Return the variance of each rebased value's error, beyond the noise of its own repetitions.
 
-    With at least `LEAST_SHARED` configurations measured in both campaigns, it is the mean square of the disagreement
-    left in the campaign's case, less what the noise of the repetitions on both sides explains.
+    With at least `LEAST_SHARED` configurations measured in both campaigns: the mean square of the disagreement left in
+    the campaign's case, less what the repetitions' noise on both sides explains. With fewer, the sum of the squared
+    shift of the baseline (others may have moved by as much more), the noise of that shift, and `UNCOMPARED_SPREADS`
+    times the variance among the campaign's values (an unmoved baseline says nothing about the others).
 
-    With fewer, it is the sum of three terms. The first is the square of the baseline's own shift: what has moved that
-    far may have moved others by as much more. The second is the noise of that shift. The third is `UNCOMPARED_SPREADS`
-    times the variance among the campaign's values: a baseline that has not moved says nothing about the others.
-
-    All values of a campaign and case share one shift and so its error, but the process that learns from them treats the
-    error as independent. It trusts their common level more than it should. Their order is not affected.
-
-    Args:
-        earlier: As `rebased` returns it.
-        repetition_variance: The variance of a single repetition's logarithm.
+    All values of a campaign and case share one shift and its error, but the process treats errors as independent: it
+    trusts their common level too much; their order is not affected.
     """
     campaigns = [earlier[name] for name in _GROUP]
     both = 1.0 / earlier.repetitions_valid + 1.0 / earlier.repetitions_today

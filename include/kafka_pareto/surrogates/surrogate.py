@@ -1,4 +1,4 @@
-"""Fits surrogate models: one gradient-boosted regressor per objective over the factors and the case. No I/O."""
+"""Fit surrogate models: one gradient-boosted regressor per objective over the factors and the case. No I/O."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from kafka_pareto.study.tune import Tune
 class FeatureEncoding(BaseModel):
     """Encodes factors as a model's columns: numbers unchanged, a categorical level as its place in `levels`.
 
-    With `codes` the model takes that place as a quantity (the paper's way); with `native` as a category without order.
-    A level that is not listed becomes a missing value. A feature that a driver declares is computed here, from the
-    columns that it names.
+    With `codes` the model takes the place as a quantity (the paper's way), with `native` as an unordered category. An
+    unlisted level becomes a missing value. A driver's declared features are computed here from the columns they name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +36,7 @@ class FeatureEncoding(BaseModel):
     categories: Literal["codes", "native"]
 
     def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Returns the model's columns, all float64, from a frame with one column per factor and the case."""
+        """Return the model's columns, all float64, from a frame with one column per factor and the case."""
         columns = {}
         for name in self.features:
             feature = feature_named(name)
@@ -52,22 +51,19 @@ class FeatureEncoding(BaseModel):
         return pd.DataFrame(columns, index=frame.index)
 
     def inputs(self) -> list[str]:
-        """Lists the columns that a frame must have to be encoded."""
+        """List the columns that a frame must have to be encoded."""
         declared = ((name, feature_named(name)) for name in self.features)
         return list(dict.fromkeys(each for name, found in declared for each in (found.columns if found else (name,))))
 
     def feature_types(self) -> list[str] | None:
-        """Returns XGBoost's `feature_types`: `c` for a native category, `q` for a quantity.
-
-        None when all are quantities.
-        """
+        """Return XGBoost's `feature_types`: `c` for a native category, `q` for a quantity; None for `codes`."""
         if self.categories == "codes":
             return None
         return ["c" if name in self.levels else "q" for name in self.features]
 
 
 class SurrogateFile(BaseModel):
-    """Describes one objective's model file; `log_target`: the model answers with the logarithm."""
+    """One objective's model file; with `log_target`, the model predicts the logarithm."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -76,7 +72,7 @@ class SurrogateFile(BaseModel):
 
 
 class SurrogateIndex(Record):
-    """Describes a campaign's models (`encoding.json`): their encoding, and which objectives have a model."""
+    """A campaign's models (`encoding.json`): their encoding, and which objectives have a model."""
 
     encoding: FeatureEncoding
     models: dict[ObjectiveName, SurrogateFile]
@@ -84,7 +80,7 @@ class SurrogateIndex(Record):
 
 @dataclass(frozen=True)
 class Surrogate:
-    """Holds a fitted model of one objective."""
+    """A fitted model of one objective."""
 
     objective: ObjectiveName
     encoding: FeatureEncoding
@@ -92,24 +88,23 @@ class Surrogate:
     regressor: XGBRegressor
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """Returns the objective's estimates, in its own unit, for rows with one column per factor and the case.
+        """Return the estimates, in the objective's unit, for rows with one column per factor and the case.
 
-        The answers of a model of the logarithm pass through exp: it estimates the geometric rather than the arithmetic
-        mean.
+        A model of the logarithm estimates the geometric rather than the arithmetic mean.
         """
         return self.predict_encoded(self.encoding.encode(frame).to_numpy())
 
     def predict_encoded(self, rows: np.ndarray) -> np.ndarray:
-        """Returns the estimates for rows that are encoded already, shape (rows, features)."""
+        """Return the estimates for encoded rows, shape (rows, features)."""
         answer = np.asarray(self.regressor.predict(rows), dtype=float)
         return np.exp(answer) if self.log_target else answer
 
     def to_bytes(self) -> bytes:
-        """Returns the model in XGBoost's UBJ format."""
+        """Return the model in XGBoost's UBJ format."""
         return bytes(self.regressor.get_booster().save_raw("ubj"))
 
     def file(self) -> SurrogateFile:
-        """Returns the index's entry for this model."""
+        """Return the index's entry for this model."""
         return SurrogateFile(sha256=hashlib.sha256(self.to_bytes()).hexdigest(), log_target=self.log_target)
 
 
@@ -117,11 +112,11 @@ class Estimator(Protocol):
     """Estimates one objective."""
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """Returns the estimates for rows with one column per factor and the case."""
+        """Return the estimates for rows with one column per factor and the case."""
 
 
 def estimates(models: Mapping[ObjectiveName, Estimator], frame: pd.DataFrame) -> dict[ObjectiveName, np.ndarray]:
-    """Returns each model's estimates; rows are encoded once for all surrogates that share an encoding."""
+    """Return each model's estimates; rows are encoded once for all surrogates that share an encoding."""
     encoded: dict[int, np.ndarray] = {}
     answers = {}
     for objective, model in models.items():
@@ -136,7 +131,7 @@ def estimates(models: Mapping[ObjectiveName, Estimator], frame: pd.DataFrame) ->
 
 
 def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: SurrogateIndex) -> Surrogate:
-    """Reads a model file that the index lists; `key` names it in messages."""
+    """Read a model file that the index lists; `key` names it in messages."""
     known = index.models[objective]
     # XGBoost aborts the whole process on some damaged files, so the content is checked before it sees any.
     if hashlib.sha256(content).hexdigest() != known.sha256:
@@ -150,7 +145,7 @@ def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: Su
 
 
 def feature_encoding(study: Tune, trials: pd.DataFrame) -> FeatureEncoding:
-    """Returns the encoding for a study: levels in the study's order, after them those that only the baseline has."""
+    """Return the encoding for a study: levels in the study's order, then those that only the baseline has."""
     levels = {}
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
@@ -163,11 +158,7 @@ def feature_encoding(study: Tune, trials: pd.DataFrame) -> FeatureEncoding:
 
 
 def split_by_configuration(trials: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Splits trials into training and held-out rows, with no configuration on both sides.
-
-    Returns:
-        Training rows and held-out rows; with fewer than two configurations nothing is held out.
-    """
+    """Split trials into training and held-out rows without common configurations; with one, nothing is held out."""
     if trials["configuration_id"].nunique() < 2:
         return trials, trials.iloc[:0]
     splitter = GroupShuffleSplit(n_splits=1, test_size=study.surrogate.held_out_fraction, random_state=study.seed)
@@ -178,10 +169,10 @@ def split_by_configuration(trials: pd.DataFrame, study: Tune) -> tuple[pd.DataFr
 def fit_surrogate(
     study: Tune, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, seed: int | None = None
 ) -> Surrogate:
-    """Fits one objective on rows whose target is measured (no NaN).
+    """Fit one objective on rows whose target is measured (no NaN).
 
-    With the study's `log_target` the model learns the target's `logarithm`; if no target is positive, the targets are
-    learned as they are. `seed` takes the place of the study's.
+    With the study's `log_target` the model learns the `logarithm`, unless no target is positive. `seed` overrides the
+    study's.
     """
     target = rows[objective].to_numpy(dtype=float)
     log_target = study.surrogate.log_target and bool((target > 0).any())
@@ -195,20 +186,19 @@ def fit_surrogate(
 
 
 def logarithm(values: np.ndarray) -> np.ndarray:
-    """Returns the natural logarithm, with a substitute for 0.
+    """Return the natural logarithm; 0 counts as half of the smallest positive value.
 
-    A value of 0 (the CV of repetitions that agree to the millisecond) has no logarithm and means one below the
-    resolution. It enters as half of the smallest positive value. Where none is positive, all are equal and enter as 1.
+    A 0 (the CV of repetitions that agree to the millisecond) means below the resolution. If none is positive, all count
+    as 1.
     """
     positive = values[values > 0]
     return np.asarray(np.log(np.maximum(values, positive.min() / 2 if len(positive) else 1.0)))
 
 
 def trial_weights(study: Tune, rows: pd.DataFrame) -> np.ndarray:
-    """Returns how much each trial counts, 1 on average: with `repetitions` as many times as it has valid ones.
+    """Return each trial's weight, 1 on average: with `repetitions` its number of valid ones, else equal.
 
-    That is the inverse of the variance of its mean, so a trial counts by the width of its interval. Trials with equally
-    many repetitions all count 1.
+    That is the inverse variance of its mean.
     """
     if study.surrogate.weights == "equal":
         return np.ones(len(rows))
@@ -217,7 +207,7 @@ def trial_weights(study: Tune, rows: pd.DataFrame) -> np.ndarray:
 
 
 def new_regressor(study: Tune, encoding: FeatureEncoding, seed: int) -> XGBRegressor:
-    """Returns the study's regressor, not yet fitted. One thread: a few hundred rows gain nothing from more."""
+    """Return the study's unfitted regressor. One thread: a few hundred rows gain nothing from more."""
     parameters = study.surrogate
     return XGBRegressor(
         n_estimators=parameters.n_estimators,
@@ -235,7 +225,7 @@ def new_regressor(study: Tune, encoding: FeatureEncoding, seed: int) -> XGBRegre
 
 
 def importance(surrogate: Surrogate) -> pd.Series:
-    """Returns each feature's share of the total gain of all splits, largest first; 0 for one that is never used."""
+    """Return each feature's share of the total gain of all splits, largest first; 0 if unused."""
     gains = surrogate.regressor.get_booster().get_score(importance_type="total_gain")
     shares = pd.Series({name: float(gains.get(name, 0.0)) for name in surrogate.encoding.features})
     total = shares.sum()
@@ -243,10 +233,9 @@ def importance(surrogate: Surrogate) -> pd.Series:
 
 
 def measured_objectives(trials: pd.DataFrame) -> list[ObjectiveName]:
-    """Lists the objectives that at least one trial has measured.
+    """List the objectives that at least one trial has measured, without the baseline unless it is alone.
 
-    Where there are other trials, the baseline's alone teach nothing and do not count. With one repetition of each
-    configuration, only the baseline has a CV in the rounds.
+    The baseline alone teaches nothing; with one repetition per configuration, only the baseline has a CV in the rounds.
     """
     others = trials[~trials["is_baseline"]]
     learned_from = trials if others.empty else others

@@ -1,1 +1,1 @@
-"""Tracks runs, models and champions in MLflow. No other package imports mlflow."""
+"""Track runs, models and champions in MLflow. No other package imports mlflow."""

@@ -1,9 +1,8 @@
-"""Tracks a campaign in MLflow: what it trained, searched and confirmed.
+"""Track a campaign in MLflow: training, searches and confirmation.
 
-There is one run per campaign, found again by its tags, and below it one run per objective and per searched case, of the
-last round. `train` logs what a round has learned, the report the rest, and whatever MLflow has missed. A part that is
-complete is left alone, an unfinished one is written again: a step that is repeated leaves no duplicates.
-Without a tracking URI nothing is tracked.
+One run per campaign, found again by its tags, has a child run per objective and searched case of the last round.
+`train` logs a round's training, the report the rest and whatever MLflow has missed. Complete parts are kept and
+unfinished ones rewritten, so a repeated step leaves no duplicates. Without a tracking URI nothing is tracked.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG, R2_VIEW
 
 _CONTENT_TAG = "kafka_pareto.content_sha256"
 _R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
-"""Names the scores that the campaign's run has of each objective in each round."""
+"""Scores that the campaign's run has of each objective in each round."""
 _VIEW_TAG = f"mlflow.sharedViewState.{R2_VIEW}"
 _MOST_COLUMNS = 60
 _COLUMN_WIDTH_PX = 240  # as wide as a metric's name
 
 
 def log_training(campaign: Campaign, round_number: int) -> None:
-    """Records what was learned up to a round; may be repeated, and adds what an outage of MLflow has left out.
+    """Log training up to a round; repeatable, and fills gaps left by an outage of MLflow.
 
-    Each round's R² per objective and case is a metric of the campaign's run, with the round as its step. Below it there
-    is a run, and in the registry a model version, for each objective of this round.
+    R² per objective and case is a metric of the campaign's run, its step the round. Each objective of this round has a
+    child run and a model version in the registry.
 
     Raises:
         ArtifactError: If a round's scores or this round's surrogates are missing or damaged.
@@ -71,10 +70,9 @@ def log_training(campaign: Campaign, round_number: int) -> None:
 
 
 def log_search(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoFar]) -> None:
-    """Records the last round's searches and what the rounds measured, and ends the campaign's run.
+    """Log the last round's searches and the measured hypervolume of each round, and end the campaign's run.
 
-    There is a run for each case's search with the hypervolume after each generation, and on the campaign's own run the
-    measured hypervolume after each round.
+    Each case's search has a child run with the hypervolume after each generation.
 
     Raises:
         ArtifactError: If the round's searches are missing or damaged.
@@ -93,7 +91,7 @@ def log_search(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoF
 
 
 def log_report(campaign: Campaign, html: bytes) -> None:
-    """Attaches the campaign's report to its run and replaces an earlier report.
+    """Attach the campaign's report to its run, replacing an earlier one.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -114,16 +112,16 @@ def _log_r2(client: MlflowClient, campaign: Campaign, parent: Run, round_number:
 
 
 def _r2_metric(kind: str, objective: ObjectiveName, case: str | None) -> str:
-    """Returns the name of an R² on the campaign's run; without a case it is pooled over all."""
+    """Return the name of an R² on the campaign's run; without a case it is pooled over all."""
     name = f"{kind}_{objective}"
     return name if case is None else f"{name}/{case}"
 
 
 def _save_r2_view(client: MlflowClient, parent: Run, study: Tune) -> None:
-    """Saves the columns of the study's run list, R² pooled and within each case, in place of an earlier campaign's.
+    """Save the columns of the study's run list, R² pooled and within each case, replacing an earlier campaign's.
 
-    Which columns MLflow 3.17's list begins with is fixed in its page. What may be kept with an experiment is a named
-    view, as the page's own *Save view* stores it: it is in the menu *Views*, and a link opens it.
+    MLflow 3.17's page fixes the initial columns. A named view can be stored with an experiment, as the page's own *Save
+    view* does: it is in the menu *Views*, and a link opens it.
     """
     scopes = [None, *study.cases]
     metrics = [_r2_metric(_R2_KINDS[0], objective, case) for case in scopes for objective in study.objectives]
@@ -135,7 +133,7 @@ def _save_r2_view(client: MlflowClient, parent: Run, study: Tune) -> None:
 
 
 def _began_at_s(run: Run) -> float:
-    """Returns the time of every point of the campaign's run: the same again, a repeated point is none."""
+    """Return the time of every point of the campaign's run: constant, so a repeated point adds none."""
     return float(run.info.start_time) / 1000
 
 
@@ -235,7 +233,7 @@ def _source(campaign: Campaign, round_number: int) -> str:
 
 
 def campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
-    """Returns the campaign's run; makes it when it is not there yet."""
+    """Return the campaign's run, creating it if missing."""
     tags = {CAMPAIGN_TAG: campaign.keys.campaign, PART_TAG: "campaign"}
     run, is_new = run_of(client, campaign.keys, campaign.keys.campaign, tags)
     if is_new:
@@ -245,11 +243,7 @@ def campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
 
 
 def new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
-    """Makes a new run below the campaign's, in place of stale ones.
-
-    Returns:
-        None when a complete run with the same content is there.
-    """
+    """Create a run below the campaign's in place of stale ones; None if a complete one has the same content."""
     tags = {CAMPAIGN_TAG: parent.data.tags[CAMPAIGN_TAG], PART_TAG: part}
     kept = False
     for run in runs_tagged(client, parent.info.experiment_id, tags):

@@ -1,7 +1,7 @@
-"""Finds champions: the registered models that predict the confirmed points best.
+"""Find champions: the registered models that predict the confirmed points best.
 
-MLflow only names a champion. Its model is read from the store, by the hash that the store keeps, and as UBJ: a model in
-MLflow may hold code, and whoever loads it runs that code with the rights of a step.
+MLflow only names a champion. Its model is read from the store, by the store's hash, and as UBJ: a model in MLflow may
+hold code that would run with the rights of a step.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ from kafka_pareto.tracking.links import CAMPAIGN_TAG
 
 @dataclass(frozen=True)
 class ChampionOutcome:
-    """Compares a campaign's model with the champion on the same confirmed points.
+    """A campaign's model compared with the champion on the same confirmed points.
 
-    Errors are mean absolute errors: of the logarithm for p95 latency and throughput, plain for the CVs. They are None
-    where there was no champion, none that knows these factors, or none whose model is in the store. `moved` says that
-    the alias now points to `version`.
+    Errors are mean absolute: of the logarithm for means, plain for CVs; None without a champion, or if it does not know
+    these factors or its model is not in the store. If `moved`, the alias now points to `version`.
     """
 
     objective: ObjectiveName
@@ -47,17 +46,11 @@ class ChampionOutcome:
 
 
 def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[ChampionOutcome]:
-    """Lets this campaign's models and the champions estimate the confirmed points, and moves the alias to the better.
+    """Compare this campaign's models with the champions on confirmed points, and move the alias to the better.
 
-    A champion stays unless this campaign's error is smaller. Where there is none, none that knows these factors, or one
-    whose model the store does not hold, this campaign's model becomes it.
-
-    Args:
-        campaign: The campaign that was confirmed.
-        confirmation: Confirmed trials of all cases, as TRIAL_COLUMNS and one column per factor.
-
-    Returns:
-        One outcome for each objective that has a model and a confirmed point.
+    A champion stays unless this campaign's error is smaller; one that does not know these factors, or is not in the
+    store, is replaced. `confirmation` holds confirmed trials of all cases, as TRIAL_COLUMNS and factors. Return one
+    outcome for each objective that has a model and a confirmed point.
 
     Raises:
         ArtifactError: If this campaign's own models are missing in the store, or damaged.
@@ -102,9 +95,9 @@ def _judge(
 
 
 def _named_by(version: ModelVersion, campaign: Campaign, objective: ObjectiveName) -> Surrogate | None:
-    """Returns the model in the store that a version of MLflow's names; None, with the reason in the log, if none is.
+    """Return the model in the store that an MLflow version names; None, with the reason logged, if there is none.
 
-    Nothing that MLflow says is believed but the name: what is read is what the store holds.
+    Only the name is taken from MLflow: what is read is what the store holds.
     """
     try:
         named = check_campaign_id(version.tags.get(CAMPAIGN_TAG, ""))
@@ -116,11 +109,7 @@ def _named_by(version: ModelVersion, campaign: Campaign, objective: ObjectiveNam
 
 
 def _stored(campaign: Campaign, objective: ObjectiveName, expected_sha256: str | None = None) -> Surrogate:
-    """Reads a campaign's model, that of its last round, from the store.
-
-    Raises:
-        ArtifactError: If it has none, if it is not the expected one, or if it is damaged.
-    """
+    """Read a campaign's model, that of its last round, from the store."""
     keys, number = campaign.keys, campaign.last_round()
     index = campaign.read_record(keys.surrogates("encoding.json", number), SurrogateIndex)
     key = keys.surrogates(f"{objective}.ubj", number)

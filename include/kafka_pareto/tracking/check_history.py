@@ -1,4 +1,4 @@
-"""Tracks the history of a study's checks in MLflow: one run, whose metrics have one step for each check."""
+"""Track the history of a study's checks in MLflow: one run, whose metrics have one step per check."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from kafka_pareto.tracking.links import PART_TAG
 
 
 def log_check(keys: CampaignKeys, found: Sequence[PastCheck], number: int) -> None:
-    """Adds what one check found, case by case; a repeated call changes nothing.
+    """Log what one check found, case by case; repeatable.
 
-    Args:
-        keys: Of the check.
-        found: The check's place in the history of each case that it measured.
-        number: How many checks of the study there are up to this one: the step.
+    `found` is the check's entry in the history of each measured case; `number` counts the study's checks: the step.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.

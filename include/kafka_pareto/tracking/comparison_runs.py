@@ -1,4 +1,4 @@
-"""Tracks a comparison in MLflow: one run per campaign, and below it one run per part with its levels' numbers."""
+"""Track a comparison in MLflow: one run per campaign, with a child run per part."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def log_comparison(campaign: Campaign, parts: Sequence[PartComparison], html: bytes) -> None:
-    """Records each part below the campaign's run, and attaches the report to that.
+    """Log each part below the campaign's run, unless complete, and attach the report to that run.
 
-    A part whose run is complete is left alone. A level's metrics are called `<quantity>/<level>` for the mean, with
-    `_sd`, `_low` and `_high` behind the quantity for its standard deviation and interval, and `_ratio` for the ratio to
-    the reference.
+    A level's metrics are `<quantity>/<level>` for the mean, with `_sd`, `_low` and `_high` after the quantity for its
+    standard deviation and interval, and `_ratio` for the ratio to the reference.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.

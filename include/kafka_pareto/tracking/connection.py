@@ -1,7 +1,4 @@
-"""Connects to MLflow: settings that must come before its import, and helpers for every kind of run.
-
-This package alone imports mlflow. Without a tracking URI nothing is tracked.
-"""
+"""Connect to MLflow, after settings that must precede its import, with helpers for every kind of run."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ _LOGIN_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 @contextmanager
 def connected() -> Iterator[MlflowClient | None]:
-    """Opens a client of the configured server, or None where none is; MLflow's errors become one clear message."""
+    """Open a client of the configured server, None without one; MLflow's errors become a TrackingError."""
     settings = load_settings()
     uri = settings.mlflow_tracking_uri
     if not uri:
@@ -70,19 +67,19 @@ def connected() -> Iterator[MlflowClient | None]:
 
 
 def _log_in(settings: Settings) -> None:
-    """Hands the login over to MLflow's client, which reads it from the environment at each request."""
+    """Pass the login to MLflow's client, which reads it from the environment at each request."""
     if settings.mlflow_username:
         os.environ["MLFLOW_TRACKING_USERNAME"] = settings.mlflow_username
         os.environ["MLFLOW_TRACKING_PASSWORD"] = settings.mlflow_password.get_secret_value()
 
 
 def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:
-    """Returns the name of the registered model of one objective of the study."""
+    """Return the name of the registered model of one objective of the study."""
     return f"kafka-pareto.{keys.study}.{objective}"
 
 
 def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, str]) -> tuple[Run, bool]:
-    """Returns the run with these tags in the study's experiment, and whether it was made just now."""
+    """Return the run with these tags in the study's experiment, and whether it is new."""
     experiment = client.get_experiment_by_name(experiment_name(keys))
     experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys))
     found = runs_tagged(client, experiment_id, tags)
@@ -90,31 +87,31 @@ def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, 
 
 
 def runs_tagged(client: MlflowClient, experiment_id: str, tags: Mapping[str, str]) -> list[Run]:
-    """Lists the experiment's runs with these tags, the oldest first."""
+    """List the experiment's runs with these tags, the oldest first."""
     condition = " and ".join(f"tags.`{name}` = '{value}'" for name, value in tags.items())
     return list(client.search_runs([experiment_id], condition, order_by=["attributes.start_time ASC"]))
 
 
 def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step: int, at_s: float) -> None:
-    """Adds one point to each of these metrics; the same point again changes nothing."""
+    """Add one point to each of these metrics; the same point again changes nothing."""
     log_metrics(client, run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
 
 
 def log_metrics(client: MlflowClient, run_id: str, metrics: Sequence[Metric]) -> None:
-    """Adds points to a run, in as many requests as MLflow takes."""
+    """Add points to a run, in batches that MLflow accepts."""
     for begin in range(0, len(metrics), _MOST_METRICS_IN_A_BATCH):
         client.log_batch(run_id, metrics[begin : begin + _MOST_METRICS_IN_A_BATCH])
 
 
 def version_of(client: MlflowClient, keys: CampaignKeys, objective: ObjectiveName) -> ModelVersion | None:
-    """Returns the campaign's newest version of the objective's model, or None."""
+    """Return the campaign's newest version of the objective's model, if any."""
     versions = client.search_model_versions(f"name = '{registered_model_name(keys, objective)}'")
     own = [version for version in versions if version.tags.get(CAMPAIGN_TAG) == keys.campaign]
     return max(own, key=lambda version: int(version.version), default=None)
 
 
 def champion_of(client: MlflowClient, name: str) -> ModelVersion | None:
-    """Returns the version that the alias points to, or None."""
+    """Return the version that the alias points to, if any."""
     # A search, since MLflow refuses anybody but an administrator who asks for a model that is not there.
     found = client.search_registered_models(f"name = '{name}'")
     number = found[0].aliases.get(CHAMPION) if found else None

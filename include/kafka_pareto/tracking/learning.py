@@ -1,4 +1,4 @@
-"""Describes a round's surrogates for people: the figures and the learning curve of each."""
+"""Describe a round's surrogates for people: figures and learning curves."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Learning:
-    """Holds how a surrogate came to be as good as it is, and PNGs of that by file name."""
+    """A surrogate's learning curve, and PNGs by file name."""
 
     curve: pd.DataFrame
     pictures: dict[str, bytes]
 
 
 def stored_surrogates(campaign: Campaign, round_number: int) -> list[JudgedSurrogate]:
-    """Reads the round's surrogates with their trials and scores.
+    """Read the round's surrogates with their trials and scores.
 
     Raises:
         ArtifactError: If trials, scores or a model are missing, damaged or of another schema version.
@@ -52,7 +52,7 @@ def stored_surrogates(campaign: Campaign, round_number: int) -> list[JudgedSurro
 
 
 def describe_learning(study: Tune, judged: JudgedSurrogate) -> Learning:
-    """Computes a surrogate's learning curve, which takes seconds, and draws it and what it estimates."""
+    """Compute a surrogate's learning curve, which takes seconds, and draw it and the estimates."""
     surrogate, generator = judged.surrogate, np.random.default_rng(study.seed)
     curve = learning_curve(study, surrogate.encoding, judged.rows, surrogate.objective, generator)
     return Learning(curve, _pictures(judged, curve))

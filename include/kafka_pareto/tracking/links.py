@@ -1,4 +1,4 @@
-"""Finds a campaign's run in MLflow by the REST API, without the package, whose import takes seconds."""
+"""Find a campaign's run by MLflow's REST API, without the package, whose import takes seconds."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _TIMEOUT_S = 5.0
 
 
 def experiment_name(keys: CampaignKeys) -> str:
-    """Returns the name of the study's MLflow experiment."""
+    """Return the name of the study's MLflow experiment."""
     return f"kafka-pareto/{keys.study}"
 
 
 def without_credentials(uri: str) -> str:
-    """Returns the address without the user and password that it may hold."""
+    """Return the address without user and password."""
     parts = urlsplit(uri)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def login_refused(settings: Settings) -> str:
-    """Returns the message for a login that MLflow does not know, or that may not do what was asked."""
+    """Return the message for an unknown login or missing permission."""
     who = f"the login {settings.mlflow_username}" if settings.mlflow_username else "a request without a login"
     return (
         f"MLflow at {without_credentials(settings.mlflow_tracking_uri)} refused {who}; set "
@@ -41,7 +41,7 @@ def login_refused(settings: Settings) -> str:
 
 
 def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
-    """Returns the address at which a person sees the campaign's run; None where MLflow has none, or none is configured.
+    """Return the address of the campaign's run for a person; None if MLflow has none or is not configured.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -51,7 +51,7 @@ def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
 
 
 def r2_address(settings: Settings, keys: CampaignKeys) -> str | None:
-    """Returns the address of the study's run list with the columns of R²; None as for the campaign's run.
+    """Return the address of the study's run list with the columns of R²; None as for `run_address`.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.

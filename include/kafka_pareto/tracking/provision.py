@@ -1,4 +1,4 @@
-"""Makes MLflow's users before its first use: each program has a login of its own, with only the rights it needs."""
+"""Create MLflow's users before its first use, each with only the permissions it needs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,10 @@ _TIMEOUT_S = 30.0
 
 
 def make_mlflow_users(address: str, admin_password: str, *, steps_password: str, explorer_password: str) -> None:
-    """Makes the users that are not there yet, and sets each one's password to the given one; may be repeated.
+    """Create missing users and set each one's password; repeatable.
 
-    The server lets every user read, as its settings say. The steps' user may also write; the explorer's only reads.
-
-    Args:
-        address: MLflow's address, as in `http://127.0.0.1:5000`.
-        admin_password: The password with which the server was first started.
-        steps_password: The password of the pipeline's steps.
-        explorer_password: The password of the explorer.
+    The server lets every user read. The steps' user may also write; the explorer's only reads. `admin_password` is the
+    one the server was first started with.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.

@@ -1,4 +1,4 @@
-"""Puts tables before Great Expectations, which takes seconds to load: no other module imports it."""
+"""Validate tables with Great Expectations, which takes seconds to load: no other module imports it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INDEX = """<!doctype html>
 
 @dataclass(frozen=True)
 class Finding:
-    """Holds the result of one expectation. `rows` are the ids of the rows that fail; a table's failure has none."""
+    """The result of one expectation. `rows` are the ids of the rows that fail; a table's failure has none."""
 
     suite: str
     name: str
@@ -43,17 +43,12 @@ class Finding:
 
     @property
     def is_critical(self) -> bool:
-        """Returns whether it fails, and is more than a warning."""
+        """Return whether it fails, and is more than a warning."""
         return not self.success and self.severity == "critical"
 
 
 class Examination:
-    """Tables put before their suites, and the Data Docs of all of them.
-
-    Args:
-        docs_folder: Where the Data Docs are built.
-        name: What the Data Docs call this examination.
-    """
+    """Tables validated by their suites, and the Data Docs of all of them, under `name` in `docs_folder`."""
 
     def __init__(self, docs_folder: Path, name: str) -> None:
         self._docs_folder = docs_folder
@@ -63,10 +58,10 @@ class Examination:
     def check(
         self, suite: str, expectations: Sequence[Expectation], table: pd.DataFrame, parameters: Mapping[str, Any]
     ) -> list[Finding]:
-        """Puts a table with a column `repetition_id` before a suite.
+        """Validate a table with a column `repetition_id` by a suite.
 
         Raises:
-            BadInputError: If an expectation cannot be asked of the table, or does not exist.
+            BadInputError: If an expectation does not apply to the table, or does not exist.
         """
         gx, context = self._gx, self._context
         configurations = [each for expectation in expectations for each in expectation.configurations(parameters)]
@@ -89,9 +84,9 @@ class Examination:
         return [*found]
 
     def build_data_docs(self) -> None:
-        """Builds the site of everything checked so far; it opens from any copy of the folder, and needs no network.
+        """Build the Data Docs of everything checked so far; they open offline from any copy of the folder.
 
-        Great Expectations' own index is drawn by scripts.
+        The index replaces Great Expectations' own, which needs scripts.
         """
         self._context.build_data_docs()
         for page in self._docs_folder.rglob("*.html"):

@@ -1,4 +1,4 @@
-"""Examines a round's repetitions: the tables for the suites, and the gate's verdict. No I/O of its own."""
+"""Examine a round's repetitions: the tables for the suites, and the gate's verdict. No I/O of its own."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class Verdict:
-    """Holds the result of examining a round's repetitions.
+    """The result of examining a round's repetitions.
 
-    `rejected` holds the reason for each repetition that is set aside; `problems` holds what stops the campaign.
+    `rejected` holds the reason for each rejected repetition, `problems` what stops the campaign.
     """
 
     findings: list[Finding]
@@ -41,7 +41,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Earlier:
-    """The rounds before the one that is examined: what each came to, and the repetitions that were accepted."""
+    """The summaries and accepted repetitions of the rounds before."""
 
     summaries: Sequence[ValidationSummary]
     accepted: Sequence[Repetition]
@@ -54,9 +54,9 @@ def examine(
     examination: Examination,
     earlier: Earlier | None = None,
 ) -> Verdict:
-    """Puts the repetitions of one round before the suites and judges them, with the earlier ones, by the tolerance.
+    """Validate the repetitions of one round and judge them, with the earlier ones, by the tolerance.
 
-    A table that does not have the schema is not looked at any further: its rows cannot be judged.
+    A table without the right schema is not examined further: its rows cannot be judged.
     """
     earlier = earlier or Earlier([], [])
     round_number = len(earlier.summaries)
@@ -74,7 +74,7 @@ def examine(
 
 
 def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
-    """Returns the values of the suites' `$…` in this study and round."""
+    """Return the values of the suites' `$…` in this study and round."""
     return {
         "columns": table_schema(repetition_columns(study.declaration), study).names,
         "factors": list(study.varied_factors),
@@ -87,7 +87,7 @@ def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
 def planned_repetitions(
     design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study, round_number: int = 0
 ) -> list[str]:
-    """The id of every repetition that the round's design and the protocol plan; adaptive ones, from what is stored."""
+    """Return the id of every repetition planned by design and protocol; adaptive ones by what is stored."""
     planned = []
     for case in design["case"].unique().tolist():
         candidates = candidates_of(design[design["case"] == case], study)
@@ -100,7 +100,7 @@ def planned_repetitions(
 
 
 def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
-    """The repetitions as their records hold them: whatever factors they name, in whatever type."""
+    """Return the repetitions as their records hold them, with any factors of any type."""
     rows = [repetition_row(repetition) for repetition in repetitions]
     columns = None if rows else table_schema(repetition_columns(study.declaration), study).names
     table = pd.DataFrame(rows, columns=columns)
@@ -109,7 +109,7 @@ def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFra
 
 
 def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
-    """One row per planned repetition: how often the store holds it."""
+    """Return one row per planned repetition with the number of times it is stored."""
     stored = Counter(repetition.repetition_id for repetition in repetitions)
     return pd.DataFrame({ROW_ID: list(planned), "times_stored": [stored[identity] for identity in planned]})
 
@@ -117,7 +117,7 @@ def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]
 def derived_table(
     repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, round_number: int = 0
 ) -> pd.DataFrame:
-    """The repetitions and what follows from their columns, for expectations that compare two columns."""
+    """Return the repetitions with derived columns, for expectations that compare two columns."""
     table = repetitions_frame(repetitions, study)
     planned_ids = set(planned)
     table["is_planned"] = [identity in planned_ids for identity in table[ROW_ID]]
@@ -129,7 +129,7 @@ def derived_table(
 
 
 def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:
-    """The repetitions that are set aside, each with its reason."""
+    """Return the rejected repetitions, each with its reason."""
     table = repetitions_frame([r for r in repetitions if r.repetition_id in rejected], study)
     return table.assign(rejected_because=table[ROW_ID].map(rejected).astype("str"))
 

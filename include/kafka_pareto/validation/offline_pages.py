@@ -1,7 +1,7 @@
-"""Makes Data Docs pages self-contained. Pure.
+"""Make Data Docs pages self-contained.
 
-As they come, the pages take scripts, styles, icons and their logo from seven public servers. Where these cannot be
-reached, and in the explorer, which lets nothing foreign in, the column that says what failed is empty.
+By default they load scripts, styles, icons and a logo from seven public servers. Offline, and in the explorer, which
+blocks foreign content, the column that names failures would be empty.
 """
 
 from __future__ import annotations
@@ -31,5 +31,5 @@ table { border-collapse: collapse } tr { border-bottom: 1px solid #d8dde4 }
 
 
 def offline_page(page: str) -> str:
-    """Returns the page without anything of another server and without its icon, with a style of its own."""
+    """Return the page without foreign content or icon, with a style of its own."""
     return _REMOVED.sub("", page).replace("</head>", _STYLE, 1)

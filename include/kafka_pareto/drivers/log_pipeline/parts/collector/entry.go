@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -16,45 +15,35 @@ const (
 	msPerSecond             = 1e3
 )
 
-// Replaces an entry of nginx' log by the map that goes to Kafka: a request, or the beginning of a text that is none. The
-// rules are those of the aggregator's LogRecord.java, but that Unicode's characters are counted here, and UTF-16's there.
+// Replaces a log entry by the map that goes to Kafka: a request, or the beginning of a malformed text. The rules are those
+// of the aggregator's LogRecord.java, except that this counts Unicode characters, and Java UTF-16 ones.
 func readEntry(body pcommon.Value) {
 	text := body.AsString()
-	fields := body.SetEmptyMap()
-	if !readRequest(text, fields) {
-		fields.PutStr("malformed", firstCharacters(text, mostMalformedCharacters))
+	if !readRequest(text, body.SetEmptyMap()) {
+		body.SetEmptyMap().PutStr("malformed", firstCharacters(text, mostMalformedCharacters))
 	}
 }
 
-// Puts nothing into the map where the text is no request.
+// Returns false if the text is no request; the map is then incomplete.
 func readRequest(text string, fields pcommon.Map) bool {
 	line, ok := readObject(text)
-	if !ok {
-		return false
+	for _, name := range []string{"request_id", "method", "uri", "session"} {
+		value, isText := line[name].(string)
+		fields.PutStr(name, value)
+		ok = ok && isText
 	}
-	requestID, hasRequestID := line["request_id"].(string)
-	t0, hasT0 := seconds(line["t0"])
+	t0, hasT0 := wholeMs(line["t0"])
+	requestMs, hasRequest := wholeMs(line["request_s"])
 	status, hasStatus := integer(line["status"], 32)
-	method, hasMethod := line["method"].(string)
-	uri, hasURI := line["uri"].(string)
 	bytes, hasBytes := integer(line["bytes"], 64)
-	session, hasSession := line["session"].(string)
-	request, hasRequest := seconds(line["request_s"])
-	if !(hasRequestID && hasT0 && hasStatus && hasMethod && hasURI && hasBytes && hasSession && hasRequest) {
-		return false
-	}
-	fields.PutStr("request_id", requestID)
-	fields.PutInt("t0", wholeMs(t0))
+	fields.PutInt("t0", t0)
+	fields.PutDouble("request_ms", float64(requestMs))
 	fields.PutInt("status", status)
-	fields.PutStr("method", method)
-	fields.PutStr("uri", uri)
 	fields.PutInt("bytes", bytes)
-	fields.PutStr("session", session)
-	fields.PutDouble("request_ms", float64(wholeMs(request)))
-	return true
+	return ok && hasT0 && hasRequest && hasStatus && hasBytes
 }
 
-// Takes keys as they are spelled, unlike a struct's, and numbers as texts. Nothing may follow the object.
+// Keys are case-sensitive, unlike those of a struct, and numbers stay texts. Nothing may follow the object.
 func readObject(text string) (map[string]any, bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -66,13 +55,14 @@ func readObject(text string) (map[string]any, bool) {
 	return line, err == io.EOF
 }
 
-func seconds(found any) (float64, bool) {
-	number, ok := found.(json.Number)
+// Exact for nginx's three decimals: float64 represents today's seconds to a thousandth of a millisecond.
+func wholeMs(seconds any) (int64, bool) {
+	number, ok := seconds.(json.Number)
 	if !ok {
 		return 0, false
 	}
-	value, err := number.Float64() // one that is out of range is an error
-	return value, err == nil
+	value, err := number.Float64() // an error if out of range
+	return int64(math.Round(value * msPerSecond)), err == nil
 }
 
 func integer(found any, bits int) (int64, bool) {
@@ -84,14 +74,7 @@ func integer(found any, bits int) (int64, bool) {
 	return value, err == nil
 }
 
-// Is exact for nginx' three decimals: of today's seconds a float64 is off by a thousandth of a millisecond at most.
-func wholeMs(seconds float64) int64 {
-	return int64(math.Round(seconds * msPerSecond))
-}
-
 func firstCharacters(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most])
+	runes := []rune(text)
+	return string(runes[:min(len(runes), most)])
 }

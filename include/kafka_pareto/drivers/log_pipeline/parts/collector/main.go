@@ -1,4 +1,4 @@
-// An OpenTelemetry Collector with the few components that the log pipeline needs, and the processor of stamp.go.
+// An OpenTelemetry Collector with the components of the log pipeline and the processor in stamp.go.
 package main
 
 import (
@@ -36,13 +36,13 @@ const (
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		// Errors of a configuration are lists over several lines.
+		// A configuration's errors span several lines.
 		fmt.Fprintf(os.Stderr, "error: %s\n", strings.Join(strings.Fields(err.Error()), " "))
 		os.Exit(1)
 	}
 }
 
-// Runs the collector until SIGTERM or SIGINT, after which it sends what it holds.
+// Runs the collector until SIGTERM or SIGINT; it then sends what it holds.
 func run(arguments []string) error {
 	place, err := configPlace(arguments)
 	if err != nil {
@@ -65,10 +65,10 @@ func run(arguments []string) error {
 	return collector.Run(context.Background())
 }
 
-// Reads --config and --feature-gates, as every collector has them.
+// Reads the standard options --config and --feature-gates.
 func configPlace(arguments []string) (string, error) {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error alone is told
+	flags.SetOutput(io.Discard) // report the error only
 	place := flags.String("config", "", "where the configuration is, such as file:/agent.yaml")
 	featuregate.GlobalRegistry().RegisterFlags(flags)
 	if err := flags.Parse(arguments); err != nil {
@@ -80,7 +80,7 @@ func configPlace(arguments []string) (string, error) {
 	return *place, nil
 }
 
-// Says on standard output when all components have started.
+// Reports on standard output when all components have started.
 func tellReady(collector *otelcol.Collector, ended <-chan struct{}) {
 	looks := time.NewTicker(lookEach)
 	defer looks.Stop()

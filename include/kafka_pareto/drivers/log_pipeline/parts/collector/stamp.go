@@ -17,14 +17,13 @@ import (
 
 var errNotParsed = errors.New("the record's body is no map: the pipeline's first stamp must have parse: true")
 
-// Settings of a processor that writes a time into the body of each log record, as whole milliseconds since 1970.
+// Settings of a processor that writes a timestamp (whole milliseconds since 1970) into the body of each log record.
 type stampConfig struct {
 	// Key in the body, such as t2.
 	Name string `mapstructure:"name"`
-	// True for the first stamp after the log was read: it makes the body of the entry's text, and stamps when the
-	// receiver made a record of the entry. Others stamp the time at which they have it.
+	// For the first timestamp: parse the entry's text, and use the time at which the receiver read it, not the current one.
 	Parse bool `mapstructure:"parse"`
-	// So long waits each call before it stamps, so that a test sees whether the delay is found where it is.
+	// Delay of each call, for tests.
 	PlantedDelayMs int64 `mapstructure:"planted_delay_ms"`
 }
 
@@ -51,25 +50,21 @@ func newStamp(
 	ctx context.Context, settings processor.Settings, config component.Config, next consumer.Logs,
 ) (processor.Logs, error) {
 	return processorhelper.NewLogs(
-		ctx, settings, config, next, stamper{*config.(*stampConfig)}.stamp,
+		ctx, settings, config, next, config.(*stampConfig).stamp,
 		processorhelper.WithCapabilities(consumer.Capabilities{MutatesData: true}),
 	)
 }
 
-type stamper struct {
-	config stampConfig
-}
-
-// Stamps all records that came together. Those that are retried from the beginning come again, and are stamped anew.
-func (stamper stamper) stamp(ctx context.Context, logs plog.Logs) (plog.Logs, error) {
-	if err := stamper.delay(ctx); err != nil {
+// Retried records come again and get new timestamps.
+func (config *stampConfig) stamp(ctx context.Context, logs plog.Logs) (plog.Logs, error) {
+	if err := config.delay(ctx); err != nil {
 		return logs, err
 	}
 	now := time.Now().UnixMilli()
 	for _, resource := range logs.ResourceLogs().All() {
 		for _, scope := range resource.ScopeLogs().All() {
 			for _, record := range scope.LogRecords().All() {
-				if err := stamper.stampRecord(record, now); err != nil {
+				if err := config.stampRecord(record, now); err != nil {
 					return logs, err
 				}
 			}
@@ -78,29 +73,29 @@ func (stamper stamper) stamp(ctx context.Context, logs plog.Logs) (plog.Logs, er
 	return logs, nil
 }
 
-func (stamper stamper) stampRecord(record plog.LogRecord, now int64) error {
+func (config *stampConfig) stampRecord(record plog.LogRecord, now int64) error {
 	body, at := record.Body(), now
-	if stamper.config.Parse {
+	if config.Parse {
 		at = record.ObservedTimestamp().AsTime().UnixMilli()
 		if body.Type() == pcommon.ValueTypeStr {
 			readEntry(body)
 		}
 	}
 	if body.Type() != pcommon.ValueTypeMap {
-		return consumererror.NewPermanent(fmt.Errorf("%s: %w", stamper.config.Name, errNotParsed))
+		return consumererror.NewPermanent(fmt.Errorf("%s: %w", config.Name, errNotParsed))
 	}
-	body.Map().PutInt(stamper.config.Name, at)
+	body.Map().PutInt(config.Name, at)
 	return nil
 }
 
-func (stamper stamper) delay(ctx context.Context) error {
-	if stamper.config.PlantedDelayMs == 0 {
+func (config *stampConfig) delay(ctx context.Context) error {
+	if config.PlantedDelayMs == 0 {
 		return nil
 	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(time.Duration(stamper.config.PlantedDelayMs) * time.Millisecond):
+	case <-time.After(time.Duration(config.PlantedDelayMs) * time.Millisecond):
 		return nil
 	}
 }

@@ -1,4 +1,4 @@
-// Filebeat with the inputs and outputs of its core, and the output of stamped.go beside.
+// Filebeat with the core's inputs and outputs, and the output in stamped.go.
 package main
 
 import (
@@ -17,5 +17,5 @@ func main() {
 	}
 }
 
-// The log input is part of the beater; the list has the inputs of the newer kind, of which none is needed.
+// The log input is part of the beater; this would list inputs of the newer kind.
 func noMoreInputs(beat.Info, *logp.Logger, beater.StateStore) []v2.Plugin { return nil }

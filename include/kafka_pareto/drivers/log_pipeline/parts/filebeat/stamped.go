@@ -11,14 +11,14 @@ import (
 	"github.com/elastic/beats/v7/libbeat/publisher"
 )
 
-// The field with the milliseconds since 1970, at the event's top level.
+// Top-level field with the milliseconds since 1970.
 const handedOut = "t2"
 
 func init() {
 	outputs.RegisterType("stamped_logstash", makeStampedLogstash)
 }
 
-// Makes the clients of `output.logstash`, by the same settings, and lets each stamp its batches.
+// Wraps the clients of `output.logstash` to timestamp their batches.
 func makeStampedLogstash(
 	indices outputs.IndexManager, info beat.Info, observer outputs.Observer, settings *common.Config,
 ) (outputs.Group, error) {
@@ -27,7 +27,7 @@ func makeStampedLogstash(
 		return group, err
 	}
 	for i, client := range group.Clients {
-		// The pipeline connects, and connects again, only what is a NetworkClient.
+		// The pipeline connects and reconnects only a NetworkClient.
 		group.Clients[i] = stampedClient{client.(outputs.NetworkClient)}
 	}
 	return group, nil
@@ -37,7 +37,7 @@ type stampedClient struct {
 	outputs.NetworkClient
 }
 
-// Publish stamps the events, again each time that a batch is retried, and hands them to the original client.
+// Publish timestamps the events, again at each retry, and passes them on.
 func (client stampedClient) Publish(ctx context.Context, batch publisher.Batch) error {
 	now := time.Now().UnixMilli()
 	events := batch.Events()

@@ -18,10 +18,10 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 
 /**
- * Takes events from Filebeat by the Beats protocol and sends them to Kafka in batches, in the place of Logstash.
+ * Receives events from Filebeat by the Beats protocol and sends them to Kafka in batches, in place of Logstash.
  *
- * <p>Says one JSON line on stdout when it is ready. SIGTERM ends it: it takes no more, sends what it has, says its
- * counters in one more line, and exits with 0; with 1 if Kafka has not taken all of it in time.
+ * <p>Prints one JSON line to stdout when ready. On SIGTERM it takes no more events, sends those it has, prints its
+ * counters in another line, and exits with 0, or with 1 if Kafka has not taken all of them in time.
  */
 public final class Aggregator {
     private static final int FAILED = 1;
@@ -47,7 +47,7 @@ public final class Aggregator {
     }
 
     public static void main(String[] arguments) {
-        // An event of a worker that is gone would never be answered.
+        // The events of a dead worker would never be answered.
         Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
             error.printStackTrace();
             Runtime.getRuntime().halt(FAILED);
@@ -69,7 +69,7 @@ public final class Aggregator {
         }
     }
 
-    /** Begins to take events, and returns the port at which it does. */
+    /** Starts receiving events, and returns the port. */
     int start() throws Exception {
         producer.partitionsFor(options.topic());  // connects before the first event is taken
         int port = options.port() > 0 ? options.port() : freePort();
@@ -86,7 +86,7 @@ public final class Aggregator {
         return port;
     }
 
-    /** Takes no more events, sends those that it has, and tells whether Kafka has taken them all. */
+    /** Stops receiving, sends the events it has, and returns whether Kafka has taken them all. */
     boolean end() throws InterruptedException {
         boolean isDrained = receiver.end(options.drainS());
         workers.forEach(Thread::interrupt);
@@ -110,7 +110,7 @@ public final class Aggregator {
             Thread.currentThread().interrupt();
         }
         say(counters());
-        Runtime.getRuntime().halt(isDrained ? 0 : FAILED);  // a JVM that a signal ends has a status of its own
+        Runtime.getRuntime().halt(isDrained ? 0 : FAILED);  // after a signal the JVM would set its own status
     }
 
     private static void say(ObjectNode line) {
@@ -118,7 +118,7 @@ public final class Aggregator {
         System.out.flush();
     }
 
-    /** Camel does not tell the port that the kernel has chosen. */
+    /** Chooses a port, since Camel does not report one chosen by the kernel. */
     private static int freePort() throws IOException {
         try (ServerSocket probe = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return probe.getLocalPort();

@@ -11,10 +11,10 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Holds what the aggregator is asked for.
+ * The aggregator's options.
  *
- * @param port where it listens on 127.0.0.1; 0 for any
- * @param awaitsKafka true to acknowledge events once Kafka has, false to do so once they are queued
+ * @param port on 127.0.0.1; 0 for any
+ * @param awaitsKafka whether to acknowledge events once Kafka has, rather than once they are queued
  */
 record AggregatorOptions(
         int port, String topic, int workers, int batchSize, long batchDelayMs, boolean awaitsKafka, long drainS,
@@ -64,7 +64,7 @@ record AggregatorOptions(
         producer.setProperty(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class.getName());
         producer.setProperty(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class.getName());
         if (!awaitsKafka) {
-            // Nobody sends again what was acknowledged, so the client tries for as long as there is a process.
+            // Acknowledged events are never sent again, so the client retries as long as the process lives.
             producer.setProperty(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, String.valueOf(Integer.MAX_VALUE));
         }
         PlantedDelay.Place place =

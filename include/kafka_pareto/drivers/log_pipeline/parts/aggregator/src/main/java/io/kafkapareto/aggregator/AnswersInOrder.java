@@ -2,26 +2,27 @@ package io.kafkapareto.aggregator;
 
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.function.Consumer;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
 
 /**
- * Answers exchanges in the order in which they came, in whichever order it becomes known what became of them.
+ * Answers exchanges in order of arrival, whatever the order in which their results become known.
  *
- * <p>Camel acknowledges a window of Beats as soon as the window's last event is answered, whatever has become of the
- * others. An event that has failed closes the connection, so that nothing behind it is acknowledged.
+ * <p>Camel acknowledges a Beats window as soon as the window's last event is answered, whatever the results of the
+ * others. A failed event closes the connection, so nothing behind it is acknowledged.
  */
 final class AnswersInOrder {
     private final Queue<Pending> pending = new ArrayDeque<>();
 
-    /** Returns the answer of an exchange that came behind all others so far. */
-    synchronized Event.Answer expect(Exchange exchange, AsyncCallback callback) {
+    /** Adds the latest exchange and returns the callback for its result. */
+    synchronized Consumer<Exception> expect(Exchange exchange, AsyncCallback callback) {
         Pending last = new Pending(exchange, callback);
         pending.add(last);
         return failure -> give(last, failure);
     }
 
-    /** Calls back within the monitor, since the order of the calls is the point; Camel only leaves Netty a task then. */
+    /** Calls back within the monitor, to keep the order of the calls; each only leaves Netty a task. */
     private synchronized void give(Pending answered, Exception failure) {
         answered.isKnown = true;
         answered.exchange.setException(failure);
@@ -30,7 +31,7 @@ final class AnswersInOrder {
         }
     }
 
-    /** An exchange that is not answered yet. */
+    /** An unanswered exchange. */
     private static final class Pending {
         private final Exchange exchange;
         private final AsyncCallback callback;

@@ -19,7 +19,7 @@ final class Counters {
         batchedEvents.add(events);
     }
 
-    /** Returns all counts; the mean size is null where there was no batch. */
+    /** Returns all counts; the mean size is null without a batch. */
     ObjectNode described() {
         ObjectNode described = JsonNodeFactory.instance.objectNode()
                 .put("received", received.sum())

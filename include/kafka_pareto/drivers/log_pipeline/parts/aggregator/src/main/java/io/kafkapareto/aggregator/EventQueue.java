@@ -7,10 +7,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Holds the events that no worker has taken yet, and hands them out in batches as Logstash's memory queue does.
+ * A queue of events that hands them out in batches, like Logstash's memory queue.
  *
- * <p>It has room for a batch of each worker. Who adds to a full one waits; Filebeat then gets no acknowledgement, and
- * sends no more than its output allows without one.
+ * <p>It has room for one batch per worker. Adding to a full queue blocks; Filebeat then gets no acknowledgement and
+ * stops at its output's limit of unacknowledged events.
  */
 final class EventQueue {
     private static final long IDLE_MS = 100;
@@ -19,24 +19,19 @@ final class EventQueue {
     private final int batchSize;
     private final long delayMs;
 
-    /**
-     * Makes an empty queue.
-     *
-     * @param batchSize how many events a batch has at most
-     * @param delayMs how long a batch that is not full waits for each further event
-     */
+    /** An incomplete batch waits {@code delayMs} for each further event. */
     EventQueue(int workers, int batchSize, long delayMs) {
         events = new ArrayBlockingQueue<>(Math.multiplyExact(workers, batchSize));
         this.batchSize = batchSize;
         this.delayMs = delayMs;
     }
 
-    /** Adds the event, as soon as there is room. */
+    /** Adds the event once there is room. */
     void put(Event event) throws InterruptedException {
         events.put(event);
     }
 
-    /** Returns the next batch; an empty one where no event came for a while. */
+    /** Returns the next batch; empty if no event arrives for a while. */
     List<Event> take() throws InterruptedException {
         List<Event> batch = new ArrayList<>();
         Event next = events.poll(IDLE_MS, TimeUnit.MILLISECONDS);

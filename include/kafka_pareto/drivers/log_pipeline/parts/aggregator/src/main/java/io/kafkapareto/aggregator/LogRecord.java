@@ -8,36 +8,25 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
+import java.util.List;
 import java.util.Map;
 
-/**
- * Holds the JSON object that goes to Kafka for an event: a request that the web server has logged, or the beginning of
- * a message that is none.
- */
-final class LogRecord {
+/** The JSON object sent to Kafka for an event: a logged request, or the beginning of a malformed message. */
+record LogRecord(ObjectNode object) {
     private static final int MOST_MALFORMED_CHARACTERS = 200;
     private static final double MS = 1e3;
+    private static final List<String> TEXTS = List.of("request_id", "method", "uri", "session");
     private static final JsonMapper JSON = JsonMapper.builder()
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-            // Half a surrogate pair, which a client's escapes may be, has no UTF-8.
+            // A client's escapes may contain half a surrogate pair, which has no UTF-8.
             .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
             .build();
 
-    private final ObjectNode object;
-
-    private LogRecord(ObjectNode object) {
-        this.object = object;
-    }
-
-    /** Reads the event's message, a JSON object on one line or on several, and its stamps t1 to t3. */
+    /** Reads the event's message, a JSON object on one line or several, and its timestamps t1 to t3. */
     static LogRecord of(Event event) {
         Map<?, ?> fields = event.payload() instanceof Map<?, ?> map ? map : Map.of();
         String message = fields.get("message") instanceof String text ? text : String.valueOf(event.payload());
-        ObjectNode object = JSON.createObjectNode();
-        if (!readRequest(message, object)) {
-            object.put("malformed", message.substring(0, Math.min(message.length(), MOST_MALFORMED_CHARACTERS)));
-        }
-        return new LogRecord(object
+        return new LogRecord(requestOf(message)
                 .put("t1", fields.get("@timestamp") instanceof String text ? millis(text) : null)
                 .put("t2", fields.get("t2") instanceof Number number ? number.longValue() : null)
                 .put("t3", event.receivedMs()));
@@ -47,7 +36,7 @@ final class LogRecord {
         return object.has("malformed");
     }
 
-    /** Returns the record's value, with the time at which it is handed over (t4). */
+    /** Returns the record's value, with the time at which it is handed to the producer (t4). */
     byte[] value(long handedOverMs) {
         try {
             return JSON.writeValueAsBytes(object.put("t4", handedOverMs));
@@ -56,41 +45,40 @@ final class LogRecord {
         }
     }
 
-    private static boolean readRequest(String message, ObjectNode object) {
-        JsonNode line;
+    private static ObjectNode requestOf(String message) {
+        ObjectNode request = JSON.createObjectNode();
         try {
-            line = JSON.readTree(message);
-        } catch (JsonProcessingException error) {
-            return false;
+            JsonNode line = JSON.readTree(message);
+            if (isRequest(line)) {
+                TEXTS.forEach(name -> request.set(name, line.get(name)));
+                return request
+                        .put("t0", millis(line.get("t0")))
+                        .put("status", line.get("status").intValue())
+                        .put("bytes", line.get("bytes").longValue())
+                        .put("request_ms", (double) millis(line.get("request_s")));
+            }
+        } catch (JsonProcessingException malformed) {
+            // like any other message that is no request
         }
-        if (!isRequest(line)) {
-            return false;
-        }
-        object.put("request_id", line.get("request_id").textValue())
-                .put("t0", Math.round(line.get("t0").doubleValue() * MS))
-                .put("status", line.get("status").intValue())
-                .put("method", line.get("method").textValue())
-                .put("uri", line.get("uri").textValue())
-                .put("bytes", line.get("bytes").longValue())
-                .put("session", line.get("session").textValue())
-                // nginx gives three decimals of a second.
-                .put("request_ms", (double) Math.round(line.get("request_s").doubleValue() * MS));
-        return true;
+        return request.put("malformed", message.substring(0, Math.min(message.length(), MOST_MALFORMED_CHARACTERS)));
     }
 
+    /** Returns whether the line is a request; {@code entry.go} of the Collector has the same rules. */
     private static boolean isRequest(JsonNode line) {
-        return line.path("request_id").isTextual()
-                && isNumber(line.path("t0"))
+        return TEXTS.stream().allMatch(name -> line.path(name).isTextual())
+                && isFinite(line.path("t0"))
+                && isFinite(line.path("request_s"))
                 && line.path("status").isInt()
-                && line.path("method").isTextual()
-                && line.path("uri").isTextual()
-                && line.path("bytes").isIntegralNumber() && line.path("bytes").canConvertToLong()
-                && line.path("session").isTextual()
-                && isNumber(line.path("request_s"));
+                && line.path("bytes").isIntegralNumber() && line.path("bytes").canConvertToLong();
     }
 
-    private static boolean isNumber(JsonNode found) {
+    private static boolean isFinite(JsonNode found) {
         return found.isNumber() && Double.isFinite(found.doubleValue());
+    }
+
+    /** Rounds to whole milliseconds, as nginx gives three decimals of a second. */
+    private static long millis(JsonNode seconds) {
+        return Math.round(seconds.doubleValue() * MS);
     }
 
     private static Long millis(String timestamp) {

@@ -1,11 +1,6 @@
 package io.kafkapareto.aggregator;
 
-/**
- * Holds a delay of each batch that a test plants, so as to see whether it is found where it is.
- *
- * @param place where it is: before the batch's events are stamped (t4), or between that and {@code send()}
- * @param ms 0 for none
- */
+/** A delay of each batch, for tests: before its events get their timestamp t4, or between that and {@code send()}. */
 record PlantedDelay(Place place, long ms) {
     enum Place { RECEIVE, SEND }
 

@@ -4,11 +4,12 @@ import java.time.InstantSource;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
 import org.apache.camel.support.AsyncProcessorSupport;
 
-/** Stamps each event that comes out of the Beats protocol, and queues it. */
+/** Timestamps each event received by the Beats protocol, and queues it. */
 final class Receiver extends AsyncProcessorSupport {
     private static final long LOOK_MS = 10;
 
@@ -20,11 +21,7 @@ final class Receiver extends AsyncProcessorSupport {
     private final AtomicLong unanswered = new AtomicLong();
     private volatile boolean hasEnded;
 
-    /**
-     * Makes a receiver.
-     *
-     * @param awaitsKafka true to answer an event once Kafka has acknowledged it, false to do so once it is queued
-     */
+    /** With {@code awaitsKafka}, answers an event once Kafka has acknowledged it, otherwise once it is queued. */
     Receiver(EventQueue queue, boolean awaitsKafka, InstantSource clock, Counters counters) {
         this.queue = queue;
         this.awaitsKafka = awaitsKafka;
@@ -35,8 +32,8 @@ final class Receiver extends AsyncProcessorSupport {
     @Override
     public boolean process(Exchange exchange, AsyncCallback callback) {
         long receivedMs = clock.millis();
-        Event.Answer answer = answers.expect(exchange, callback);
-        unanswered.incrementAndGet();  // before it is asked whether this has ended, so that the end waits for the event
+        Consumer<Exception> answer = answers.expect(exchange, callback);
+        unanswered.incrementAndGet();  // before hasEnded is read, so that the end waits for the event
         if (hasEnded) {
             refuse(answer, new RejectedExecutionException("the aggregator is ending"));
             return false;
@@ -46,11 +43,11 @@ final class Receiver extends AsyncProcessorSupport {
             queue.put(new Event(exchange.getIn().getBody(), receivedMs, failure -> {
                 unanswered.decrementAndGet();
                 if (awaitsKafka) {
-                    answer.give(failure);
+                    answer.accept(failure);
                 }
             }));
             if (!awaitsKafka) {
-                answer.give(null);
+                answer.accept(null);
             }
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
@@ -59,12 +56,12 @@ final class Receiver extends AsyncProcessorSupport {
         return false;
     }
 
-    private void refuse(Event.Answer answer, Exception reason) {
+    private void refuse(Consumer<Exception> answer, Exception reason) {
         unanswered.decrementAndGet();
-        answer.give(reason);
+        answer.accept(reason);
     }
 
-    /** Takes no more events; tells whether Kafka has answered all that were taken before, within so many seconds. */
+    /** Stops taking events; returns whether Kafka has answered all former ones in time. */
     boolean end(long withinS) throws InterruptedException {
         hasEnded = true;
         long beganNs = System.nanoTime();

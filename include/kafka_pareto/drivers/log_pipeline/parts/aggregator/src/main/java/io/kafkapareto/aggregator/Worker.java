@@ -12,29 +12,13 @@ import org.slf4j.LoggerFactory;
 /**
  * Takes batches of events and sends them to the topic.
  *
- * <p>It takes the next batch once Kafka has answered each record of the last, as Logstash's Kafka output does. So no
- * more than a batch of each worker is with the producer.
+ * <p>Like Logstash's Kafka output, it takes the next batch once Kafka has answered each record of the last, so the
+ * producer holds at most one batch per worker.
  */
-final class Worker implements Runnable {
+record Worker(
+        EventQueue queue, Producer<byte[], byte[]> producer, String topic, PlantedDelay delay, InstantSource clock,
+        Counters counters) implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
-
-    private final EventQueue queue;
-    private final Producer<byte[], byte[]> producer;
-    private final String topic;
-    private final PlantedDelay delay;
-    private final InstantSource clock;
-    private final Counters counters;
-
-    Worker(
-            EventQueue queue, Producer<byte[], byte[]> producer, String topic, PlantedDelay delay, InstantSource clock,
-            Counters counters) {
-        this.queue = queue;
-        this.producer = producer;
-        this.topic = topic;
-        this.delay = delay;
-        this.clock = clock;
-        this.counters = counters;
-    }
 
     /** Works until it is interrupted. */
     @Override
@@ -75,7 +59,7 @@ final class Worker implements Runnable {
         counters.sent.increment();
         try {
             producer.send(new ProducerRecord<>(topic, value), (metadata, failure) -> answer(event, failure, outcome));
-        } catch (RuntimeException failure) {  // of a producer that is closed, or a thread that is interrupted
+        } catch (RuntimeException failure) {  // the producer is closed, or the thread interrupted
             answer(event, failure, outcome);
         }
     }
@@ -87,11 +71,11 @@ final class Worker implements Runnable {
             counters.failed.increment();
             outcome.failure = failure;
         }
-        event.answer().give(failure);
+        event.answer().accept(failure);
         outcome.unanswered.countDown();
     }
 
-    /** What becomes of a batch. */
+    /** The result of a batch. */
     private static final class Outcome {
         private final CountDownLatch unanswered;
         private volatile Exception failure;

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The whole of it, spoken to by the Beats protocol; only Kafka is a stand-in that answers when it is told to. */
+/** The whole aggregator, addressed by the Beats protocol; only the producer is a stand-in. */
 @Timeout(60)
 class AggregatorTest {
     private static final int LONG_MS = 10_000;

@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.apache.camel.CamelContext;
 import org.apache.camel.Exchange;
 import org.apache.camel.impl.DefaultCamelContext;
 import org.apache.camel.support.DefaultExchange;
 import org.junit.jupiter.api.Test;
 
-/** Exchanges are answered in the order in which they came. */
 class AnswersInOrderTest {
     private final CamelContext camel = new DefaultCamelContext();
     private final AnswersInOrder answers = new AnswersInOrder();
@@ -20,15 +20,15 @@ class AnswersInOrderTest {
 
     @Test
     void anAnswerWaitsForThoseBeforeIt() {
-        Event.Answer first = expect("first", new DefaultExchange(camel));
-        Event.Answer second = expect("second", new DefaultExchange(camel));
-        Event.Answer third = expect("third", new DefaultExchange(camel));
+        Consumer<Exception> first = expect("first", new DefaultExchange(camel));
+        Consumer<Exception> second = expect("second", new DefaultExchange(camel));
+        Consumer<Exception> third = expect("third", new DefaultExchange(camel));
 
-        third.give(null);
+        third.accept(null);
         assertEquals(List.of(), answered);
-        first.give(null);
+        first.accept(null);
         assertEquals(List.of("first"), answered);
-        second.give(null);
+        second.accept(null);
         assertEquals(List.of("first", "second", "third"), answered);
     }
 
@@ -36,19 +36,19 @@ class AnswersInOrderTest {
     void aFailureIsTheExchangesOwn() {
         Exchange lost = new DefaultExchange(camel);
         Exchange kept = new DefaultExchange(camel);
-        Event.Answer first = expect("lost", lost);
-        Event.Answer second = expect("kept", kept);
+        Consumer<Exception> first = expect("lost", lost);
+        Consumer<Exception> second = expect("kept", kept);
         Exception failure = new IllegalStateException("Kafka is away");
 
-        second.give(null);
-        first.give(failure);
+        second.accept(null);
+        first.accept(failure);
 
         assertEquals(List.of("lost", "kept"), answered);
         assertSame(failure, lost.getException());
         assertNull(kept.getException());
     }
 
-    private Event.Answer expect(String name, Exchange exchange) {
+    private Consumer<Exception> expect(String name, Exchange exchange) {
         return answers.expect(exchange, isSynchronous -> answered.add(name));
     }
 }

@@ -46,7 +46,7 @@ final class BeatsClient implements AutoCloseable {
         out.flush();
     }
 
-    /** Returns of how many events of a window the next acknowledgement is; NOTHING in time, or CLOSED. */
+    /** Returns the number of events that the next acknowledgement covers; NOTHING in time, or CLOSED. */
     int acknowledged(int withinMs) throws IOException {
         socket.setSoTimeout(withinMs);
         try {

@@ -11,7 +11,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Events leave the queue in batches as Logstash takes them. */
 @Timeout(60)
 class EventQueueTest {
     @Test

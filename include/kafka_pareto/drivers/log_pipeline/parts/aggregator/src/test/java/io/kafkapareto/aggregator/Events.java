@@ -1,6 +1,7 @@
 package io.kafkapareto.aggregator;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Map;
 
 /** Events as Filebeat sends them. */
@@ -11,14 +12,14 @@ final class Events {
     private Events() {
     }
 
-    /** Returns what the web server logs of a request, on one line. */
+    /** Returns a log entry on one line. */
     static String line(String requestId) {
         return "{\"request_id\":\"" + requestId + "\",\"t0\":1764036000.123,\"method\":\"GET\",\"uri\":\"/cart?item=7\","
                 + "\"status\":200,\"bytes\":512,\"request_s\":0.012,\"upstream_s\":\"0.011\",\"session\":\"s-1\","
                 + "\"user_agent\":\"load\"}";
     }
 
-    /** Returns the same on several lines: a brace, a field on each, a brace. */
+    /** Returns the same on several lines. */
     static String lines(String requestId) {
         return line(requestId).replace("{", "{\n  ").replace(",\"", ",\n  \"").replace("}", "\n}");
     }
@@ -28,8 +29,7 @@ final class Events {
     }
 
     /** Returns the event as the protocol carries it. */
-    static String json(String message) {
-        return JsonNodeFactory.instance.objectNode()
-                .put("@timestamp", READ_AT).put("t2", READ_AT_MS + 30).put("message", message).toString();
+    static String json(String message) throws JsonProcessingException {
+        return new ObjectMapper().writeValueAsString(fields(message));
     }
 }

@@ -17,7 +17,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Kafka's own MockProducer, of which each record is answered when the test says so, in whichever order. */
+/** A MockProducer whose records the test answers, in any order. */
 final class HeldProducer extends MockProducer<byte[], byte[]> {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int WITHIN_S = 10;
@@ -42,14 +42,14 @@ final class HeldProducer extends MockProducer<byte[], byte[]> {
         return super.send(record, null);
     }
 
-    /** Returns the next value that was sent, once there is one. */
+    /** Returns the next value sent, once there is one. */
     JsonNode next() throws InterruptedException {
         JsonNode value = sent.poll(WITHIN_S, TimeUnit.SECONDS);
         assertNotNull(value, "nothing was sent");
         return value;
     }
 
-    /** Returns how many values were sent that {@code next()} has not returned. */
+    /** Returns how many more values were sent. */
     int ahead() {
         return sent.size();
     }

@@ -12,7 +12,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A logged request goes on as one object with its stamps, and so does the beginning of all else. */
 class LogRecordTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long T3 = Events.READ_AT_MS + 40;
@@ -42,10 +41,7 @@ class LogRecordTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {
-        "", "no JSON", "[1]", "null", "{}", "{\"request_id\":\"r-1\"",
-        "{\"request_id\":\"r-1\",\"t0\":1764036000.123} and more",
-    })
+    @ValueSource(strings = {"", "no JSON", "[1]", "null", "{}", "{\"request_id\":\"r-1\""})
     void aMessageThatIsNoRequestIsMalformed(String message) throws Exception {
         assertMalformed(message, message);
     }

@@ -14,7 +14,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A worker sends batch after batch. */
 @Timeout(60)
 class WorkerTest {
     private static final long DELAY_MS = 1_000;

@@ -44,17 +44,22 @@ _FSYNC = os.fsync
 _FAST = "pytest.mark.fast"
 _ALL_FAST = re.compile(rf"^pytestmark = \[?{re.escape(_FAST)}\b", re.MULTILINE)
 _ALL_SLOW = re.compile(r"^pytestmark = .*pytest\.mark\.slow", re.MULTILINE)
+_IN_ANOTHER_GROUP = re.compile(r"^pytestmark = .*pytest\.mark\.(studies|long|compose)", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves out files that hold no test of the chosen group, by their text: to import them all takes a minute."""
-    if collection_path.suffix != ".py":
+    """Skip files without a test of `make test`'s two groups, judged by their text: importing all takes a minute."""
+    chosen = config.option.markexpr
+    is_fast_group, is_slow_group = chosen in ("fast", "fast and not slow"), chosen.startswith("slow or not (fast ")
+    if not (is_fast_group or is_slow_group):
         return None
-    text, chosen = collection_path.read_text(encoding="utf-8"), config.option.markexpr
-    if chosen in ("fast", "fast and not slow"):
+    if collection_path.suffix != ".py":
+        return True if collection_path.name in ("browser", "compose", "stack") else None
+    text = collection_path.read_text(encoding="utf-8")
+    if is_fast_group:
         return True if _FAST not in text or (chosen != "fast" and _ALL_SLOW.search(text)) else None
     is_fast_alone = _ALL_FAST.search(text) and "pytest.mark.slow" not in text
-    return True if chosen.startswith("slow or not (fast ") and is_fast_alone else None
+    return True if is_fast_alone or _IN_ANOTHER_GROUP.search(text) else None
 
 
 # The only folders in which `make test-studies` and `make test-compose` look for their tests.

@@ -18,7 +18,7 @@ from kafka_pareto.study.study import Study
 
 FEWEST_BLOCKS = 3
 MeansByCase: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Maps case, configuration id and quantity to a mean."""
+"""Mean by case, configuration id and quantity."""
 
 
 class Compare(Study):

@@ -16,7 +16,7 @@ from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration,
 from kafka_pareto.study.section import Texts
 
 Variables: TypeAlias = Mapping[str, FactorValue]
-"""Values that constraints may name in addition to the factors, for one case: the producer's `record.size`."""
+"""Values of a case that constraints may name, like the producer's `record.size`."""
 
 
 class Constraint(BaseModel):

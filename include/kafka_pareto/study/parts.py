@@ -14,7 +14,7 @@ from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.section import Section
 
 VARIANT = "variant"
-"""Stands for the factor of a part whose levels are variants."""
+"""Factor name of a part whose levels are variants."""
 
 _PartName = Annotated[str, Field(pattern=f"^{CASE}$")]
 _Published: TypeAlias = dict[str, list[float | None]]

@@ -13,7 +13,7 @@ from kafka_pareto.study.objectives import ChooseBy
 from kafka_pareto.study.section import Count, Fraction, Section
 
 MOST_BROKERS = 16
-"""Is how many brokers of a study's own one machine runs at most."""
+"""Maximum of a study's own brokers on one machine."""
 
 
 class Design(Section):
@@ -198,7 +198,7 @@ Testbed = Annotated[
         custom_error_message="must be cluster, or {brokers: 3} for brokers of the study's own",
     ),
 ]
-"""Says what a comparison loads: brokers of its own, or a cluster that is there."""
+"""Testbed of a comparison: its own brokers, or an existing cluster."""
 
 
 class ForeignCluster(Section):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
 from kafka_pareto.campaign.campaign import Campaign
@@ -62,38 +62,23 @@ def follow(study: Tune, advice: Sequence[Advice]) -> FollowedAdvice:
     Advice fills at most two thirds of a design, since surrogates must also learn from other points. If there is more,
     it is taken alternately from advice on throughput, on latency and on both.
     """
-    in_turn = _in_turn([one for one in advice if one.driver == study.driver])
-    room = 2 * (study.design.configurations or 0) // 3
-    of_cases = [[_in_case(study, case, one) for one in in_turn] for case in study.cases]
-    roomy = [_within(found, room) for found in of_cases]
+    ends = ("throughput", "latency", "balance")
+    by_end = [[one for one in advice if one.driver == study.driver and one.meant_for == end] for end in ends]
+    in_turn = [one for one in chain.from_iterable(zip_longest(*by_end)) if one is not None]
+    of_cases = zip(*(_in_case(study, case, in_turn) for case in study.cases), strict=True)
     return FollowedAdvice(
-        followed=[AdviceInCases(advice=one, cases=list(cases)) for one, *cases in zip(in_turn, *roomy, strict=True)]
+        followed=[AdviceInCases(advice=one, cases=list(cases)) for one, cases in zip(in_turn, of_cases, strict=True)]
     )
 
 
-def _in_turn(advice: Sequence[Advice]) -> list[Advice]:
-    ends = ("throughput", "latency", "balance")
-    by_end = [[one for one in advice if one.meant_for == end] for end in ends]
-    return [one for one in chain.from_iterable(zip_longest(*by_end)) if one is not None]
-
-
-def _in_case(study: Tune, case: str, advice: Advice) -> InCase:
-    found = configuration_advised(study, case, advice)
-    if isinstance(found, str):
-        return InCase(case=case, configuration=None, left_out=found)
-    return InCase(case=case, configuration=found)
-
-
-def _within(found: Sequence[InCase], room: int) -> list[InCase]:
-    """Leave out what exceeds the room; equal configurations count once."""
-    taken: set[str] = set()
-    kept = []
-    for each in found:
-        if each.configuration is not None:
-            identity = configuration_id(each.configuration)
-            if identity not in taken and len(taken) == room:
-                kept.append(InCase(case=each.case, configuration=None, left_out=NO_ROOM))
-                continue
-            taken.add(identity)
-        kept.append(each)
-    return kept
+def _in_case(study: Tune, case: str, advice: Sequence[Advice]) -> Iterator[InCase]:
+    room, taken = 2 * (study.design.configurations or 0) // 3, set[str]()
+    for one in advice:
+        found = configuration_advised(study, case, one)
+        if not isinstance(found, str) and len(taken | {configuration_id(found)}) > room:
+            found = NO_ROOM
+        if isinstance(found, str):
+            yield InCase(case=case, configuration=None, left_out=found)
+        else:
+            taken.add(configuration_id(found))
+            yield InCase(case=case, configuration=found)

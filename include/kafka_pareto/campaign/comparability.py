@@ -14,11 +14,12 @@ _OF_THE_MACHINE = ("client_cpu", "client_cores", "load_and_brokers_share_a_machi
 
 def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     """List differences of factors and conditions, the text to send included, each with key and both values."""
-    old, new = then.study, now.study
-    return [
-        *_differing("", {"factors": sorted(old.varied_factors)}, {"factors": sorted(new.varied_factors)}),
-        *_differing("", old.conditions(), new.conditions()),
-    ] or _difference_of_texts(then, now)
+    conditions = [{"factors": sorted(each.study.varied_factors)} | each.study.conditions() for each in (then, now)]
+    if found := _differing("", *conditions):
+        return found
+    if now.study.text_file() is None or then.store.get(then.keys.payload()) == now.store.get(now.keys.payload()):
+        return []
+    return [f"{now.study.text_key}: holds another text now"]
 
 
 def differences_of_systems(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:
@@ -28,24 +29,14 @@ def differences_of_systems(then: Fingerprint, now: Fingerprint, driver: Driver) 
 
 def differences_of_testbeds(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:
     """List the differences of the system and the client's machine, each with key and both values."""
-    return _differing("fingerprint.", _testbed_of(then, driver), _testbed_of(now, driver))
-
-
-def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
-    if now.study.text_file() is None:
-        return []
-    same = then.store.get(then.keys.payload()) == now.store.get(now.keys.payload())
-    return [] if same else [f"{now.study.text_key}: holds another text now"]
+    machines = [{name: getattr(each, name) for name in _OF_THE_MACHINE} for each in (then, now)]
+    return differences_of_systems(then, now, driver) + _differing("fingerprint.", *machines)
 
 
 def _system_of(fingerprint: Fingerprint, driver: Driver) -> dict[str, Any]:
     """Return the system's identity; lists, like that of brokers, by length only, since addresses may change."""
     known = {name: fingerprint.system.get(name) for name in (*driver.counted, *driver.identity)}
     return {name: len(value) if isinstance(value, list) else value for name, value in known.items()}
-
-
-def _testbed_of(fingerprint: Fingerprint, driver: Driver) -> dict[str, Any]:
-    return _system_of(fingerprint, driver) | {name: getattr(fingerprint, name) for name in _OF_THE_MACHINE}
 
 
 def _differing(place: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -89,11 +90,7 @@ def one_at_a_time(study: Tune, case: str) -> list[Configuration]:
 
 
 def latin_hypercube(
-    study: Tune,
-    count: int,
-    case: str,
-    rng: np.random.Generator,
-    beside: Sequence[Configuration] = (),
+    study: Tune, count: int, case: str, rng: np.random.Generator, beside: Sequence[Configuration] = ()
 ) -> list[Configuration]:
     """Draw `count` distinct configurations, excluding the baseline and those in `beside`.
 
@@ -107,21 +104,18 @@ def latin_hypercube(
     """
     from scipy.stats import qmc  # noqa: PLC0415  (takes a second to import, and only drawing needs it)
 
-    names = list(study.factors)
     factors = dict(study.factors)
     if study.design.feasible:
         factors = narrowed(factors, study.constraints, study.variables(case))
     if study.strategy == "rounds":
         factors = _of_accepted_durability(factors, study)
-    positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
-    columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
-    drawn = [{name: columns[name][row] for name in names} for row in range(count)]
+    positions = qmc.LatinHypercube(d=len(factors), rng=rng).random(count)
+    drawn = [{name: factor.at(u) for (name, factor), u in zip(factors.items(), row, strict=True)} for row in positions]
     rows = _Rows(drawn, study, case, [study.baseline_configuration(), *beside])
     for _ in range(_SWAP_PASSES):
         for at in rows.faulty():
             rows.swap_until_sound(at, rng)
-    remaining = rows.faulty()
-    if remaining:
+    if remaining := rows.faulty():
         log.info("%d of %d configurations at %s were drawn anew", len(remaining), count, case_label(case))
     for at in remaining:
         rows.redraw(at, factors, rng)
@@ -144,17 +138,10 @@ class _Rows:
     """Drawn rows until each is sound: distinct from the others and the taken, and feasible if wanted."""
 
     def __init__(
-        self,
-        rows: list[dict[str, FactorValue]],
-        study: Tune,
-        case: str,
-        taken: Sequence[Configuration],
+        self, rows: list[dict[str, FactorValue]], study: Tune, case: str, taken: Sequence[Configuration]
     ) -> None:
-        self.rows = rows
-        self._study = study
-        self._case = case
+        self.rows, self._study, self._case, self._taken = rows, study, case, taken
         self._variables = study.variables(case)
-        self._taken = taken
         self._weakest = study.weakest_durability() if study.strategy == "rounds" else None
         self._rules = study.rules() if study.design.feasible else []
 
@@ -174,13 +161,13 @@ class _Rows:
         """Swap one value with another row's if that makes this row sound and the other no worse."""
         if self.is_sound(at):  # already, by an earlier row's swap
             return
-        for other in rng.permutation(len(self.rows)):
-            for name in self._study.factors:
-                was_sound = self.is_sound(other)
-                self._swap(name, at, other)
-                if self.is_sound(at) and (self.is_sound(other) or not was_sound):
-                    return
-                self._swap(name, at, other)
+        for other, name in product(rng.permutation(len(self.rows)), self._study.factors):
+            was_sound = self.is_sound(other)
+            first, second = self.rows[at], self.rows[other]
+            first[name], second[name] = second[name], first[name]
+            if self.is_sound(at) and (self.is_sound(other) or not was_sound):
+                return
+            first[name], second[name] = second[name], first[name]
 
     def redraw(self, at: int, factors: dict[str, Factor], rng: np.random.Generator) -> None:
         for _ in range(_FRESH_DRAWS):
@@ -194,7 +181,3 @@ class _Rows:
                 f"{' feasible' if self._study.design.feasible else ''} configurations at {case_label(self._case)}"
             ],
         )
-
-    def _swap(self, name: str, at: int, other: int) -> None:
-        first, second = self.rows[at], self.rows[other]
-        first[name], second[name] = second[name], first[name]

@@ -1,15 +1,19 @@
-"""Store keys of every artifact of a campaign. Schemas: tables in `tables`, JSON models in `records`."""
+"""Store keys of every artifact of a campaign. Schemas: tables (Parquet) in `tables`, JSON models in `records`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partialmethod
 from typing import ClassVar
 
 
 @dataclass(frozen=True)
 class CampaignKeys:
-    """Keys of one campaign's artifacts, all under `<study>/<campaign>/`."""
+    """Keys and prefixes of one campaign's artifacts, all under `<study>/<campaign>/`.
+
+    A key takes what its path names, and the round (0, the design's, by default) if it is one of a round's.
+    """
 
     study: str
     campaign: str
@@ -20,128 +24,61 @@ class CampaignKeys:
         """Return the common prefix of all keys, without a trailing slash."""
         return f"{self.study}/{self.campaign}"
 
-    def frozen_study(self) -> str:
-        """Return the key of the study as the design step froze it (YAML)."""
-        return f"{self.prefix}/study.yaml"
+    def _key(self, path: str, *names: str) -> str:
+        return f"{self.prefix}/{path.format(*names)}"
 
-    def plan(self) -> str:
-        """Return the key of the planned repetitions, duration, bytes and peak disk (JSON, `Plan`)."""
-        return f"{self.prefix}/plan.json"
+    def _of_round(self, path: str, round_number: int = 0) -> str:
+        return f"{self.prefix}/round={round_number:02d}/{path}"
 
-    def ceilings(self) -> str:
-        """Return the key of the machine's ceilings without Kafka (JSON, `Ceilings`)."""
-        return f"{self.prefix}/ceilings.json"
+    def _named(self, path: str, name: str, round_number: int = 0) -> str:
+        return self._of_round(path.format(name), round_number)
 
-    def fingerprint(self, case: str) -> str:
-        """Return the key of the cluster and machine before this case was measured (JSON, `Fingerprint`)."""
-        return f"{self.prefix}/fingerprints/{case}.json"
+    frozen_study = partialmethod(_key, "study.yaml")
+    payload = partialmethod(_key, "payload.txt")  # the text to send, if the study names a file
+    plan = partialmethod(_key, "plan.json")  # Plan, CheckPlan
+    ceilings = partialmethod(_key, "ceilings.json")  # Ceilings
+    fingerprint = partialmethod(_key, "fingerprints/{}.json")  # Fingerprint, by case
 
-    def design(self, round_number: int = 0) -> str:
-        """Return the key of the configurations that a round measures (table)."""
-        return f"{self._round(round_number)}/01_design.parquet"
+    design = partialmethod(_of_round, "01_design.parquet")
+    proposal = partialmethod(_of_round, "01_proposal.json")  # Proposal: the cases that the round measures
+    advice = partialmethod(_of_round, "01_advice.json")  # FollowedAdvice
+    prior = partialmethod(_of_round, "01_prior.json")  # Prior: campaigns of a warm start
+    prior_trials = partialmethod(_of_round, "01_prior_trials.parquet")
 
-    def proposal(self, round_number: int) -> str:
-        """Return the key of the decision which cases a round measures (JSON, `Proposal`)."""
-        return f"{self._round(round_number)}/01_proposal.json"
+    measurements = partialmethod(_named, "02_measurements/{}/")  # a case's repetitions, one object each
+    sizing = partialmethod(_named, "02_measurements/{}_sizing.json")  # Sizing, by case
+    set_aside = partialmethod(_named, "02_set_aside/{}/")  # a case's repetitions whose block was measured again
+    noise = partialmethod(_named, "02_noise/{}.json")  # NoiseReport, by case
+    noise_repetitions = partialmethod(_named, "02_noise/{}/")
 
-    def advice(self) -> str:
-        """Return the key of published advice and what the study leaves out of it (JSON, `FollowedAdvice`)."""
-        return f"{self._round(0)}/01_advice.json"
-
-    def prior(self) -> str:
-        """Return the key of the earlier campaigns that a warm start uses or leaves out (JSON, `Prior`)."""
-        return f"{self._round(0)}/01_prior.json"
-
-    def prior_trials(self) -> str:
-        """Return the key of the earlier campaigns' trials for a warm start (table)."""
-        return f"{self._round(0)}/01_prior_trials.parquet"
-
-    def measurements(self, case: str, round_number: int = 0) -> str:
-        """Return the prefix of a case's repetitions, one JSON object each."""
-        return f"{self._round(round_number)}/02_measurements/{case}/"
-
-    def sizing(self, case: str, round_number: int = 0) -> str:
-        """Return the key of the records that one repetition of this case sends (JSON, `Sizing`)."""
-        return f"{self._round(round_number)}/02_measurements/{case}_sizing.json"
-
-    def set_aside(self, case: str, round_number: int = 0) -> str:
-        """Return the prefix of repetitions whose block was measured again."""
-        return f"{self._round(round_number)}/02_set_aside/{case}/"
+    trials = partialmethod(_of_round, "03_trials.parquet")
+    validation = partialmethod(_named, "03_validation/{}")  # rejected.parquet, summary.json, data_docs/…
+    surrogates = partialmethod(
+        _named, "04_surrogates/{}"
+    )  # <objective>.ubj, scores.parquet, calibration.json, figures/…
+    comparisons = partialmethod(_key, "04_comparison/")
+    comparison = partialmethod(_key, "04_comparison/{}.json")  # PartComparison, by part
+    fronts = partialmethod(_of_round, "05_front/")
+    front = partialmethod(_named, "05_front/{}.parquet")  # non-dominated by estimate, by case
+    hypervolume = partialmethod(_named, "05_front/{}_hypervolume.parquet")  # per generation of a case's search
+    report = partialmethod(_key, "07_report/{}")  # report.html, cards.json, a case's settings, figures/…, tables/…
+    changes = partialmethod(_key, "08_rollout/changes/{}.json")  # Changes of the system since the measurement
+    answers = partialmethod(_key, "08_rollout/answers/")  # oldest key first
 
     def failures(self, case: str, round_number: int = 0) -> str:
         """Return the key of a case's failed repetitions (JSON, `Failures`); without a case, the prefix of all."""
-        name = f"{case}.json" if case else ""
-        return f"{self._round(round_number)}/02_failed/{name}"
-
-    def noise(self, case: str, round_number: int = 0) -> str:
-        """Return the key of the baseline's A/A study (JSON, `NoiseReport`)."""
-        return f"{self._round(round_number)}/02_noise/{case}.json"
-
-    def noise_repetitions(self, case: str, round_number: int = 0) -> str:
-        """Return the prefix of the A/A study's repetitions."""
-        return f"{self._round(round_number)}/02_noise/{case}/"
-
-    def payload(self) -> str:
-        """Return the key of the text to send, if the study names a file."""
-        return f"{self.prefix}/payload.txt"
-
-    def trials(self, round_number: int = 0) -> str:
-        """Return the key of a round's trials (table)."""
-        return f"{self._round(round_number)}/03_trials.parquet"
-
-    def validation(self, name: str, round_number: int = 0) -> str:
-        """Return the key of the validation's `rejected.parquet`, `summary.json` or site `data_docs/…`."""
-        return f"{self._round(round_number)}/03_validation/{name}"
-
-    def surrogates(self, name: str, round_number: int = 0) -> str:
-        """Return the key of the training's `<objective>.ubj`, `scores.parquet`, `calibration.json` or `figures/…`."""
-        return f"{self._round(round_number)}/04_surrogates/{name}"
-
-    def comparisons(self) -> str:
-        """Return the prefix of the parts' comparisons."""
-        return f"{self.prefix}/04_comparison/"
-
-    def comparison(self, part: str) -> str:
-        """Return the key of one part's comparison (JSON, `PartComparison`)."""
-        return f"{self.comparisons()}{part}.json"
-
-    def fronts(self, round_number: int = 0) -> str:
-        """Return the prefix of the search's artifacts."""
-        return f"{self._round(round_number)}/05_front/"
-
-    def front(self, case: str, round_number: int = 0) -> str:
-        """Return the key of the configurations that are non-dominated by estimate (table)."""
-        return f"{self.fronts(round_number)}{case}.parquet"
-
-    def hypervolume(self, case: str, round_number: int = 0) -> str:
-        """Return the key of the search's hypervolume per generation (table)."""
-        return f"{self.fronts(round_number)}{case}_hypervolume.parquet"
+        return self._of_round(f"02_failed/{case}.json" if case else "02_failed/", round_number)
 
     def confirmation(self, case: str, name: str = "") -> str:
-        """Return the key of `in_force.json`, `candidates.parquet`, `repetitions/…`, `trials.parquet`, `decision.json`.
+        """Return the key of `in_force.json` (`FoundInForce`), `candidates.parquet`, `decision.json` (`Decision`), ….
 
-        The JSON models are `FoundInForce` and `Decision`.
+        The others are `repetitions/…` and `trials.parquet`.
         """
-        return f"{self.prefix}/06_confirmation/{case}/{name}"
-
-    def report(self, name: str) -> str:
-        """Return the key of `report.html`, `cards.json`, a case's settings, `figures/…` or `tables/…`."""
-        return f"{self.prefix}/07_report/{name}"
-
-    def changes(self, name: str) -> str:
-        """Return the key of the system's changes since the measurement (JSON, `Changes`)."""
-        return f"{self.prefix}/08_rollout/changes/{name}.json"
-
-    def answers(self) -> str:
-        """Return the prefix of people's answers about the recommendations, the oldest key first."""
-        return f"{self.prefix}/08_rollout/answers/"
+        return self._key("06_confirmation/{}/{}", case, name)
 
     def answer(self, at: datetime) -> str:
         """Return the key of one answer by its UTC time (JSON, `Answer`)."""
         return f"{self.answers()}{at:%Y%m%dT%H%M%S.%f}.json"
-
-    def _round(self, round_number: int) -> str:
-        return f"{self.prefix}/round={round_number:02d}"
 
 
 @dataclass(frozen=True)
@@ -184,10 +121,6 @@ class CheckKeys(CampaignKeys):
     def prefix(self) -> str:
         """Return the common prefix of all keys, without a trailing slash."""
         return f"_checks/{self.study}/{self.campaign}"
-
-    def plan(self) -> str:
-        """Return the key of the cases with their settings in force, or why one is not measured (JSON, `CheckPlan`)."""
-        return f"{self.prefix}/plan.json"
 
     def check(self) -> str:
         """Return the key of the check's result (JSON, `Check`)."""

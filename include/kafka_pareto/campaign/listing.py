@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Literal
@@ -44,9 +43,10 @@ class CampaignEntry(BaseModel):
 def list_campaigns(store: Store) -> list[CampaignEntry]:
     """List all campaigns with a frozen study, latest first, skipping names that are not valid ids."""
     studies = [name for name in store.folders("") if re.fullmatch(STUDY_NAME, name)]
-    found = [CampaignKeys(study, name) for study in studies for name in _campaigns(store, study)]
+    found = [CampaignKeys(study, name) for study in studies for name in store.folders(f"{study}/")]
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
-        entries = [entry for entry in pool.map(lambda keys: _entry(store, keys), found) if entry]
+        valid = [keys for keys in found if re.fullmatch(CAMPAIGN_ID, keys.campaign)]
+        entries = [entry for entry in pool.map(lambda keys: _entry(store, keys), valid) if entry]
     return sorted(entries, key=lambda entry: (entry.designed_at, entry.campaign), reverse=True)
 
 
@@ -67,27 +67,12 @@ def frozen_head(store: Store, keys: CampaignKeys) -> tuple[str, str]:
     return kind["kind"].decode() if kind else "tune", cluster["name"].decode() if cluster else ""
 
 
-def _campaigns(store: Store, study: str) -> list[str]:
-    return [name for name in store.folders(f"{study}/") if re.fullmatch(CAMPAIGN_ID, name)]
-
-
 def _entry(store: Store, keys: CampaignKeys) -> CampaignEntry | None:
     designed_at = store.written_at(keys.frozen_study()).get(keys.frozen_study())
     if designed_at is None:
         return None
     cases = in_order(store.folders(keys.measurements("").removesuffix("/")))
-    return CampaignEntry(
-        study=keys.study,
-        campaign=keys.campaign,
-        state=_state(store.folders(f"{keys.prefix}/"), cases),
-        designed_at=designed_at,
-        cases=cases,
-    )
-
-
-def _state(folders: Sequence[str], measured_cases: Sequence[str]) -> State:
-    if "07_report" in folders:
-        return "reported"
-    if "06_confirmation" in folders:
-        return "confirming"
-    return "measuring" if measured_cases else "designed"
+    folders = store.folders(f"{keys.prefix}/")
+    state: State = "measuring" if cases else "designed"
+    state = "reported" if "07_report" in folders else "confirming" if "06_confirmation" in folders else state
+    return CampaignEntry(study=keys.study, campaign=keys.campaign, state=state, designed_at=designed_at, cases=cases)

@@ -122,25 +122,22 @@ def _steps(
             "optimize": [keys.front(case, number) for case in cases],
         }
         for step, artifacts in ends.items():
-            yield StepProgress(name=f"{prefix}{step}", state=_state_of(written, artifacts))
+            found = [key in written for key in artifacts]
+            yield StepProgress(name=f"{prefix}{step}", state=_state(any(found), all(found)))
     for part in parts:
         if part.round_number is None:
             yield _measured_step(f"confirm, {case_label(part.case)}", part, expected)
-    yield StepProgress(name="report", state=_state_of(written, [keys.report("cards.json")]))
+    yield StepProgress(name="report", state=_state(begun=False, ended=keys.report("cards.json") in written))
 
 
 def _measured_step(name: str, part: Part, expected: ExpectedRepetitions | None) -> StepProgress:
     most = expected.most_of(part) if expected else None
-    ended = part.ended or part.repetitions == most
-    state: StepState = "done" if ended else "under way" if part.repetitions else "waiting"
+    state = _state(part.repetitions > 0, part.ended or part.repetitions == most)
     return StepProgress(name=name, state=state, repetitions=part.repetitions, repetitions_most=most)
 
 
-def _state_of(written: Mapping[str, datetime], artifacts: list[str]) -> StepState:
-    found = sum(key in written for key in artifacts)
-    if not found:
-        return "waiting"
-    return "done" if found == len(artifacts) else "under way"
+def _state(begun: bool, ended: bool) -> StepState:
+    return "done" if ended else "under way" if begun else "waiting"
 
 
 def _expected(campaign: Campaign) -> ExpectedRepetitions | None:

@@ -35,9 +35,9 @@ class Expectation(BaseModel):
 
     def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the configurations for Great Expectations: one, or one per column."""
-        if not self.columns:
-            return [self._configuration(None, parameters)]
-        columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns
+        columns: Sequence[str | None] = (
+            parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns or [None]
+        )
         return [self._configuration(column, parameters) for column in columns]
 
     def _configuration(self, column: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,23 +18,19 @@ def write_private(path: Path, text: str) -> None:
     """
     remove_leftovers(path.parent, path.name)
     try:
-        _write_and_rename(path, text)
+        handle, partial = _locked_partial(path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
         sync_folder(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _write_and_rename(path: Path, text: str) -> None:
-    handle, partial = _locked_partial(path)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
 
 
 def remove_leftovers(folder: Path, name: str | None = None) -> None:

@@ -24,8 +24,8 @@ def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
 
     The files are read without the schema, which takes too long to load here.
     """
-    named = {file.stem: _name_in(file) for file in study_files}
-    return {study: name for study, name in named.items() if name}
+    named = {file.stem: (_cluster_in(file) or {}).get("name") for file in study_files}
+    return {study: name for study, name in named.items() if isinstance(name, str) and re.fullmatch(CLUSTER_NAME, name)}
 
 
 def kind_of(study_file: Path) -> str:
@@ -62,18 +62,11 @@ def server_set(bootstrap_servers: str) -> set[str]:
     return {server.strip().lower() for server in bootstrap_servers.split(",") if server.strip()}
 
 
-def _name_in(file: Path) -> str:
-    name = (_cluster_in(file) or {}).get("name", "")
-    return name if isinstance(name, str) and re.fullmatch(CLUSTER_NAME, name) else ""
-
-
 def _cluster_in(file: Path) -> dict[str, Any] | None:
     """Return the study's section; empty if absent, None if the file is unreadable."""
     content = _content(file)
-    if content is None:
-        return None
-    cluster = content.get("cluster", {})
-    return cluster if isinstance(cluster, dict) else {}
+    cluster = content and content.get("cluster")
+    return cluster if isinstance(cluster, dict) or content is None else {}
 
 
 def _content(file: Path) -> dict[str, Any] | None:

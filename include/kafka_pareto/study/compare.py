@@ -84,11 +84,12 @@ class Compare(Study):
         if unknown := [case for case in cases if case not in self.cases]:
             known = ", ".join(self.cases)
             raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
-        kept: dict[str, JsonValue] = {
-            key: [each.model_dump() for each in parts if each.part in cases]
-            for key, parts in (("variants", self.variants), ("tables", self.tables), ("series", self.series))
+        kept = [part for part in self.parts if part.part in cases]
+        lists = {"variants": Variants, "tables": Table, "series": Series}
+        found: dict[str, JsonValue] = {
+            key: [part.model_dump() for part in kept if isinstance(part, kind)] for key, kind in lists.items()
         }
-        return kept | {"grid": self.grid.model_dump() if self.grid and self.grid.part in cases else None}
+        return found | {"grid": self.grid.model_dump() if self.grid in kept else None}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """Return the DAG parameter that limits a campaign to these parts."""
@@ -133,20 +134,14 @@ class Compare(Study):
     def baseline_configuration(self, case: str = "") -> Configuration:
         """Return the reference, with what the part fixes."""
         fixed = self.part(case).fixed if case else {}
-        return {
-            name: self.settings()[name].value(fixed[name]) if name in fixed else self._of_reference(name)
-            for name in self.varied_factors
-        }
+        known = {**self.effective({}), **{name: self.settings()[name].value(value) for name, value in fixed.items()}}
+        return {name: known[name] for name in self.varied_factors}
 
     def levels_of(self, case: str) -> list[Configuration]:
         """Return the distinct configurations of a part in file order, the reference among them."""
         reference, known = self.baseline_configuration(case), self.settings()
-        return distinct(
-            [
-                {**reference, **{name: known[name].value(value) for name, value in each.items()}}
-                for each in self.part(case).settings
-            ]
-        )
+        given = [{name: known[name].value(value) for name, value in each.items()} for each in self.part(case).settings]
+        return distinct({**reference, **each} for each in given)
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Return the value of every setting: the configuration's, else the reference's, else the default."""
@@ -191,15 +186,7 @@ class Compare(Study):
         return self
 
     @model_validator(mode="after")
-    def _settings_go_together(self) -> Self:
-        for case in self.cases:
-            for level in self.levels_of(case):
-                if conflict := self.conflict_in(level):
-                    raise ValueError(f"part {case}: {conflict}")
-        return self
-
-    @model_validator(mode="after")
-    def _enough_blocks(self) -> Self:
+    def _blocks_and_testbed_fit(self) -> Self:
         if self.protocol.repetitions < FEWEST_BLOCKS:
             raise ValueError(
                 f"protocol.repetitions {self.protocol.repetitions}: must be at least {FEWEST_BLOCKS}; each is a block, "
@@ -212,19 +199,14 @@ class Compare(Study):
                 f"protocol.noise_repetitions {self.protocol.noise_repetitions}: must be 0 in a comparison; its blocks "
                 "show the noise"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _one_testbed(self) -> Self:
-        own = self.own_brokers
-        varied = [name for name in self.varied_factors if self.settings()[name].scope == "broker"]
-        stated = [name for name in self.reference if self.settings()[name].scope == "broker"]
-        if not own and (given := [*varied, *stated]):
+        own, known = self.own_brokers, self.settings()
+        given = [name for name in (*self.varied_factors, *self.reference) if known[name].scope == "broker"]
+        if given and not own:
             raise ValueError(
                 f"{given[0]}: is a broker's setting; it needs testbed: {{brokers: 3}}, since no existing cluster's "
                 "settings are changed"
             )
-        properties = [each for name in (*varied, *stated) for each in self.settings()[name].properties or (name,)]
+        properties = [each for name in given for each in known[name].properties or (name,)]
         if own and (both := [name for name in own.properties if name in properties]):
             raise ValueError(f"testbed.properties.{both[0]}: is set by a factor or the reference, too")
         return self
@@ -272,6 +254,8 @@ class Compare(Study):
                 )
             if len(numbers) != len(levels):
                 raise ValueError(f"{place}: published.{quantity}: has {len(numbers)} numbers for {len(levels)} levels")
+        if conflict := next(filter(None, map(self.conflict_in, levels)), ""):
+            raise ValueError(f"{place}: {conflict}")
 
     def _of_reference(self, name: str) -> FactorValue:
         setting = self.settings()[name]

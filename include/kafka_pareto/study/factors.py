@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from kafka_pareto.study.section import Section
 
 FactorValue: TypeAlias = str | int | float
 Configuration: TypeAlias = Mapping[str, FactorValue]
@@ -18,8 +21,14 @@ Column: TypeAlias = npt.NDArray[Any]
 Positions: TypeAlias = npt.NDArray[np.float64]
 
 
-class _Factor(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+class _Factor(Section):
+    @abstractmethod
+    def column(self, positions: Positions) -> Column:
+        """Return the values at many positions, like `at`."""
+
+    def at(self, position: float) -> Any:
+        """Return the value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
+        return self.column(np.array([position])).item()
 
 
 class CategoricalFactor(_Factor):
@@ -32,10 +41,6 @@ class CategoricalFactor(_Factor):
     def _levels_are_unique(self) -> Self:
         _require_unique(self.levels)
         return self
-
-    def at(self, position: float) -> str:
-        """Return the value at `position` in [0, 1); levels have equal shares."""
-        return str(self.column(np.array([position]))[0])
 
     def column(self, positions: Positions) -> Column:
         """Return the values at many positions, like `at`."""
@@ -73,11 +78,6 @@ class NumericFactor(_Factor):
             raise ValueError("a log scale needs numbers above zero")
         _require_unique(self.levels or [])
         return self
-
-    def at(self, position: float) -> int | float:
-        """Return the value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
-        value: int | float = self.column(np.array([position])).item()
-        return value
 
     def column(self, positions: Positions) -> Column:
         """Return the values at many positions, like `at`."""

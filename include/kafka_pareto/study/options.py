@@ -80,58 +80,46 @@ Words = Annotated[str, AfterValidator(plain)]
 class MeasuringOptions(Options):
     """Options of every kind of campaign."""
 
-    seed: Annotated[int | None, Field(ge=0, title="Seed", description="Random seed, instead of the study's.")] = None
-    repetitions: Annotated[
-        int | None, Field(ge=1, title="Repetitions", description="Of each configuration, instead of the study's.")
-    ] = None
-    cool_down_s: Annotated[
-        float | None,
-        Field(
-            ge=0,
-            allow_inf_nan=False,
-            title="Pause in seconds",
-            description="Before every load, instead of the study's.",
-        ),
-    ] = None
-    bootstrap_servers: Annotated[
-        str | None,
-        Field(
-            pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
-            title="Bootstrap servers",
-            description="host:port,… of a cluster of your own. It needs both ceilings and the consent below.",
-        ),
-    ] = None
-    client_config: Annotated[
-        str | None,
-        Field(
-            pattern="^[A-Za-z0-9._-]+$",
-            title="Client configuration",
-            description="Name of a client.properties file (SASL, TLS) in the installation's folder for these.",
-        ),
-    ] = None
-    ceiling_mib_s: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            title="Ceiling in MiB/s",
-            description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
-        ),
-    ] = None
-    ceiling_gib: Annotated[
-        float | None,
-        Field(
-            gt=0,
-            title="Ceiling in GiB",
-            description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
-        ),
-    ] = None
-    consent: Annotated[
-        bool,
-        Field(
-            title="Consent",
-            description="The plan that the design step prints may be carried out on a cluster of your own.",
-        ),
-    ] = False
+    seed: int | None = Field(None, ge=0, title="Seed", description="Random seed, instead of the study's.")
+    repetitions: int | None = Field(
+        None, ge=1, title="Repetitions", description="Of each configuration, instead of the study's."
+    )
+    cool_down_s: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        title="Pause in seconds",
+        description="Before every load, instead of the study's.",
+    )
+    bootstrap_servers: str | None = Field(
+        None,
+        pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
+        title="Bootstrap servers",
+        description="host:port,… of a cluster of your own. It needs both ceilings and the consent below.",
+    )
+    client_config: str | None = Field(
+        None,
+        pattern="^[A-Za-z0-9._-]+$",
+        title="Client configuration",
+        description="Name of a client.properties file (SASL, TLS) in the installation's folder for these.",
+    )
+    ceiling_mib_s: float | None = Field(
+        None,
+        gt=0,
+        title="Ceiling in MiB/s",
+        description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
+    )
+    ceiling_gib: float | None = Field(
+        None,
+        gt=0,
+        title="Ceiling in GiB",
+        description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
+    )
+    consent: bool = Field(
+        False,
+        title="Consent",
+        description="The plan that the design step prints may be carried out on a cluster of your own.",
+    )
 
 
 class TuneOptions(Options):
@@ -146,25 +134,21 @@ class TuneOptions(Options):
             json_schema_extra={"uniqueItems": True},
         ),
     ] = None
-    baseline: Annotated[
-        str | None,
-        Field(
-            max_length=10_000,
-            title="Baseline",
-            description="The producer.properties that you use today, instead of the study's baseline. No secrets: text "
-            "that names sasl, ssl, a password or the like is refused.",
-            # The step rejects such text too, naming the property.
-            json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
-        ),
-    ] = None
-    warm_start: Annotated[
-        str | None,
-        Field(
-            pattern=f"^{CAMPAIGN_IDS}$",
-            title="Warm start",
-            description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
-        ),
-    ] = None
+    baseline: str | None = Field(
+        None,
+        max_length=10_000,
+        title="Baseline",
+        description="The producer.properties that you use today, instead of the study's baseline. No secrets: text "
+        "that names sasl, ssl, a password or the like is refused.",
+        # The step rejects such text too, naming the property.
+        json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
+    )
+    warm_start: str | None = Field(
+        None,
+        pattern=f"^{CAMPAIGN_IDS}$",
+        title="Warm start",
+        description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
+    )
 
 
 class CompareOptions(Options):
@@ -179,22 +163,18 @@ class CompareOptions(Options):
             json_schema_extra={"uniqueItems": True},
         ),
     ] = None
-    factor: Annotated[
-        str | None,
-        Field(
-            pattern=f"^{FACTOR_NAME}$",
-            title="Factor",
-            description="The one factor to vary, like linger.ms, instead of the study's parts. It needs its levels.",
-        ),
-    ] = None
-    levels: Annotated[
-        str | None,
-        Field(
-            pattern=f"^{LEVELS}$",
-            title="Levels",
-            description="Of that factor, like 0,5,20 or 60%,500/s. The reference's level is added where it is missing.",
-        ),
-    ] = None
+    factor: str | None = Field(
+        None,
+        pattern=f"^{FACTOR_NAME}$",
+        title="Factor",
+        description="The one factor to vary, like linger.ms, instead of the study's parts. It needs its levels.",
+    )
+    levels: str | None = Field(
+        None,
+        pattern=f"^{LEVELS}$",
+        title="Levels",
+        description="Of that factor, like 0,5,20 or 60%,500/s. The reference's level is added where it is missing.",
+    )
 
 
 class DesignOptions(MeasuringOptions, CompareOptions, TuneOptions):
@@ -204,13 +184,11 @@ class DesignOptions(MeasuringOptions, CompareOptions, TuneOptions):
 class Approval(Options):
     """Options for the end of a tuning campaign."""
 
-    approval: Annotated[
-        bool,
-        Field(
-            title="Approval",
-            description="What is recommended comes into force only when somebody has approved it in Airflow.",
-        ),
-    ] = False
+    approval: bool = Field(
+        False,
+        title="Approval",
+        description="What is recommended comes into force only when somebody has approved it in Airflow.",
+    )
 
 
 class Move(Options):
@@ -220,32 +198,26 @@ class Move(Options):
     `cluster` is the installation's own; None allows any.
     """
 
-    case: Annotated[
-        str | None,
-        Field(
-            pattern=f"^({CASE})?$",
-            title="Case",
-            description="A record size in bytes. Empty: all that the campaign recommends. Going back needs it.",
-        ),
-    ] = None
-    from_version: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            title="From version",
-            description="Refused if another is in force by then; 0: if any is; empty: not looked at.",
-        ),
-    ] = None
-    by: Annotated[Words, Field(description="Who wants it.")] = ""
+    case: str | None = Field(
+        None,
+        pattern=f"^({CASE})?$",
+        title="Case",
+        description="A record size in bytes. Empty: all that the campaign recommends. Going back needs it.",
+    )
+    from_version: int | None = Field(
+        None,
+        ge=0,
+        title="From version",
+        description="Refused if another is in force by then; 0: if any is; empty: not looked at.",
+    )
+    by: Words = Field("", description="Who wants it.")
     reason: Annotated[
         str,
         Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$", title="Reason", description="Kept with the version."),
         AfterValidator(plain),
     ] = ""
-    request: Annotated[Words, Field(description="The same request moves something only once.")] = ""
-    cluster: Annotated[
-        str | None, Field(description="Moves settings of this one alone; empty: of the installation's own.")
-    ] = None
+    request: Words = Field("", description="The same request moves something only once.")
+    cluster: str | None = Field(None, description="Moves settings of this one alone; empty: of the installation's own.")
 
 
 class Wanted(Move):
@@ -254,32 +226,24 @@ class Wanted(Move):
     `seen` has the active version by case at the time of the question, 0 for none.
     """
 
-    configuration: Annotated[
-        str | None,
-        Field(
-            pattern=f"^({CONFIGURATION_ID})?$",
-            title="Configuration",
-            description="One that the campaign has confirmed; empty: what it recommends.",
-        ),
-    ] = None
-    changes_seen: Annotated[
-        str,
-        Field(
-            pattern=f"^({CHANGES_NAME})?$",
-            title="Changes seen",
-            description="Of the cluster since it was measured: the name by which the step told of them; empty: none.",
-        ),
-    ] = ""
-    ask: Annotated[bool, Field(description="A person is asked first: nothing moves yet.")] = False
-    answer: Annotated[
-        Literal["approve", "reject", "not_asked"], Field(description="What a person said, where one was asked.")
-    ] = "not_asked"
-    answered_at: Annotated[
-        AwareDatetime | None, Field(description="When they said so, in ISO 8601; not given: now.")
-    ] = None
-    asked_at: Annotated[
-        AwareDatetime | None, Field(description="When they were asked, in ISO 8601; not given: just now.")
-    ] = None
+    configuration: str | None = Field(
+        None,
+        pattern=f"^({CONFIGURATION_ID})?$",
+        title="Configuration",
+        description="One that the campaign has confirmed; empty: what it recommends.",
+    )
+    changes_seen: str = Field(
+        "",
+        pattern=f"^({CHANGES_NAME})?$",
+        title="Changes seen",
+        description="Of the cluster since it was measured: the name by which the step told of them; empty: none.",
+    )
+    ask: bool = Field(False, description="A person is asked first: nothing moves yet.")
+    answer: Literal["approve", "reject", "not_asked"] = Field(
+        "not_asked", description="What a person said, where one was asked."
+    )
+    answered_at: AwareDatetime | None = Field(None, description="When they said so, in ISO 8601; not given: now.")
+    asked_at: AwareDatetime | None = Field(None, description="When they were asked, in ISO 8601; not given: just now.")
     seen: Annotated[dict[str, int], BeforeValidator(_versions)] = Field(
         default_factory=dict, description="Versions that the person was shown: 1024=3,8192=0"
     )

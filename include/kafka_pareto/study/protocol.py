@@ -54,23 +54,24 @@ class Protocol(Section):
     noise_repetitions: Annotated[int, Field(ge=0)] = 0
 
     _not_of_a_repetition: ClassVar[frozenset[str]] = frozenset(
-        {
-            *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
-            *("max_attempts", "outliers"),
-        }
+        [
+            "repetitions",
+            "minimum_valid_repetitions",
+            "adaptive",
+            "noise_repetitions",
+            "order",
+            "max_attempts",
+            "outliers",
+        ]
     )
 
     @model_validator(mode="after")
-    def _enough_noise_to_say_anything(self) -> Self:
+    def _numbers_fit(self) -> Self:
         if 0 < self.noise_repetitions < MINIMUM_NOISE_REPETITIONS:
             raise ValueError(
                 f"noise_repetitions {self.noise_repetitions} must be 0 or at least {MINIMUM_NOISE_REPETITIONS}; from "
                 "fewer no noise floor can be told"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _adaptive_fits(self) -> Self:
         if self.adaptive is None:
             return self
         if self.order != "blocks":

@@ -31,12 +31,9 @@ class Retune(Section):
     @field_validator("schedule")
     @classmethod
     def _is_a_schedule(cls, schedule: str | None) -> str | None:
-        if schedule is not None and not is_schedule(schedule):
+        if schedule is None or schedule in SCHEDULE_PRESETS:
+            return schedule
+        if len(schedule.split()) != 5 or not croniter.is_valid(schedule):
             presets = ", ".join(SCHEDULE_PRESETS)
             raise ValueError(f"must be cron text of five fields, like '0 3 * * 0', or one of {presets}")
         return schedule
-
-
-def is_schedule(text: str) -> bool:
-    """Return whether Airflow can schedule a DAG by it."""
-    return text in SCHEDULE_PRESETS or (len(text.split()) == 5 and croniter.is_valid(text))

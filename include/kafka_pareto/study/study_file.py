@@ -18,7 +18,7 @@ from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_v
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.declarations import driver_module, driver_names
-from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
+from kafka_pareto.study.identifiers import STUDY_NAME
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
 
@@ -31,7 +31,6 @@ _UNION_TAGS = (
     *("choose_by_name", "choose_by_order", "choose_by_weights"),
     *("testbed_brokers", "testbed_cluster"),
 )
-_MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 _LARGEST_FILE_BYTES = 16 << 20
 _LARGEST_NUMBER = 1 << 63
 _brief = reprlib.Repr()
@@ -68,7 +67,11 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     content = _mapping(text, file)
     model = _class_of(content, file)
     if folder is not None and model.baseline_may_be_a_file and isinstance(content.get("baseline"), str):
-        content["baseline"] = _properties_in_file(folder / content["baseline"], file)
+        path = folder / content["baseline"]
+        try:
+            content["baseline"] = tunable_properties(parse_properties(_read_text(path, file, f"baseline: {path}: ")))
+        except ValueError as error:
+            raise StudyError(file, [f"baseline: {path}: {error}"]) from error
     study = checked(model, content, file)
     if folder is not None:
         read_corpus(study, folder, file)
@@ -151,17 +154,8 @@ def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnyS
         raise StudyError(file, _problems(error, model)) from error
 
 
-def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
-    """Return the tunable properties of a user's `producer.properties`, without addresses, credentials and classes."""
-    text = _read_text(path, study_file, f"baseline: {path}: ")
-    try:
-        return tunable_properties(parse_properties(text))
-    except ValueError as error:
-        raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
-
-
 def tunable_properties(given: Mapping[str, str]) -> dict[str, PropertyValue]:
-    """Return the tunable properties of a producer's file, typed.
+    """Return the tunable properties of a producer's file, typed, without addresses, credentials and classes.
 
     Raises:
         ValueError: If one has a value of another type.

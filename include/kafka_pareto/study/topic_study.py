@@ -34,15 +34,11 @@ class TopicStudy(Study):
         return False
 
     @model_validator(mode="after")
-    def _on_one_testbed(self) -> Self:
-        if self.own_brokers and self.cluster is not None:
-            raise ValueError("testbed and cluster: give brokers of the study's own, or an existing cluster, not both")
-        return self
-
-    @model_validator(mode="after")
-    def _a_broker_for_each_replica(self) -> Self:
+    def _on_one_testbed_of_enough_brokers(self) -> Self:
         own, replicas = self.own_brokers, self.workload.replication_factor
-        if own is not None and replicas > own.brokers:
+        if own and self.cluster is not None:
+            raise ValueError("testbed and cluster: give brokers of the study's own, or an existing cluster, not both")
+        if own and replicas > own.brokers:
             raise ValueError(
                 f"workload.replication_factor {replicas}: must not exceed testbed.brokers {own.brokers}; ask for more "
                 "brokers, or for fewer replicas (with min_insync_replicas no higher)"

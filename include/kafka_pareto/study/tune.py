@@ -110,15 +110,11 @@ class Tune(Study):
         return self
 
     @model_validator(mode="after")
-    def _rounds_belong_to_their_strategy(self) -> Self:
+    def _rounds_and_advice_fit_their_design(self) -> Self:
         if self.strategy != "rounds" and "rounds" in self.model_fields_set and self.rounds != Rounds():
             raise ValueError("rounds needs strategy: rounds; one_shot has none after its design")
         if self.strategy != "rounds" and self.warm_start is not None:
             raise ValueError("warm_start needs strategy: rounds; one_shot learns from its own design alone")
-        return self
-
-    @model_validator(mode="after")
-    def _advice_comes_before_a_hypercube(self) -> Self:
         if self.advice and self.design.method != "latin_hypercube":
             raise ValueError("advice needs design.method: latin_hypercube; else the levels make the design")
         if self.confirmation.compare_advice == "always" and not self.advice:
@@ -126,21 +122,13 @@ class Tune(Study):
         return self
 
     @model_validator(mode="after")
-    def _chooses_by_its_own_objectives(self) -> Self:
+    def _can_choose(self) -> Self:
         self.require_own_objectives(objectives_named(self.confirmation.choose_by))
-        return self
-
-    @model_validator(mode="after")
-    def _r1_needs_its_objectives(self) -> Self:
         if self.confirmation.choose_by == "r1" and self.declaration.steadiness is None:
             raise ValueError("confirmation.choose_by r1 needs a mean of which more is better, with its CV")
-        return self
-
-    @model_validator(mode="after")
-    def _repetitions_give_cvs(self) -> Self:
         protocol = self.protocol
-        within_run = protocol.variability == "within_run"
-        if self.strategy == "one_shot" and not within_run and protocol.repetitions < protocol.minimum_valid_repetitions:
+        across = protocol.variability == "across_repetitions"
+        if self.strategy == "one_shot" and across and protocol.repetitions < protocol.minimum_valid_repetitions:
             raise ValueError(
                 f"protocol.minimum_valid_repetitions {protocol.minimum_valid_repetitions} must not exceed repetitions "
                 f"{protocol.repetitions}; no trial would ever have a CV, which only strategy: rounds can do without"

@@ -26,7 +26,9 @@ class WarmStart(Section):
     @field_validator("campaigns", mode="before")
     @classmethod
     def _campaigns_are_named(cls, given: Any) -> Any:
-        if given != "latest" and not (isinstance(given, list) and given and _are_different_ids(given)):
+        ids = given if isinstance(given, list) else []
+        named = {each for each in ids if isinstance(each, str) and re.fullmatch(CAMPAIGN_ID, each)}
+        if given != "latest" and not 0 < len(ids) == len(named):
             raise ValueError("must be latest, or a list of different campaign ids (letters, digits, '-' or '_')")
         return given
 
@@ -39,8 +41,3 @@ def campaigns_from(text: str) -> Campaigns:
 def campaigns_text(campaigns: Campaigns) -> str:
     """Return the option for `campaigns_from`."""
     return campaigns if isinstance(campaigns, str) else ",".join(campaigns)
-
-
-def _are_different_ids(given: list[Any]) -> bool:
-    named = [each for each in given if isinstance(each, str) and re.fullmatch(CAMPAIGN_ID, each)]
-    return len(set(named)) == len(given)

@@ -29,6 +29,7 @@ from typing import cast
 
 from flask import Blueprint, Flask, current_app, request
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, NotFound, Unauthorized
+from werkzeug.local import LocalProxy
 
 from shop.database import DATABASE_ERRORS, DUPLICATE_ERRORS, Database, Row, hashed, is_password
 
@@ -39,6 +40,7 @@ _MOST_OF_ONE = 99
 
 Answer = tuple[Row | str, int]
 api = Blueprint("shop", __name__, url_prefix="/api")
+database = cast("Database", LocalProxy(lambda: current_app.extensions["database"]))
 
 
 def create_app(address: str | None = None) -> Flask:
@@ -61,11 +63,8 @@ def sign_up() -> Answer:
     """Add a user."""
     body = _body()
     try:
-        added = _database().write(
-            "INSERT INTO users (name, password) VALUES (?, ?)",
-            _text(body, "name", 50),
-            hashed(_text(body, "password", 100)),
-        )
+        name, password = _text(body, "name", 50), hashed(_text(body, "password", 100))
+        added = database.write("INSERT INTO users (name, password) VALUES (?, ?)", name, password)
     except DUPLICATE_ERRORS as error:
         raise Conflict("name: is taken") from error
     return {"user_id": added.number}, 201
@@ -76,11 +75,11 @@ def log_in() -> Answer:
     """Open a session."""
     body = _body()
     name, password = _text(body, "name", 50), _text(body, "password", 100)
-    user = _database().row("SELECT user_id, password FROM users WHERE name = ?", name)
+    user = database.row("SELECT user_id, password FROM users WHERE name = ?", name)
     if user is None or not is_password(password, user["password"]):
         raise Unauthorized("name or password is wrong")
     token = secrets.token_urlsafe(32)
-    _database().write("INSERT INTO sessions (token, user_id) VALUES (?, ?)", token, user["user_id"])
+    database.write("INSERT INTO sessions (token, user_id) VALUES (?, ?)", token, user["user_id"])
     return {"session": token}, 201
 
 
@@ -88,14 +87,14 @@ def log_in() -> Answer:
 def log_out() -> Answer:
     """End the session."""
     _user_id()
-    _database().write("DELETE FROM sessions WHERE token = ?", request.headers[SESSION_HEADER])
+    database.write("DELETE FROM sessions WHERE token = ?", request.headers[SESSION_HEADER])
     return "", 204
 
 
 @api.get("/categories")
 def categories() -> Answer:
     """List the categories."""
-    found = _database().rows(
+    found = database.rows(
         "SELECT c.category_id, c.name, COUNT(*) AS products FROM categories c JOIN products p"
         " ON p.category_id = c.category_id GROUP BY c.category_id, c.name ORDER BY c.category_id"
     )
@@ -108,14 +107,12 @@ def products_of_category(category_id: int) -> Answer:
     page = request.args.get("page", 1, int)
     if not 1 <= page <= 1_000_000:
         raise BadRequest("page: must be at least 1")
-    found = _database().rows(
+    found = database.rows(
         "SELECT product_id, name, price_cents FROM products WHERE category_id = ? ORDER BY product_id LIMIT ? OFFSET ?",
-        category_id,
-        _PAGE,
-        (page - 1) * _PAGE,
+        *(category_id, _PAGE, (page - 1) * _PAGE),
     )
-    if not found and not _database().row("SELECT 1 FROM categories WHERE category_id = ?", category_id):
-        raise NotFound(f"category {category_id}: is not there")
+    if not found:
+        _there(f"category {category_id}", database.row("SELECT 1 FROM categories WHERE category_id = ?", category_id))
     return {"products": found}, 200
 
 
@@ -129,7 +126,7 @@ def product(product_id: int) -> Answer:
 def reviews(product_id: int) -> Answer:
     """List the latest reviews of a product."""
     _product(product_id)
-    found = _database().rows(
+    found = database.rows(
         "SELECT r.review_id, u.name, r.stars, r.body FROM reviews r JOIN users u ON u.user_id = r.user_id"
         " WHERE r.product_id = ? ORDER BY r.review_id DESC LIMIT ?",
         product_id,
@@ -145,7 +142,7 @@ def search() -> Answer:
     if not 1 <= len(text) <= 50:
         raise BadRequest("q: must be a text of 1 to 50 characters")
     escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    found = _database().rows(
+    found = database.rows(
         "SELECT product_id, name, price_cents FROM products WHERE name LIKE ? ESCAPE '!' ORDER BY product_id LIMIT ?",
         f"%{escaped}%",
         _PAGE,
@@ -167,7 +164,6 @@ def add_to_cart() -> Answer:
     product_id = _number(body, "product_id", 1, 2**31 - 1)
     quantity = _number(body, "quantity", 1, _MOST_OF_ONE)
     _product(product_id)
-    database = _database()
     more = "UPDATE cart_items SET quantity = quantity + ? WHERE user_id = ? AND product_id = ?"
     new = "INSERT INTO cart_items (user_id, product_id, quantity) VALUES (?, ?, ?)"
     if not database.write(more, quantity, user_id, product_id).rows:
@@ -182,27 +178,23 @@ def add_to_cart() -> Answer:
 def change_quantity(product_id: int) -> Answer:
     """Change the quantity of a product in the cart."""
     user_id, quantity = _user_id(), _number(_body(), "quantity", 1, _MOST_OF_ONE)
-    changed = _database().write(
-        "UPDATE cart_items SET quantity = ? WHERE user_id = ? AND product_id = ?", quantity, user_id, product_id
-    )
-    if not changed.rows:
-        raise NotFound(f"product {product_id}: is not in the cart")
+    change = "UPDATE cart_items SET quantity = ? WHERE user_id = ? AND product_id = ?"
+    _change_cart(product_id, change, quantity, user_id, product_id)
     return {"product_id": product_id, "quantity": quantity}, 200
 
 
 @api.delete("/cart/items/<int:product_id>")
 def remove_from_cart(product_id: int) -> Answer:
     """Remove a product from the cart."""
-    removed = _database().write("DELETE FROM cart_items WHERE user_id = ? AND product_id = ?", _user_id(), product_id)
-    if not removed.rows:
-        raise NotFound(f"product {product_id}: is not in the cart")
+    remove = "DELETE FROM cart_items WHERE user_id = ? AND product_id = ?"
+    _change_cart(product_id, remove, _user_id(), product_id)
     return "", 204
 
 
 @api.post("/orders")
 def checkout() -> Answer:
     """Turn the cart into an order, and reduce the stock."""
-    user_id, database = _user_id(), _database()
+    user_id = _user_id()
     with database.transaction():
         items = _cart_items(user_id)
         if not items:
@@ -211,34 +203,24 @@ def checkout() -> Answer:
             raise Conflict("the cart is changed by another request just now")
         # In a fixed order, so that no two checkouts deadlock.
         for item in items:
-            taken = database.write(
-                "UPDATE products SET stock = stock - ? WHERE product_id = ? AND stock >= ?",
-                item["quantity"],
-                item["product_id"],
-                item["quantity"],
-            )
-            if not taken.rows:
+            take = "UPDATE products SET stock = stock - ? WHERE product_id = ? AND stock >= ?"
+            if not database.write(take, item["quantity"], item["product_id"], item["quantity"]).rows:
                 raise Conflict(f"product {item['product_id']}: has too little stock")
         total_cents = _total_cents(items)
-        order_id = database.write(
-            "INSERT INTO orders (user_id, total_cents) VALUES (?, ?)", user_id, total_cents
-        ).number
+        added = database.write("INSERT INTO orders (user_id, total_cents) VALUES (?, ?)", user_id, total_cents)
         database.write_many(
             "INSERT INTO order_items (order_id, product_id, quantity, price_cents) VALUES (?, ?, ?, ?)",
-            ((order_id, item["product_id"], item["quantity"], item["price_cents"]) for item in items),
+            ((added.number, item["product_id"], item["quantity"], item["price_cents"]) for item in items),
         )
-    return {"order_id": order_id, "total_cents": total_cents}, 201
+    return {"order_id": added.number, "total_cents": total_cents}, 201
 
 
 @api.get("/orders/<int:order_id>")
 def order(order_id: int) -> Answer:
     """Show one of the user's orders."""
-    found = _database().row(
-        "SELECT order_id, total_cents FROM orders WHERE order_id = ? AND user_id = ?", order_id, _user_id()
-    )
-    if found is None:
-        raise NotFound(f"order {order_id}: is not there")
-    items = _database().rows(
+    of_user = "SELECT order_id, total_cents FROM orders WHERE order_id = ? AND user_id = ?"
+    found = _there(f"order {order_id}", database.row(of_user, order_id, _user_id()))
+    items = database.rows(
         "SELECT product_id, quantity, price_cents FROM order_items WHERE order_id = ? ORDER BY product_id", order_id
     )
     return {**found, "items": items}, 200
@@ -250,14 +232,10 @@ def write_review(product_id: int) -> Answer:
     user_id, body = _user_id(), _body()
     stars, text = _number(body, "stars", 1, 5), _text(body, "body", 1000)
     _product(product_id)
-    added = _database().write(
+    added = database.write(
         "INSERT INTO reviews (product_id, user_id, stars, body) VALUES (?, ?, ?, ?)", product_id, user_id, stars, text
     )
     return {"review_id": added.number}, 201
-
-
-def _database() -> Database:
-    return cast("Database", current_app.extensions["database"])
 
 
 def _user_id() -> int:
@@ -267,24 +245,30 @@ def _user_id() -> int:
         Unauthorized: If there is no open session.
     """
     token = request.headers.get(SESSION_HEADER, "")
-    session = _database().row("SELECT user_id FROM sessions WHERE token = ?", token) if token else None
+    session = database.row("SELECT user_id FROM sessions WHERE token = ?", token) if token else None
     if session is None:
         raise Unauthorized(f"{SESSION_HEADER}: is no session that is open; log in first")
     return int(session["user_id"])
 
 
 def _product(product_id: int) -> Row:
-    found = _database().row(
-        "SELECT product_id, category_id, name, description, price_cents, stock FROM products WHERE product_id = ?",
-        product_id,
-    )
+    query = "SELECT product_id, category_id, name, description, price_cents, stock FROM products WHERE product_id = ?"
+    return _there(f"product {product_id}", database.row(query, product_id))
+
+
+def _there(what: str, found: Row | None) -> Row:
     if found is None:
-        raise NotFound(f"product {product_id}: is not there")
+        raise NotFound(f"{what}: is not there")
     return found
 
 
+def _change_cart(product_id: int, statement: str, *values: object) -> None:
+    if not database.write(statement, *values).rows:
+        raise NotFound(f"product {product_id}: is not in the cart")
+
+
 def _cart_items(user_id: int) -> list[Row]:
-    return _database().rows(
+    return database.rows(
         "SELECT c.product_id, p.name, c.quantity, p.price_cents FROM cart_items c JOIN products p"
         " ON p.product_id = c.product_id WHERE c.user_id = ? ORDER BY c.product_id",
         user_id,
@@ -322,5 +306,5 @@ def _refused(error: HTTPException) -> Answer:
 
 def _no_database(error: Exception) -> Answer:
     current_app.logger.error("database: %s", error)
-    _database().reconnect()
+    database.reconnect()
     return {"error": "the database does not answer"}, 503

@@ -102,8 +102,7 @@ class Database:
 
     def rows(self, statement: str, *values: object) -> list[Row]:
         """Return the rows of a query."""
-        cursor = self._execute(statement, values)
-        return list(cursor.fetchall())
+        return list(self._execute(statement, values).fetchall())
 
     def row(self, statement: str, *values: object) -> Row | None:
         """Return the first row of a query."""
@@ -133,8 +132,7 @@ class Database:
 
     def reconnect(self) -> None:
         """Close the thread's connection after an error; the next statement opens another."""
-        connection = self._of_thread.__dict__.pop("connection", None)
-        if connection is not None:
+        if connection := self._of_thread.__dict__.pop("connection", None):
             with suppress(*DATABASE_ERRORS):
                 connection.close()
 
@@ -147,15 +145,15 @@ class Database:
         return statement if self.is_sqlite else statement.replace("?", "%s")
 
     def _connection(self) -> Any:
-        connection = self._of_thread.__dict__.get("connection")
-        if connection is None:
-            connection = self._connect_sqlite() if self.is_sqlite else self._connect_mariadb()
-            self._of_thread.connection = connection
-        return connection
+        if not hasattr(self._of_thread, "connection"):
+            self._of_thread.connection = self._connect_sqlite() if self.is_sqlite else self._connect_mariadb()
+        return self._of_thread.connection
 
     def _connect_sqlite(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None)
-        connection.row_factory = _as_dict
+        connection.row_factory = lambda cursor, values: {
+            column[0]: value for column, value in zip(cursor.description, values, strict=True)
+        }
         # So a writer does not block readers, and a kill of the shop loses nothing.
         for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
@@ -176,10 +174,6 @@ class Database:
             client_flag=CLIENT.FOUND_ROWS,  # count unchanged rows, too
             cursorclass=DictCursor,
         )
-
-
-def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> Row:
-    return {column[0]: value for column, value in zip(cursor.description, values, strict=True)}
 
 
 def hashed(password: str, salt: bytes | None = None) -> str:

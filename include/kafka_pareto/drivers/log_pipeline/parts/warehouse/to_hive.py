@@ -189,12 +189,10 @@ class Loader:
 
     def _keep(self, line: dict[str, Any]) -> None:
         """Append a line to the record of batches, synced to disk."""
-        handle = os.open(self._batches_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(handle, (json.dumps(line) + "\n").encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with self._batches_file.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def _delay_if_planted(self, place: str) -> None:
         if self._options.planted_at == place:

@@ -51,6 +51,7 @@ def quantities_of_run(
         each[each.t0 >= began_ms].reset_index(drop=True)
         for each in (everything, reconciled.arrivals, reconciled.requests, reconciled.pending)
     )
+    late = f"the load sent requests late: p95 {answered.late_p95_ms:.0f} ms, p99 {answered.late_p99_ms:.0f} ms"
     found = LogPipelineQuantities(
         requests_due=answered.due,
         requests_logged=len(ours),
@@ -64,7 +65,7 @@ def quantities_of_run(
         response_p95_ms=answered.response_p95_ms,
         refused=answered.refused,
         clock_step_ms=watched.clock_step_ms,
-        generator_bound=_lateness(answered),
+        generator_bound=late if answered.late_p95_ms > _LATE_MS or answered.late_p99_ms > _STALLED_MS else "",
     )
     if events.empty:
         return found
@@ -157,15 +158,13 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
     uses, seconds, working = watched.sending.uses, watched.sending.seconds, watched.working.uses
     pipeline_s = _brokers(working).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)
     figures: dict[str, float | None] = {}
-    for name in ("nginx", "filebeat", "aggregator"):
-        use = uses.get(name, Use())
-        figures |= {
-            f"{name}_read_kb_s": use.read_bytes / _KB / seconds,
-            f"{name}_written_kb_s": use.written_bytes / _KB / seconds,
-            f"{name}_minor_faults_s": use.minor_faults / seconds,
-        }
     for name in ("nginx", "filebeat", "aggregator", "spark", "shop"):
-        figures[f"{name}_cores"] = uses.get(name, Use()).cpu_s / seconds
+        use = uses.get(name, Use())
+        figures[f"{name}_cores"] = use.cpu_s / seconds
+        if name not in ("spark", "shop"):
+            figures[f"{name}_read_kb_s"] = use.read_bytes / _KB / seconds
+            figures[f"{name}_written_kb_s"] = use.written_bytes / _KB / seconds
+            figures[f"{name}_minor_faults_s"] = use.minor_faults / seconds
     return CostFigures(
         packets_s=watched.sending.packets / seconds,
         packets_per_event=watched.working.packets / events,
@@ -174,12 +173,6 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
         memory_mib=watched.memory_mib,
         **figures,
     )
-
-
-def _lateness(answered: Answered) -> str:
-    if answered.late_p95_ms <= _LATE_MS and answered.late_p99_ms <= _STALLED_MS:
-        return ""
-    return f"the load sent requests late: p95 {answered.late_p95_ms:.0f} ms, p99 {answered.late_p99_ms:.0f} ms"
 
 
 def _brokers(uses: Mapping[str, Use]) -> Use:

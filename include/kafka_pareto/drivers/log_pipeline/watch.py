@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -132,11 +132,10 @@ class Watch:
     def counted(self) -> Counted:
         """Return the counts so far."""
         self._look()
-        with self._looking:
-            last = dict(self._last)
         uses: dict[str, Use] = {}
-        for pid, (name, use) in last.items():
-            uses[name] = uses.get(name, Use()) + use.since(self._first.get(pid, Use()))
+        with self._looking:
+            for pid, (name, use) in self._last.items():
+                uses[name] = uses.get(name, Use()) + use.since(self._first.get(pid, Use()))
         return Counted(time.monotonic() - self._began_s, uses, _packets() - self._packets)
 
     def watched(self, sending: Counted, working: Counted) -> Watched:
@@ -156,31 +155,26 @@ class Watch:
             self._offset_s = offset_s
             memory = 0
             for name, root in self._roots().items():
-                for process in _processes(root, with_children=name in self._with_children):
+                processes = []
+                with suppress(psutil.Error):
+                    processes = [psutil.Process(root)]
+                    processes += processes[0].children(recursive=True) if name in self._with_children else []
+                for process in processes:
                     with suppress(psutil.Error, OSError, ValueError):
                         self._last[process.pid] = (name, _use_of(process))
                         memory += process.memory_info().rss
             self._memory = max(self._memory, memory)
 
 
-def _processes(root: int, *, with_children: bool) -> list[psutil.Process]:
-    try:
-        process = psutil.Process(root)
-        return [process, *(process.children(recursive=True) if with_children else [])]
-    except psutil.Error:
-        return []
-
-
 def _use_of(process: psutil.Process) -> Use:
     with process.oneshot():
         times = process.cpu_times()
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        use = Use(cpu_s=times.user + times.system, minor_faults=int(fields[_MINOR_FAULTS]))
-        try:
+        read_bytes = written_bytes = 0
+        with suppress(psutil.AccessDenied):  # another user's process
             io = process.io_counters()
-        except psutil.Error:  # another user's process
-            return use
-        return replace(use, read_bytes=io.read_bytes, written_bytes=io.write_bytes)
+            read_bytes, written_bytes = io.read_bytes, io.write_bytes
+        return Use(times.user + times.system, read_bytes, written_bytes, int(fields[_MINOR_FAULTS]))
 
 
 def _packets() -> int:

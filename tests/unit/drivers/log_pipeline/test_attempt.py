@@ -3,7 +3,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,10 +21,11 @@ from kafka_pareto.drivers.log_pipeline.attempt import (
 )
 from kafka_pareto.drivers.log_pipeline.compare import CompareLogPipeline
 from kafka_pareto.drivers.log_pipeline.declaration import DRIVER as LOG_PIPELINE
-from kafka_pareto.drivers.log_pipeline.figures import cost_figures, quantities_of_run
+from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
 from kafka_pareto.drivers.log_pipeline.quantities import LogPipelineQuantities
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.stages import Reconciled
 from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
 from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
@@ -58,6 +59,10 @@ SENDING = Counted(seconds=60.0, uses=USES, packets=120_000)
 WATCHED = Watched(SENDING, SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
 
 
+LOGGED = even(100, 60)
+WHOLE = reconciled(made_events(LOGGED, np.full(6000, 200.0)))
+
+
 def attempted(
     monkeypatch: pytest.MonkeyPatch, followed: Followed | Exception, level: Configuration | None = None
 ) -> Attempt:
@@ -74,62 +79,52 @@ def attempted(
     return attempt.attempt_run(planned, STUDY, cast("PipelineTestbed", SimpleNamespace()), 10.0)
 
 
+def figures(
+    reconciled: Reconciled = WHOLE, answered: Answered = ANSWERED, watched: Watched = WATCHED, wanted: Wanted = WANTED
+) -> Any:
+    return quantities_of_run(answered, watched, reconciled, wanted, PROTOCOL)
+
+
+def half_done() -> Reconciled:
+    comes = LOGGED < 30_000
+    return reconciled(made_events(LOGGED[comes], np.full(3000, 200.0)), LOGGED[~comes], 180_000)
+
+
 def test_requests_that_warmed_up_have_no_part_in_the_figures() -> None:
-    logged = np.concatenate([[-5000, -1], even(100, 60)])
-    waits = np.concatenate([[90_000, 90_000], np.full(6000, 200.0)])
-    found = quantities_of_run(ANSWERED, WATCHED, reconciled(made_events(logged, waits)), WANTED, PROTOCOL)
+    logged, waits = np.concatenate([[-5000, -1], LOGGED]), np.full(6002, 200.0)
+    waits[:2] = 90_000
+    found = figures(reconciled(made_events(logged, waits)))
 
     assert found.requests_logged == found.events_committed == 6000
-    assert found.latency is not None
     assert (found.latency.latency_mean_ms, found.latency.latency_p99_ms) == (200.0, 200.0)
     assert found.latency.committed_events_s == pytest.approx(100, rel=0.01)
-    assert found.stages is not None
     assert (found.stages.filebeat_ms, found.stages.kafka_to_spark_ms) == (200.0, 0.0)
-    assert found.flow is not None
     assert found.flow.label == "stable"
-    # What was left of them costs CPU and packets in the run, and is divided by.
+    # What was left of them costs CPU and packets in the run, and is divided by; what came before the run is not.
     assert found.cost.packets_per_event == pytest.approx(120_000 / 6002)
-
-
-def test_what_came_to_hive_before_the_run_costs_nothing_in_it() -> None:
-    events = made_events(np.concatenate([[-5000, -4000], even(100, 60)]), np.full(6002, 200.0))
-    cost = quantities_of_run(ANSWERED, WATCHED, reconciled(events), WANTED, PROTOCOL).cost
-
-    assert cost.packets_per_event == 20.0
+    waits[:2] = 200
+    assert figures(reconciled(made_events(logged - 1000 * (logged < 0), waits))).cost.packets_per_event == 20.0
 
 
 def test_what_is_still_on_its_way_counts_with_what_it_had_taken_by_then() -> None:
-    comes = even(100, 60) < 30_000
-    events = made_events(even(100, 60)[comes], np.full(3000, 200.0))
-    found = quantities_of_run(ANSWERED, WATCHED, reconciled(events, even(100, 60)[~comes], 180_000), WANTED, PROTOCOL)
+    found = figures(half_done())
 
-    assert (found.requests_logged, found.events_committed, found.events_pending, found.events_lost) == (
-        6000,
-        3000,
-        3000,
-        0,
-    )
-    assert found.latency is not None
-    assert found.latency.latency_p95_ms > 140_000
-    assert found.latency.steady_latency_p95_ms is not None
-    assert found.latency.steady_latency_p95_ms > 140_000
-    assert found.flow is not None
+    assert (found.requests_logged, found.events_committed, found.events_pending) == (6000, 3000, 3000)
+    assert found.events_lost == 0
+    assert min(found.latency.latency_p95_ms, found.latency.steady_latency_p95_ms) > 140_000
     assert (found.flow.label, found.flow.queue_peak_events) == ("collapsing", 3000)
 
 
 def test_no_more_is_taken_than_is_logged() -> None:
     # A queue of before the run is worked off in its steady part.
-    late = np.concatenate([np.full(3000, -1000.0), even(100, 60)])
+    late = np.concatenate([np.full(3000, -1000.0), LOGGED])
     waits = np.concatenate([np.linspace(21_000, 61_000, 3000), np.full(6000, 200.0)])
-    found = quantities_of_run(ANSWERED, WATCHED, reconciled(made_events(late, waits)), WANTED, PROTOCOL)
 
-    assert found.latency is not None
-    assert found.latency.committed_events_s == 100
+    assert figures(reconciled(made_events(late, waits))).latency.committed_events_s == 100
 
 
 def test_costs_are_of_the_pipeline_alone() -> None:
-    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
-    cost = quantities_of_run(ANSWERED, WATCHED, events, WANTED, PROTOCOL).cost
+    cost = figures().cost
 
     assert cost.cpu_s_per_thousand_events == pytest.approx(7.0)  # neither nginx nor the shop
     assert (cost.packets_s, cost.packets_per_event) == (2000.0, 20.0)
@@ -138,55 +133,42 @@ def test_costs_are_of_the_pipeline_alone() -> None:
 
 
 def test_waiting_after_the_last_commit_costs_nothing() -> None:
-    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
     idle = Counted(seconds=90.0, uses={name: use + Use(5.0) for name, use in USES.items()}, packets=150_000)
-    waited, busy = replace(WATCHED, whole=idle), replace(WATCHED, working=idle)
+    waited, busy = (figures(watched=replace(WATCHED, **{until: idle})).cost for until in ("whole", "working"))
 
-    assert cost_figures(waited, 6000) == cost_figures(WATCHED, 6000)
-    assert quantities_of_run(ANSWERED, busy, events, WANTED, PROTOCOL).cost.packets_per_event == 25.0
-    assert cost_figures(busy, 6000).cpu_s_per_thousand_events == pytest.approx(9.5)
-    assert cost_figures(busy, 6000).packets_s == 2000.0
+    assert waited == figures().cost
+    assert (busy.packets_s, busy.packets_per_event) == (2000.0, 25.0)
+    assert busy.cpu_s_per_thousand_events == pytest.approx(9.5)
 
 
-def test_a_burst_has_its_own_figures() -> None:
-    logged = even(100, 60)
-    waits = np.where((logged >= 30_000) & (logged < 40_000), 900.0, np.where(logged < 45_000, 200.0, 210.0))
-    waits[(logged >= 40_000) & (logged < 44_000)] = 700.0
-    burst = Wanted("run", "1", 100.0, 60, burst_from_s=30.0, burst_until_s=40.0, burst_times=2.0)
-    found = quantities_of_run(ANSWERED, WATCHED, reconciled(made_events(logged, waits)), burst, PROTOCOL).burst
+def test_a_burst_has_its_own_figures_without_the_last_entry_of_the_log() -> None:
+    waits = np.where((LOGGED >= 30_000) & (LOGGED < 40_000), 900.0, np.where(LOGGED < 45_000, 200.0, 210.0))
+    waits[(LOGGED >= 40_000) & (LOGGED < 44_000)] = 700.0
+    waits[-1] = 5_200.0  # Filebeat waits for a next line
+    burst = replace(WANTED, burst_from_s=30.0, burst_until_s=40.0, burst_times=2.0)
+    found = figures(reconciled(made_events(LOGGED, waits)), wanted=burst).burst
 
     assert (found.burst_p95_ms, found.recovery_p95_ms) == (900.0, 700.0)
     assert (found.other_stage_max_ms, found.kafka_to_spark_max_ms) == (900.0, 0.0)
     assert found.recovery_s == 4.0
 
 
-def test_the_last_entry_of_a_log_is_no_part_of_the_longest_times() -> None:
-    waits = np.full(6000, 200.0)
-    waits[-1] = 5_200.0  # Filebeat waits for a next line
-    burst = Wanted("run", "1", 100.0, 60, burst_from_s=30.0, burst_until_s=40.0, burst_times=2.0)
-    events = reconciled(made_events(even(100, 60), waits))
-
-    assert quantities_of_run(ANSWERED, WATCHED, events, burst, PROTOCOL).burst.other_stage_max_ms == 200.0
-
-
 def test_quantities_are_those_that_the_driver_declares_and_are_read_back() -> None:
-    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
-    found = quantities_of_run(ANSWERED, WATCHED, events, WANTED, PROTOCOL)
-
-    assert LOG_PIPELINE.fault_of(found.values()) == ""
-    assert LogPipelineQuantities.of(found.values()) == found
-    assert LogPipelineQuantities.of(LogPipelineQuantities(10).values()) == LogPipelineQuantities(10)
+    assert LOG_PIPELINE.fault_of(figures().values()) == ""
+    for found in (figures(), LogPipelineQuantities(10)):
+        assert LogPipelineQuantities.of(found.values()) == found
 
 
-def test_a_late_load_is_told() -> None:
-    events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
-    late, stalled = replace(ANSWERED, late_p95_ms=400.0, late_p99_ms=450.0), replace(ANSWERED, late_p99_ms=900.0)
-
-    told = quantities_of_run(late, WATCHED, events, WANTED, PROTOCOL).generator_bound
-    assert told == "the load sent requests late: p95 400 ms, p99 450 ms"
-    told = quantities_of_run(stalled, WATCHED, events, WANTED, PROTOCOL).generator_bound
-    assert told == "the load sent requests late: p95 2 ms, p99 900 ms"
-    assert quantities_of_run(ANSWERED, WATCHED, events, WANTED, PROTOCOL).generator_bound == ""
+@pytest.mark.parametrize(
+    ("p95_ms", "p99_ms", "told"),
+    [
+        (2.0, 9.0, ""),
+        (400.0, 450.0, "the load sent requests late: p95 400 ms, p99 450 ms"),
+        (2.0, 900.0, "the load sent requests late: p95 2 ms, p99 900 ms"),
+    ],
+)
+def test_a_late_load_is_told(p95_ms: float, p99_ms: float, told: str) -> None:
+    assert figures(answered=replace(ANSWERED, late_p95_ms=p95_ms, late_p99_ms=p99_ms)).generator_bound == told
 
 
 @pytest.mark.parametrize(
@@ -239,16 +221,8 @@ def test_only_a_part_that_ends_is_a_fault_of_its_settings(
 
 @pytest.mark.parametrize(("pending", "broken"), [(3000, []), (2999, ["all_accounted_for"])])
 def test_each_request_is_in_hive_or_on_its_way_or_the_run_is_not_believed(pending: int, broken: list[str]) -> None:
-    comes = even(100, 60) < 30_000
-    events = made_events(even(100, 60)[comes], np.full(3000, 200.0))
-    found = quantities_of_run(ANSWERED, WATCHED, reconciled(events, even(100, 60)[~comes], 180_000), WANTED, PROTOCOL)
-    measured = Attempt(
-        outcome="valid",
-        started_at="",
-        quantities=replace(found, events_pending=pending).values(),
-        wall_s=1.0,
-        client_cpu_s=1.0,
-    )
+    quantities = replace(figures(half_done()), events_pending=pending).values()
+    measured = Attempt(outcome="valid", started_at="", quantities=quantities, wall_s=1.0, client_cpu_s=1.0)
 
     judged = PlausibilityRules(STUDY).with_implausible_failed(repetition_of(PLANNED, measured, 1))
 
@@ -310,6 +284,5 @@ def test_a_request_that_was_answered_and_not_logged_is_told(monkeypatch: pytest.
     with pytest.raises(LoadToolError, match=told):
         require_logged(unlogged, events)
 
-    whole = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
-    found = attempted(monkeypatch, Followed(unlogged, WATCHED, whole))
+    found = attempted(monkeypatch, Followed(unlogged, WATCHED, WHOLE))
     assert (found.outcome, found.reason, found.is_excused) == ("failed", told, True)

@@ -1,4 +1,4 @@
-"""Simulated campaigns: recorded repetitions, drawn again and again, through the project's own decisions."""
+"""Simulated campaigns: recorded repetitions, resampled, through the project's own decisions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ PICK_ID = "pick"
 
 @cache
 def recorded_configurations(case: str) -> list[list[Repetition]]:
-    """The ten recorded repetitions of each of the 61 configurations."""
     by_id: dict[str, list[Repetition]] = {}
     for repetition in recorded_repetitions((case,)):
         by_id.setdefault(repetition.configuration_id, []).append(repetition)
@@ -31,12 +30,9 @@ def recorded_configurations(case: str) -> list[list[Repetition]]:
 
 
 class EqualArms:
-    """A record size of an A/A campaign: the baseline and a pick that are one and the same recorded configuration.
+    """One case of an A/A campaign: baseline and pick are the same recorded configuration.
 
-    Args:
-        case: The record size.
-        rng: Source of all that is drawn.
-        shared_sd: Standard deviation of the log of a factor by which a block slows both its sides alike.
+    `shared_sd` is the standard deviation of the log of a factor by which a block slows both sides.
     """
 
     def __init__(self, case: str, rng: np.random.Generator, shared_sd: float) -> None:
@@ -49,7 +45,6 @@ class EqualArms:
         self.pick = self.drawn(PICK_ID, slowed, rng)
 
     def drawn(self, configuration_id: str, slowed: np.ndarray, rng: np.random.Generator) -> list[Repetition]:
-        """One repetition per block, drawn with replacement from the recorded ones."""
         drawn = [self._configuration[at] for at in rng.integers(len(self._configuration), size=len(slowed))]
         return [
             repetition.with_values(
@@ -66,15 +61,10 @@ class EqualArms:
         ]
 
     def gains(self) -> list[Gain]:
-        """What the record size says of each objective."""
         return [compare(objective, self.baseline, self.pick, STUDY) for objective in STUDY.objective_names]
 
     def with_planted_gain(self, objective: ObjectiveName, rng: np.random.Generator) -> Gain | None:
-        """The pick with a gain of twice what a noise report of the same configuration calls detectable.
-
-        Returns:
-            None where the report knows no such effect.
-        """
+        """Give the pick a gain of twice what a noise report calls detectable; None without such an effect."""
         report = noise_report(STUDY, self._case, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng))
         noise = report.objectives[PRODUCER.objective_names.index(objective)]
         if noise.minimum_detectable_effect_fraction is None:
@@ -84,7 +74,7 @@ class EqualArms:
 
 
 def improved(repetitions: Sequence[Repetition], objective: ObjectiveName, factor: float) -> list[Repetition]:
-    """With `objective` better by this factor, and the other three as they were."""
+    """Improve `objective` alone by this factor."""
     field = "latency_p95_ms" if objective in ("p95_latency_ms", "latency_cv") else "throughput_mib_s"
     values = np.array([r.number(field) for r in repetitions])
     if objective.endswith("_cv"):
@@ -95,5 +85,4 @@ def improved(repetitions: Sequence[Repetition], objective: ObjectiveName, factor
 
 
 def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> list[EqualArms]:
-    """The record sizes of an A/A campaign."""
     return [EqualArms(case, rng, shared_sd) for case in STUDY.cases]

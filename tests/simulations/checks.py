@@ -1,7 +1,7 @@
-"""Counts how often a check finds drift: `python -m tests.simulations.checks`, whose figures are in docs/rollout.md.
+"""Estimate how often a check finds drift: `python -m tests.simulations.checks`, whose figures are in docs/rollout.md.
 
-Blocks are drawn, whole, from the gain blocks of the kept campaigns: evidence and check from the same ones, so that what
-a day does to all blocks of a check alike is not in it. That is simulated apart, in made blocks of one comparison.
+Whole blocks are drawn from the gain blocks of the kept campaigns, evidence and check from the same ones, so day effects
+are excluded. Those are simulated apart, in made blocks of one comparison.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ _BLOCK_SD = 0.1
 Blocks: TypeAlias = dict[tuple[int, ObjectiveName], np.ndarray]
 """By record size and objective: shape (blocks, 2), the baseline first."""
 Factor: TypeAlias = Callable[[int, ObjectiveName], float]
-"""Returns what the settings in force have become, over what they were."""
+"""Returns the factor by which the active settings changed."""
 
 
 def times(objective: ObjectiveName, factor: float, only_size: int | None = None) -> Factor:
-    """Returns a change of one objective, at all record sizes or at one."""
     return lambda size, of: factor if of == objective and only_size in (None, size) else 1.0
 
 
@@ -45,7 +44,6 @@ CHANGES: Mapping[str, Factor] = {
 
 
 def main() -> None:
-    """Prints the share of checks that find drift."""
     for campaign in CAMPAIGNS:
         for name, factor in CHANGES.items():
             print(f"{campaign}: {name}: {drifted(recorded_blocks(campaign), factor, CHECKS, 24):.1%}", flush=True)
@@ -54,7 +52,6 @@ def main() -> None:
 
 
 def recorded_blocks(campaign: str) -> Blocks:
-    """Reads the gain blocks of a kept campaign."""
     rows = pd.read_csv(RECORDED / "campaigns" / campaign / "repetitions.csv").query("phase == 'gain'")
     rows = rows.rename(columns={"latency_p95_ms": "p95_latency_ms"})
     rows["side"] = rows.is_baseline.map({True: 0, False: 1})
@@ -66,7 +63,6 @@ def recorded_blocks(campaign: str) -> Blocks:
 
 
 def drifted(recorded: Blocks, factor: Factor, checks: int, seed: int) -> float:
-    """Returns the share of simulated checks that find any drift."""
     rng = np.random.default_rng(seed)
     found = (_simulated_check(recorded, rng, factor) for _ in range(checks))
     return sum(any(change.drifted for change in changes) for changes in found) / checks
@@ -85,7 +81,7 @@ def _simulated_check(recorded: Blocks, rng: np.random.Generator, factor: Factor)
 
 
 def drifted_by_day(day_sd: float, seed: int) -> float:
-    """Returns the share of checks of one comparison that drift, if each day moves the ratio and nothing else does."""
+    """Return the share of checks of one comparison that drift if only the day moves the ratio."""
     rng = np.random.default_rng(seed)
 
     def of_a_day() -> Ratio:

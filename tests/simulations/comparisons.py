@@ -1,7 +1,4 @@
-"""Simulated parts of comparisons: tables and grids of known effects, and what is claimed of them.
-
-Run as a program, it prints how often parts without any effect claim one: `python -m tests.simulations.comparisons`.
-"""
+"""Simulated parts of comparisons with known effects: `python -m tests.simulations.comparisons` prints false claims."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ SIZES = planned([{"record_size_bytes": 2**power} for power in range(7, 17)])
 
 
 def made_table(rng: np.random.Generator, effects: Sequence[float] = (1.0,) * 6, sd: float = 0.1) -> PartComparison:
-    """A table whose throughputs have these effects, in blocks that differ by more than their levels do."""
+    """Make a table whose throughputs have these effects, in blocks that differ more than their levels."""
     values = {
         THROUGHPUT: 100 * np.array(effects)[:, np.newaxis] * noise(rng, len(LINGERS), BLOCKS, sd, block_sd=0.3),
         LATENCY: 20 * noise(rng, len(LINGERS), BLOCKS, 2 * sd, block_sd=0.3),
@@ -37,13 +34,12 @@ def made_table(rng: np.random.Generator, effects: Sequence[float] = (1.0,) * 6, 
 
 
 def made_grid(rng: np.random.Generator) -> PartComparison:
-    """A grid without any effect."""
     values = {name: noise(rng, len(GRID), BLOCKS, sd=0.1, block_sd=0.3) for name in (THROUGHPUT, LATENCY)}
     return compared(GRID, made_repetitions(GRID, values), kind="grid")
 
 
 def made_curve(rng: np.random.Generator, every: int = 1) -> PartComparison:
-    """A curve of a latency that grows with the record size, without a jump; of all sizes, or of one in so many."""
+    """Make a curve of a latency that grows with the record size, without a jump."""
     sizes = SIZES[::every]
     growth = np.array([[5 + level.configuration["record_size_bytes"] / 4000] for level in sizes])
     values = {LATENCY: growth * noise(rng, len(sizes), BLOCKS, sd=0.2, block_sd=0.3)}
@@ -51,12 +47,11 @@ def made_curve(rng: np.random.Generator, every: int = 1) -> PartComparison:
 
 
 def made_short_curve(rng: np.random.Generator) -> PartComparison:
-    """A curve of few sizes, which are far apart."""
     return made_curve(rng, every=2)
 
 
 def resampled_table(rng: np.random.Generator) -> PartComparison:
-    """A table whose levels are one and the same recorded configuration; each block slows all its levels alike."""
+    """Make a table of one recorded configuration; each block slows all levels alike."""
     recorded = recorded_configurations(str(rng.choice(paper_study().cases)))
     one = recorded[rng.integers(len(recorded))]
     drawn = rng.integers(len(one), size=(len(LINGERS), BLOCKS))
@@ -73,7 +68,6 @@ def _numbers(repetitions: Sequence[Repetition], name: str) -> np.ndarray:
 
 
 def claims_a_difference(part: PartComparison) -> bool:
-    """Tells whether any level is told from the reference."""
     return any(
         estimate.p_value_holm is not None and estimate.p_value_holm < SIGNIFICANCE
         for level in part.levels
@@ -82,7 +76,6 @@ def claims_a_difference(part: PartComparison) -> bool:
 
 
 def tells_levels_apart(part: PartComparison) -> bool:
-    """Tells whether any two levels that have letters share none."""
     for name in part.compared:
         lettered = [set(level.estimates[name].letters) for level in part.levels if level.estimates[name].letters]
         if any(not one & other for one, other in product(lettered, lettered)):
@@ -91,12 +84,10 @@ def tells_levels_apart(part: PartComparison) -> bool:
 
 
 def claims_an_interaction(part: PartComparison) -> bool:
-    """Tells whether any combination of a grid is said to interact."""
     return any(each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE for each in part.interactions)
 
 
 def share(part: Part, claims: Callable[[PartComparison], bool], parts: int, seed: int) -> float:
-    """Returns the share of simulated parts that claim so."""
     return float(np.mean([claims(part(np.random.default_rng([seed, number]))) for number in range(parts)]))
 
 

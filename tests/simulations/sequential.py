@@ -1,6 +1,6 @@
-"""Simulated confirmations: how often they claim what is not there, what they find, how many blocks they take.
+"""Simulated confirmations: false claims, power and number of blocks.
 
-Run as a program, it prints the figures of docs/method.md: `python -m tests.simulations.sequential`.
+`python -m tests.simulations.sequential` prints the figures of docs/method.md.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Deviation = Callable[[Values], tuple[Values, Values]]
 
 
 def plain(log_ratios: Values) -> tuple[Values, Values]:
-    """Returns mean and standard deviation of the blocks, as if neighbours had nothing in common."""
+    """Return mean and standard deviation of independent blocks."""
     return log_ratios.mean(axis=-1), np.std(log_ratios, axis=-1, ddof=1)
 
 
 def with_lag(log_ratios: Values) -> tuple[Values, Values]:
-    """Returns the mean, and the standard deviation widened by the autocorrelation of neighbours (Newey and West)."""
+    """Return the mean, and the standard deviation widened by the autocorrelation of neighbours (Newey and West)."""
     mean, sd = plain(log_ratios)
     blocks, off = log_ratios.shape[-1], log_ratios - mean[..., np.newaxis]
     lag = (off[..., 1:] * off[..., :-1]).sum(axis=-1) / np.maximum((off**2).sum(axis=-1), 1e-300)
@@ -40,16 +40,15 @@ def with_lag(log_ratios: Values) -> tuple[Values, Values]:
 
 @dataclass(frozen=True)
 class Rule:
-    """Says when blocks end and what is claimed, of the means of one record size.
+    """When blocks end and what is claimed of the means of one record size.
 
     Attributes:
-        deviation: What gives mean and standard deviation of a block.
         expected_variance: Of the effect, in squared standard deviations of a block.
-        comparisons: By which number the 5 % are divided at one record size.
+        comparisons: Divisor of the 5 % at one record size.
         most: The most gain blocks.
         final: Blocks that follow where something is shown.
-        harm_level: Of an interval of its own, by which harm is judged; None for the one that is printed.
-        at_the_stop: Whether claims are made by the gain blocks alone, before final ones.
+        harm_level: Of a separate interval for harm; None for the printed one.
+        at_the_stop: Whether claims rest on the gain blocks alone.
     """
 
     deviation: Deviation = mean_and_sd
@@ -80,17 +79,7 @@ CANDIDATES = {
 
 @dataclass(frozen=True)
 class Ends:
-    """Holds how simulated confirmations ended, each of shape (confirmations,) or (confirmations, means).
-
-    Attributes:
-        blocks: After how many gain blocks.
-        all_blocks: With the final ones.
-        better: Which means are claimed to be better.
-        worse: Which are claimed to be worse.
-        unasked: Whether the pick comes into force without a person's word.
-        mean: The log-ratio that is stated.
-        half_width: Of its interval.
-    """
+    """How simulated confirmations ended; each of shape (confirmations,) or (confirmations, means)."""
 
     blocks: Values
     all_blocks: Values
@@ -101,16 +90,14 @@ class Ends:
     half_width: Values
 
     def has_gain(self) -> float:
-        """Returns the share that claims any gain."""
         return float(self.better.any(axis=1).mean())
 
     def has_change(self) -> float:
-        """Returns the share that claims any change."""
         return float((self.better | self.worse).any(axis=1).mean())
 
 
 class After:
-    """What a rule makes of log-ratios (confirmations, 2 means, blocks) after each block."""
+    """A rule's view of log-ratios (confirmations, 2 means, blocks) after each block."""
 
     def __init__(self, log_ratios: Values, deviation: Deviation) -> None:
         found = [deviation(log_ratios[..., :blocks]) for blocks in range(2, log_ratios.shape[-1] + 1)]
@@ -119,7 +106,7 @@ class After:
         self.sds = np.stack([unknown, *(sd for _, sd in found)], axis=-1)
 
     def ends(self, rule: Rule, sizes: int) -> Ends:
-        """Ends each after the first block that answers, else with the last; claims by what all of its blocks show."""
+        """End each after the first block that answers, else with the last; claim by all of its blocks."""
         number = np.arange(1, self.means.shape[-1] + 1)
         level = SIGNIFICANCE / (rule.comparisons * sizes)
         widths = self.sds * half_width(number, level, rule.expected_variance)
@@ -190,25 +177,21 @@ def _standard(log_normal: Values, variance: float) -> Values:
 def log_ratios_of(
     model: str, confirmations: int, sd: float, seed: int, changes: tuple[float, float] = (0.0, 0.0), blocks: int = 40
 ) -> Values:
-    """Draws log-ratios of throughput and p95 latency whose geometric means change by these fractions.
-
-    What slows both sides of a block alike cancels in them.
-    """
+    """Draw log-ratios of throughput and p95 latency whose geometric means change by these fractions."""
     rng = np.random.default_rng([seed, round(1000 * sd)])
     found: Values = np.log1p(np.array(changes))[:, np.newaxis] + sd * MODELS[model](rng, (confirmations, 2, blocks))
     return found
 
 
 def of_campaigns(share: float, sizes: int) -> float:
-    """Returns the share of campaigns in which it happens at any record size."""
+    """Return the share of campaigns in which it happens at any record size."""
     return float(1 - (1 - share) ** sizes)
 
 
 def false_claims(model: str, rule: Rule, confirmations: int, sds: tuple[float, ...] = SDS) -> Values:
-    """Returns the shares of unchanged campaigns that claim a gain, claim any change, and put the pick in force.
+    """Return shares of unchanged campaigns that claim a gain, claim any change, and activate the pick.
 
-    Returns:
-        Shape (3, sizes): the largest over the standard deviations, at each number of record sizes.
+    Shape (3, sizes): the largest over the standard deviations, at each number of record sizes.
     """
     found = []
     for sd in sds:
@@ -221,12 +204,11 @@ def false_claims(model: str, rule: Rule, confirmations: int, sds: tuple[float, .
 
 
 def _changed(change: float, sd: float, confirmations: int, seed: int = 33) -> Values:
-    """Draws log-ratios of a throughput changed by this fraction and a p95 latency changed alike, to the good side."""
+    """Draw log-ratios of a throughput changed by this fraction and a p95 latency improved alike."""
     return log_ratios_of("normal", confirmations, sd, seed, (change, -change / (1 + change)))
 
 
 def main() -> None:
-    """Prints the figures of docs/method.md."""
     for name, rule in CANDIDATES.items():
         print(f"\n{name}: of unchanged campaigns of {SIZES} record sizes claim a gain | any change | in force unasked")
         for model in MODELS:
@@ -256,11 +238,10 @@ def main() -> None:
 
 
 def stated_by(change: float, sd: float, rule: Rule, confirmations: int) -> tuple[float, float, float, float]:
-    """States the throughput of picks that were offered.
+    """State the throughput of offered picks.
 
-    Returns:
-        Which share was offered after the gain blocks, the mean change by those, by all blocks, and the share of all
-        intervals that misses the true one.
+    Return the share offered after the gain blocks, the mean change by those, by all blocks, and the share of intervals
+    that misses the true one.
     """
     after = After(_changed(change, sd, confirmations), rule.deviation)
     at_stop, ends = (after.ends(each, 5) for each in (replace(rule, at_the_stop=True), rule))

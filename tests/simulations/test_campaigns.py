@@ -1,5 +1,3 @@
-"""What the whole statistics come to: campaigns without any gain, and campaigns with one that is there to be found."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""How often a check calls an unchanged cluster drifted, and how often it finds a change that is there."""
-
 from __future__ import annotations
 
 import pytest

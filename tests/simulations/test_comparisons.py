@@ -1,5 +1,3 @@
-"""What comparisons claim of parts without any effect, and of parts with one that is there to be found."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Confirmations claim hardly anything that is not there, whatever their log-ratios are like, and find what is."""
-
 from __future__ import annotations
 
 from dataclasses import replace

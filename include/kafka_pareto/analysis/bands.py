@@ -75,12 +75,9 @@ def _logs(curve: Mapping[int | float, ByBlock]) -> Values:
 def _trend(slopes: Values) -> Values:
     """Return the trend at each of a block's steps, at least `MINIMUM_STEPS`."""
     last = len(slopes) - 1
-    trend = np.array([_running_median(slopes, at, min(_NEIGHBOURS, at, last - at)) for at in range(len(slopes))])
+    reaches = [min(_NEIGHBOURS, at, last - at) for at in range(len(slopes))]
+    trend = np.array([np.median(slopes[at - reach : at + reach + 1]) for at, reach in enumerate(reaches)])
     for end, next_to_it, third in ((0, 1, 2), (last, last - 1, last - 2)):
         near, far = trend[next_to_it], trend[third if len(slopes) > MINIMUM_STEPS else next_to_it]
         trend[end] = np.median([slopes[end], near, 3 * near - 2 * far])
     return trend
-
-
-def _running_median(slopes: Values, at: int, reach: int) -> float:
-    return float(np.median(slopes[at - reach : at + reach + 1]))

@@ -142,12 +142,10 @@ def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]
     found: list[bool] = []
     level: list[Mapping[ObjectiveName, Ratio]] = []
     for ratios, drift_fraction in history:
-        changes = [
-            change_between(
-                objective, pooled([past[objective] for past in level if objective in past]), ratio, drift_fraction
-            )
-            for objective, ratio in ratios.items()
-        ]
+        changes = []
+        for objective, ratio in ratios.items():
+            before = pooled([past[objective] for past in level if objective in past])
+            changes.append(change_between(objective, before, ratio, drift_fraction))
         is_left = any(change.drifted for change in adjusted(changes))
         level = [ratios] if is_left else [*level, ratios]
         found.append(is_left)

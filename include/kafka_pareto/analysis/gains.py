@@ -109,7 +109,7 @@ def gain_of(objective: ObjectiveName, reference: Values, candidate: Values, stud
     """Compare values of the same blocks in measuring order, as from `paired_values`, without repetition ids."""
     level, blocks = level_of(objective, study), len(reference)
     if is_mean(objective, study.protocol.variability):
-        values = [_geometric_mean(side) for side in (reference, candidate)]
+        values = [float(np.exp(np.mean(np.log(side)))) if blocks else float("nan") for side in (reference, candidate)]
         beside = paired_tests.effect_sizes(reference, candidate)
         rounded_to = 2 * smallest_value(objective, study.protocol)
         log_change, sd = sequential.log_ratio_of_means(reference, candidate, rounded_to)
@@ -177,10 +177,6 @@ def paired_values(
     complete = (np.isfinite(measured) & ((measured > 0) | (not by_mean))).all(axis=0)
     of_reference, of_candidate = measured[:, complete]
     return of_reference, of_candidate, complete
-
-
-def _geometric_mean(values: Values) -> float:
-    return float(np.exp(np.mean(np.log(values)))) if len(values) else float("nan")
 
 
 def _known(value: float) -> float | None:

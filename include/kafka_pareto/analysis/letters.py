@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import chain, combinations, count
 from string import ascii_letters
@@ -20,6 +20,7 @@ _ALPHA = 0x3B1
 _WIDEST = 12.0
 _RANGE_KNOTS = 1201
 _NEGLIGIBLE = 1e-14
+_gauss_legendre = cache(np.polynomial.legendre.leggauss)
 
 
 def letters_of(samples: Sequence[Values], *, maximised: bool, significance: float) -> list[str]:
@@ -65,30 +66,15 @@ def compact_letters(differences: Differences) -> list[str]:
     Insert-and-absorb (Piepho, Journal of Computational and Graphical Statistics 13, 2004): one group of all samples is
     split at each difference, and a group inside another is absorbed. `differences` is symmetric, the best sample first.
     """
-    groups = [frozenset(range(len(differences)))]
-    for first, second in combinations(range(len(differences)), 2):
-        if differences[first, second]:
-            groups = _absorbed(list(_split(groups, first, second)))
-    named = list(zip(_letters(), sorted(groups, key=sorted), strict=False))
+    groups = {frozenset(range(len(differences)))}
+    for pair in combinations(range(len(differences)), 2):
+        if differences[pair]:
+            halves = {group - {either} for group in groups if group.issuperset(pair) for either in pair}
+            halves |= {group for group in groups if not group.issuperset(pair)}
+            groups = {group for group in halves if not any(group < other for other in halves)}
+    letters = chain(ascii_letters, map(chr, count(_ALPHA)))
+    named = list(zip(letters, sorted(groups, key=sorted), strict=False))
     return ["".join(letter for letter, group in named if at in group) for at in range(len(differences))]
-
-
-def _split(groups: list[frozenset[int]], first: int, second: int) -> Iterator[frozenset[int]]:
-    for group in groups:
-        if {first, second} <= group:
-            yield group - {first}
-            yield group - {second}
-        else:
-            yield group
-
-
-def _absorbed(groups: list[frozenset[int]]) -> list[frozenset[int]]:
-    distinct = set(groups)
-    return [group for group in distinct if not any(group < other for other in distinct)]
-
-
-def _letters() -> Iterator[str]:
-    return chain(ascii_letters, map(chr, count(_ALPHA)))
 
 
 def studentized_range_sf(statistics: Values, groups: int, freedom: Values) -> Values:
@@ -97,7 +83,7 @@ def studentized_range_sf(statistics: Values, groups: int, freedom: Values) -> Va
     The double integral of Lund and Lund (Applied Statistics 32, 1983, algorithm AS 190), as in scipy, which takes 15 ms
     for each statistic; a table of 20 levels has 190 pairs. `freedom` is 1 or more, shape (pairs,).
     """
-    nodes, weights = _nodes_and_weights()
+    nodes, weights = _gauss_legendre(200)
     half = freedom[:, np.newaxis] / 2
     # Over the deviation's logarithm, since its density has no derivative at zero for less than two degrees of freedom.
     least = np.log(special.gammaincinv(half, _NEGLIGIBLE) / half) / 2
@@ -111,16 +97,10 @@ def studentized_range_sf(statistics: Values, groups: int, freedom: Values) -> Va
     return tail
 
 
-@cache
-def _nodes_and_weights() -> tuple[Values, Values]:
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    return nodes, weights
-
-
 @lru_cache(maxsize=64)
 def _range_sf(groups: int) -> CubicSpline:
     """Return the probability that standard normal values have a wider range, as a function of the width."""
-    nodes, weights = _nodes_and_weights()
+    nodes, weights = _gauss_legendre(200)
     highest = nodes * 9.0
     width = np.linspace(0, _WIDEST, _RANGE_KNOTS)[:, np.newaxis]
     within = special.ndtr(highest) - special.ndtr(highest - width)

@@ -15,6 +15,7 @@ from kafka_pareto.analysis.student import student
 
 CONFIDENCE = 0.95
 MINIMUM_BLOCKS = 2
+_NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,9 @@ class Change:
     """Candidate over baseline, minus one, with its interval and the two-sided p-value of no change; NaN if unknown."""
 
     change_fraction: float
-    low_fraction: float
-    high_fraction: float
-    p_value: float
+    low_fraction: float = _NAN
+    high_fraction: float = _NAN
+    p_value: float = _NAN
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class EffectSizes:
             Psychological Bulletin 114, 1993): Mann and Whitney's U scaled to -1 … 1.
     """
 
-    hedges_g: float = float("nan")
-    cliffs_delta: float = float("nan")
+    hedges_g: float = _NAN
+    cliffs_delta: float = _NAN
 
 
 def mean_change(baseline: Values, candidate: Values) -> Change:
@@ -49,27 +50,25 @@ def mean_change(baseline: Values, candidate: Values) -> Change:
     block's effect on both sides cancels; the interval is Student's. If the sides are in proportion, as latencies in
     whole milliseconds may be, there is no interval and the p-value is the sign test's.
     """
+    if not len(baseline):
+        return Change(_NAN)
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_ratio = np.log(np.mean(candidate) / np.mean(baseline)) if len(baseline) else np.float64("nan")
-        scaled = _over_their_means(baseline, candidate)
+        log_ratio = np.log(np.mean(candidate) / np.mean(baseline))
+        scaled = np.stack([baseline / np.mean(baseline), candidate / np.mean(candidate)])
+    change_fraction = float(np.expm1(log_ratio))
     if len(baseline) < MINIMUM_BLOCKS or not np.isfinite(log_ratio):
-        return _unknown(np.expm1(log_ratio))
-    if _in_proportion(scaled):
-        return _in_step(float(np.expm1(log_ratio)), len(baseline))
+        return Change(change_fraction)
     differences = scaled[1] - scaled[0]
+    if not has_spread(differences, scale=float(np.max(np.abs(scaled)))):
+        return Change(change_fraction, p_value=2.0 ** (1 - len(baseline)) if abs(change_fraction) > ROUNDING else _NAN)
     test = student(log_ratio + differences, CONFIDENCE)
-    return Change(
-        change_fraction=float(np.expm1(log_ratio)),
-        low_fraction=float(np.expm1(test.low)),
-        high_fraction=float(np.expm1(test.high)),
-        p_value=test.p_value,
-    )
+    return Change(change_fraction, float(np.expm1(test.low)), float(np.expm1(test.high)), test.p_value)
 
 
 def welch_p_value(baseline: Values, candidate: Values) -> float:
     """Return the p-value of Welch's t test of equal means; NaN below two values a side, and if neither varies."""
     if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
-        return float("nan")
+        return _NAN
     from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
 
     # From the moments: scipy warns of a side that has no spread of its own.
@@ -105,25 +104,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _moments(values: Values) -> tuple[float, float, int]:
     return float(np.mean(values)), float(np.std(values, ddof=1)), len(values)
-
-
-def _over_their_means(baseline: Values, candidate: Values) -> Values:
-    return np.stack([values / np.mean(values) if len(values) else values for values in (baseline, candidate)])
-
-
-def _in_proportion(scaled: Values) -> bool:
-    """Return whether the ratio is the same in every block, from values over their mean."""
-    baseline, candidate = scaled
-    return not has_spread(candidate - baseline, scale=float(np.max(np.abs(scaled))))
-
-
-def _in_step(change_fraction: float, blocks: int) -> Change:
-    """Return the result when the ratio is identical in every block: no spread, so no interval."""
-    nan = float("nan")
-    p_value = 2.0 ** (1 - blocks) if abs(change_fraction) > ROUNDING else nan
-    return Change(change_fraction, nan, nan, p_value)
-
-
-def _unknown(change_fraction: float) -> Change:
-    nan = float("nan")
-    return Change(float(change_fraction), nan, nan, nan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,20 +13,10 @@ from kafka_pareto.analysis.ratios import ByBlock, Ratio, ratio_of_levels
 from kafka_pareto.analysis.rounding import Values, has_spread
 from kafka_pareto.analysis.student import student
 
-_NAN = float("nan")
 # A block's own fit may leave the law's 0 to 1, or its noise would be cut on one side. At the lower end the law's
 # speed-up is infinite; at the upper one the second client takes 98 % of the throughput away.
 _LOWEST_OF_POLE, _HIGHEST = 0.99, 100.0
 _TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share with its 95 % interval, clipped to 0 … 1; NaN if the data give no number."""
-
-    value: float = _NAN
-    low: float = _NAN
-    high: float = _NAN
 
 
 @dataclass(frozen=True)
@@ -36,13 +25,13 @@ class ScalingFit:
 
     Attributes:
         speedup: Over one client, by number of clients.
-        serial_fraction: Amdahl's serial fraction.
+        serial_fraction: Amdahl's, clipped to 0 … 1, without a p-value.
         limit: Its inverse, the upper bound of the speed-up, without a p-value. NaN if the serial fraction does not
             differ significantly from 0: the curve does not bend.
     """
 
     speedup: dict[int, Ratio]
-    serial_fraction: Share
+    serial_fraction: Ratio
     limit: Ratio
 
 
@@ -58,11 +47,10 @@ def fit_scaling(throughput: Mapping[int, ByBlock]) -> ScalingFit | None:
     if not alone:
         return None
     serial = _serial_fraction(_shares(alone, throughput))
-    bends = serial.low > 0
     return ScalingFit(
         speedup={clients: ratio_of_levels(alone, by_block) for clients, by_block in throughput.items()},
         serial_fraction=serial,
-        limit=Ratio(1 / serial.value, 1 / serial.high, 1 / serial.low) if bends else Ratio(),
+        limit=Ratio(1 / serial.value, 1 / serial.high, 1 / serial.low) if serial.low > 0 else Ratio(),
     )
 
 
@@ -93,15 +81,11 @@ def _block_share(speedups: Mapping[int, float]) -> float:
     return float(found.x)
 
 
-def _serial_fraction(shares: Values) -> Share:
+def _serial_fraction(shares: Values) -> Ratio:
     if not len(shares):
-        return Share()
-    mean = _cut(float(np.mean(shares)))
-    if len(shares) < MINIMUM_BLOCKS or not has_spread(shares, scale=1.0):
-        return Share(mean)
-    found = student(shares, CONFIDENCE)
-    return Share(mean, _cut(found.low), _cut(found.high))
-
-
-def _cut(share: float) -> float:
-    return math.nan if math.isnan(share) else min(1.0, max(0.0, share))
+        return Ratio()
+    found = [float(np.mean(shares))]
+    if len(shares) >= MINIMUM_BLOCKS and has_spread(shares, scale=1.0):
+        interval = student(shares, CONFIDENCE)
+        found += [interval.low, interval.high]
+    return Ratio(*np.clip(found, 0.0, 1.0).tolist())

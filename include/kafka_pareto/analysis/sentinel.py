@@ -70,15 +70,12 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
     is tested.
     """
     own = sorted((r for r in repetitions if r.is_baseline and r.outcome == "valid"), key=lambda r: r.started_at)
-    values = {
-        r.repetition_id: [per_repetition_value(r, mean, study.protocol.variability) for mean in study.means]
-        for r in own
-    }
-    sentinel = [r for r in own if None not in values[r.repetition_id]]
-    ids = [r.repetition_id for r in sentinel]
-    if len(sentinel) < MINIMUM_REPETITIONS:
+    of_all = [[per_repetition_value(r, mean, study.protocol.variability) for mean in study.means] for r in own]
+    values = {r.repetition_id: each for r, each in zip(own, of_all, strict=True) if None not in each}
+    ids = list(values)
+    if len(ids) < MINIMUM_REPETITIONS:
         return SentinelReport(repetition_ids=ids, series=[])
-    series_of = np.array([values[identity] for identity in ids], dtype=np.float64).T
+    series_of = np.array(list(values.values()), dtype=np.float64).T
     found = [
         _tested(mean, np.maximum(one, smallest_value(mean, study.protocol)), ids, rng)
         for mean, one in zip(study.means, series_of, strict=True)
@@ -136,14 +133,10 @@ def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: n
         objective=objective,
         first_run_change_fraction=float(values[0] / np.mean(values[1:]) - 1),
         first_run_p_value_holm=first_run_p_value(values),
-        drift_tau=_or(drift.statistic, 0.0),
-        drift_p_value_holm=_or(drift.pvalue, 1.0),
+        drift_tau=float(np.nan_to_num(drift.statistic)),
+        drift_p_value_holm=float(np.nan_to_num(drift.pvalue, nan=1.0)),
         change_after=before,
         change_repetition_id=ids[before],
         change_fraction=float(np.mean(values[before:]) / np.mean(values[:before]) - 1),
         change_p_value_holm=p_value,
     )
-
-
-def _or(value: float, otherwise: float) -> float:
-    return float(value) if np.isfinite(value) else otherwise

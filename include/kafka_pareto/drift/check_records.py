@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import Field, computed_field
 
 from kafka_pareto.analysis.drift import Ratio, RatioChange, change_points, ratio_of
 from kafka_pareto.campaign.campaign import Campaign
@@ -14,7 +14,7 @@ from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.rollout.versions import SettingsInForce
-from kafka_pareto.storage.record import Record, decode_record
+from kafka_pareto.storage.record import Frozen, Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
@@ -28,7 +28,7 @@ TUNED_AGAIN: tuple[CheckOutcome, ...] = ("drifted", "not_comparable", "new_recor
 _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
 
-class PlannedCase(BaseModel):
+class PlannedCase(Frozen):
     """A check's plan for one case.
 
     Attributes:
@@ -37,12 +37,10 @@ class PlannedCase(BaseModel):
         reasons: Sentences that say why.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     case: str
     settings: SettingsInForce | None
     outcome: CheckOutcome | None = None
-    reasons: list[str] = []
+    reasons: list[str] = Field(default_factory=list)
 
 
 class CheckPlan(Record):
@@ -51,7 +49,7 @@ class CheckPlan(Record):
     cases: list[PlannedCase]
 
 
-class CheckedCase(BaseModel):
+class CheckedCase(Frozen):
     """The result of a check for one case.
 
     Attributes:
@@ -64,8 +62,6 @@ class CheckedCase(BaseModel):
         changes: One per mean; empty if nothing was measured.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     case: str
     version: int | None
     configuration_id: str | None
@@ -73,7 +69,7 @@ class CheckedCase(BaseModel):
     tune: bool
     reasons: list[str]
     compared_with: str = ""
-    changes: list[RatioChange] = []
+    changes: list[RatioChange] = Field(default_factory=list)
 
     @property
     def ratios(self) -> dict[ObjectiveName, Ratio]:
@@ -237,12 +233,6 @@ def _with_change_points(run: Sequence[PastCheck]) -> list[PastCheck]:
     if not measured:
         return list(run)
     confirmed = {change.objective: change.reference for change in measured[0].changes if change.reference is not None}
-    first = (confirmed, measured[0].drift_fraction)
-    left = dict(
-        zip(
-            [each.check for each in measured],
-            change_points([first, *((each.ratios, each.drift_fraction) for each in measured)])[1:],
-            strict=True,
-        )
-    )
+    history = [(confirmed, measured[0].drift_fraction), *((each.ratios, each.drift_fraction) for each in measured)]
+    left = dict(zip((each.check for each in measured), change_points(history)[1:], strict=True))
     return [each.model_copy(update={"change_point": left.get(each.check, False)}) for each in run]

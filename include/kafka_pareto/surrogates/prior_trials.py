@@ -59,11 +59,17 @@ def earlier_trials(
     Raises:
         BadInputError: If it names a campaign that does not exist.
     """
+    others = [name for name in campaign_ids(today.store, today.tune.name) if name != today.keys.campaign]
     if isinstance(warm_start.campaigns, str):
-        read = _read_latest(today, found, now)
+        read = []
+        for name in _newest_first(today, others):
+            read.append(_read(today, name, found, now))
+            if read[-1][0].trials:
+                break
     else:
-        read = [_read(today, name, found, now) for name in _existing(today, warm_start.campaigns)]
-    read.sort(key=lambda each: _age_days(each[0]))
+        _check_existing(today, warm_start.campaigns, others)
+        read = [_read(today, name, found, now) for name in warm_start.campaigns]
+    read.sort(key=lambda each: min(each[0].age_days.values(), default=float("inf")))
     prior = Prior(half_life_days=warm_start.half_life_days, campaigns=[campaign for campaign, _ in read])
     _tell(prior, today.tune, warm_start)
     columns = table_schema(PRIOR_TRIAL_COLUMNS, today.tune).names
@@ -103,31 +109,17 @@ def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[C
     return configurations_of(front.iloc[picked], study)
 
 
-def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
-    """Return the named campaigns, which must exist and differ from today's."""
-    study = today.tune.name
-    others = [name for name in campaign_ids(today.store, study) if name != today.keys.campaign]
+def _check_existing(today: Campaign, named: Sequence[str], others: Sequence[str]) -> None:
     for name in named:
         if name not in others:
             raise BadInputError(
-                f"warm_start.campaigns: {name}: there is no such earlier campaign of {study}; "
+                f"warm_start.campaigns: {name}: there is no such earlier campaign of {today.tune.name}; "
                 f"there are {', '.join(others[-_NAMED_CAMPAIGNS:]) or 'none yet'}"
             )
-    return list(named)
 
 
-def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tuple[PriorCampaign, pd.DataFrame]]:
-    """Read campaigns from the newest on, up to the first of which anything is used."""
-    read = []
-    for name in _newest_first(today):
-        read.append(_read(today, name, found, now))
-        if read[-1][0].trials:
-            break
-    return read
-
-
-def _newest_first(today: Campaign) -> list[str]:
-    """Sort the study's other campaigns by last measurement; one without a time comes first, as it may be newest."""
+def _newest_first(today: Campaign, others: Sequence[str]) -> list[str]:
+    """Sort campaigns by last measurement; one without a time comes first, as it may be newest."""
 
     def measured_at(name: str) -> datetime:
         try:
@@ -136,7 +128,6 @@ def _newest_first(today: Campaign) -> list[str]:
         except BadInputError:  # the reason is reported where the campaign is read
             return _TIME_UNKNOWN
 
-    others = [name for name in campaign_ids(today.store, today.tune.name) if name != today.keys.campaign]
     return sorted(others, key=measured_at, reverse=True)
 
 
@@ -150,12 +141,13 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
         trials = then.read_table(then.keys.trials(then.last_round()), TRIAL_COLUMNS)
     except BadInputError as error:  # of another release, damaged, or stopped before it had trials
         return PriorCampaign(campaign=name, left_out=[str(error)]), nothing
+    study, rules = today.tune, today.tune.rules()
     age_days: dict[str, float] = {}
     left_out: list[str] = []
     tables = []
-    for case in today.tune.cases:
+    for case in study.cases:
         measured = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
-        rows, outside = _of_todays_levels(measured, today.tune)
+        rows, outside = _of_todays_levels(measured, study)
         try:
             _check_comparable(then, case, rows, found)
             age = now - _measured_at(then, [case])
@@ -164,7 +156,12 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
             continue
         left_out += [f"{case_label(case)}: {reason}" for reason in outside]
         age_days[case] = max(age / timedelta(days=1), 0.0)
-        tables.append(_as_of_today(rows, today.tune, case).assign(prior_campaign=name, age_days=age_days[case]))
+        configurations = configurations_of(rows, study)
+        judged = rows.assign(
+            feasible=[satisfies(rules, each, study.variables(case)) for each in configurations],
+            durability=[study.durability_of(each).name for each in configurations],
+        )
+        tables.append(judged.assign(prior_campaign=name, age_days=age_days[case]))
     table = pd.concat(tables, ignore_index=True) if tables else nothing
     return PriorCampaign(campaign=name, age_days=age_days, trials=len(table), left_out=left_out), table
 
@@ -180,15 +177,6 @@ def _of_todays_levels(rows: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, li
                 left_out.append(f"trials with {name} {levels} ({gone.sum()}): not among today's levels")
                 rows = rows[~gone]
     return rows, left_out
-
-
-def _as_of_today(rows: pd.DataFrame, study: Tune, case: str) -> pd.DataFrame:
-    """Return the trials judged by today's rules."""
-    configurations, rules = configurations_of(rows, study), study.rules()
-    return rows.assign(
-        feasible=[satisfies(rules, each, study.variables(case)) for each in configurations],
-        durability=[study.durability_of(each).name for each in configurations],
-    )
 
 
 def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fingerprint) -> None:
@@ -215,10 +203,6 @@ def _measured_at(campaign: Campaign, cases: Sequence[str]) -> datetime:
 def _started_at(repetition: Repetition) -> datetime:
     started_at = datetime.fromisoformat(repetition.started_at)
     return started_at if started_at.tzinfo else started_at.replace(tzinfo=UTC)
-
-
-def _age_days(campaign: PriorCampaign) -> float:
-    return min(campaign.age_days.values(), default=float("inf"))
 
 
 def _tell(prior: Prior, study: Tune, warm_start: WarmStart) -> None:

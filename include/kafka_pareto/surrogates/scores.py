@@ -33,6 +33,15 @@ CURVE_COLUMNS = ("configurations", "r2_train", "r2_held_out", "r2_held_out_sd")
 _FOLDS = 5
 _SMALLEST_ESTIMATE = 1e-3  # an estimate at or below zero has no logarithm
 _CURVE_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
+_SHOWN = {
+    "r2_train": ("R² train", 9),
+    "r2_held_out": ("held out", 9),
+    "r2_cross_validated": ("5 folds", 8),
+    "r2_noise_ceiling": ("ceiling", 8),
+    "coverage_cross_validated": ("in 90 %", 8),
+    "mae_held_out": ("MAE", 10),
+    "rmse_held_out": ("RMSE", 10),
+}
 
 
 @dataclass(frozen=True)
@@ -210,30 +219,19 @@ def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
 
 def describe_scores(scores: pd.DataFrame) -> str:
     """Return the scores as lines for a log, one per objective and case."""
-    heading = (
-        f"{'objective':<17} {'record size':>11} {'of':>5} {'R² train':>9} {'held out':>9} {'5 folds':>8} "
-        f"{'ceiling':>8} {'in 90 %':>8} {'MAE':>10} {'RMSE':>10}"
-    )
     lines = [
         "R² of the surrogates, of the logarithm or the value; 'ceiling' is what the repetitions' own noise leaves; "
         "'in 90 %' the share of unseen trials in their 90 % intervals",
-        heading,
+        f"{'objective':<17} {'record size':>11} {'of':>5} " + " ".join(head.rjust(w) for head, w in _SHOWN.values()),
     ]
     for row in scores.to_dict("records"):
         case = "all" if pd.isna(row["case"]) else case_label(row["case"])
-        numbers = (
-            f"{'log' if row['of_logarithm'] else 'value':>5} {_number(row['r2_train']):>9} "
-            f"{_number(row['r2_held_out']):>9} {_number(row['r2_cross_validated']):>8} "
-            f"{_number(row['r2_noise_ceiling']):>8} {_number(row['coverage_cross_validated']):>8}"
-        )
-        errors = f"{_number(row['mae_held_out']):>10} {_number(row['rmse_held_out']):>10}"
+        scale = "log" if row["of_logarithm"] else "value"
+        texts = ["-" if pd.isna(row[name]) else f"{row[name]:.3f}" for name in _SHOWN]
+        numbers = " ".join(text.rjust(width) for text, (_, width) in zip(texts, _SHOWN.values(), strict=True))
         remark = "  too few rows to judge" if pd.isna(row["r2_cross_validated"]) else "  not learnable"
-        lines.append(f"{row['objective']:<17} {case:>11} {numbers} {errors}{'' if row['learnable'] else remark}")
+        lines.append(f"{row['objective']:<17} {case:>11} {scale:>5} {numbers}{'' if row['learnable'] else remark}")
     return "\n".join(lines)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None or pd.isna(value) else f"{value:.3f}"
 
 
 def _r2_of(surrogate: Surrogate, rows: pd.DataFrame) -> float | None:

@@ -43,6 +43,7 @@ from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG, R2_VIEW
 _CONTENT_TAG = "kafka_pareto.content_sha256"
 _R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
 """Scores that the campaign's run has of each objective in each round."""
+_SCORES = (*_R2_KINDS, "r2_train", "mae_held_out", "rmse_held_out")
 _VIEW_TAG = f"mlflow.sharedViewState.{R2_VIEW}"
 _MOST_COLUMNS = 60
 _COLUMN_WIDTH_PX = 240  # as wide as a metric's name
@@ -144,8 +145,8 @@ def _log_search(client: MlflowClient, campaign: Campaign, parent: Run, case: str
     run_id = new_part(client, parent, f"optimize {case}", content.hexdigest())
     if run_id is None:
         return
-    parameters = {**campaign.tune.search.model_dump(), "case": case, "round": round_number}
-    for name, value in {**parameters, "seed": campaign.tune.seed}.items():
+    about = {"case": case, "round": round_number, "seed": campaign.tune.seed}
+    for name, value in {**campaign.tune.search.model_dump(), **about}.items():
         client.log_param(run_id, name, value)
     now_ms = int(time.time() * 1000)
     steps = zip(hypervolume["generation"], hypervolume["hypervolume"], strict=True)
@@ -170,9 +171,8 @@ def _log_surrogate(
         client.delete_model_version(name, stale.version)
     trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
     with mlflow.start_run(run_id=run_id):
-        mlflow.log_params({**campaign.tune.surrogate.model_dump(), "seed": campaign.tune.seed})
-        mlflow.log_params({"log_target_used": surrogate.log_target, "trials_sha256": trials_sha256})
-        mlflow.log_param("round", round_number)
+        about = {"seed": campaign.tune.seed, "round": round_number, "trials_sha256": trials_sha256}
+        mlflow.log_params({**campaign.tune.surrogate.model_dump(), **about, "log_target_used": surrogate.log_target})
         mlflow.log_metrics(_score_metrics(judged.scores))
         for point in learning.curve.to_dict("records"):
             values = {f"learning_curve_{side}": point[side] for side in ("r2_train", "r2_held_out")}
@@ -207,18 +207,10 @@ def _log_surrogate(
 
 
 def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
-    metrics = {}
+    metrics: dict[str, float] = {}
     for row in scores.to_dict("records"):
         suffix = "" if pd.isna(row["case"]) else f"_{row['case']}"
-        for name in (
-            "r2_train",
-            "r2_held_out",
-            "r2_cross_validated",
-            "mae_held_out",
-            "rmse_held_out",
-            "r2_noise_ceiling",
-        ):
-            metrics[f"{name}{suffix}"] = row[name]
+        metrics |= {f"{name}{suffix}": row[name] for name in _SCORES}
     return _finite(metrics)
 
 

@@ -26,7 +26,7 @@ from mlflow.exceptions import MlflowException, RestException
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import TrackingError
-from kafka_pareto.settings import Settings, load_settings
+from kafka_pareto.settings import load_settings
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.tracking.links import CAMPAIGN_TAG, experiment_name, login_refused, without_credentials
 
@@ -50,7 +50,9 @@ def connected() -> Iterator[MlflowClient | None]:
         return
     mlflow.set_tracking_uri(uri)
     mlflow.set_registry_uri(uri)
-    _log_in(settings)
+    if settings.mlflow_username:  # MLflow's client reads the login from the environment at each request
+        os.environ["MLFLOW_TRACKING_USERNAME"] = settings.mlflow_username
+        os.environ["MLFLOW_TRACKING_PASSWORD"] = settings.mlflow_password.get_secret_value()
     try:
         yield MlflowClient(uri)
     except RestException as error:
@@ -64,13 +66,6 @@ def connected() -> Iterator[MlflowClient | None]:
             f"MLflow at {without_credentials(uri)} cannot be reached ({type(error).__name__}); start it and run this "
             "step again: what it wrote to the store is kept"
         ) from error
-
-
-def _log_in(settings: Settings) -> None:
-    """Pass the login to MLflow's client, which reads it from the environment at each request."""
-    if settings.mlflow_username:
-        os.environ["MLFLOW_TRACKING_USERNAME"] = settings.mlflow_username
-        os.environ["MLFLOW_TRACKING_PASSWORD"] = settings.mlflow_password.get_secret_value()
 
 
 def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import logging
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,6 @@ import pandas as pd
 
 from kafka_pareto.campaign.suites import OF_EVERY_DRIVER, Expectation, Severity
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.validation.offline_pages import offline_page
 
 ROW_ID = "repetition_id"
 _INDEX = """<!doctype html>
@@ -26,6 +26,28 @@ _INDEX = """<!doctype html>
 {rows}
 </table></html>
 """
+# By default Data Docs load scripts, styles, icons and a logo from seven public servers: offline, and in the explorer,
+# which blocks foreign content, the column that names failures would be empty. The icon is broken on
+# pages of validations.
+_FOREIGN = re.compile(
+    r"<script\b.*?</script>|<footer\b.*?</footer>|<(?:link|img)\b[^>]*?\b(?:href|src)=\"(?:https?:|[^\">]*favicon)[^>]*>"
+    r"|\sonclick=\"[^\"]*\"",
+    re.DOTALL,
+)
+# What only scripts could show or hide is removed, or open.
+_STYLE = """<style>
+body { font-family: sans-serif; margin: 2em }
+td, th { padding: 0.3em 1em 0.3em 0; text-align: left; vertical-align: top }
+table { border-collapse: collapse } tr { border-bottom: 1px solid #d8dde4 }
+.ge-breadcrumbs, .nav { list-style: none; padding: 0 } .nav { columns: 14em }
+.sticky { position: static } .card.mb-3, [data-toggle=collapse] { display: none }
+.badge { background: #e8ecf2; padding: 0 0.3em; border-radius: 0.2em }
+.fas { font-style: normal; font-weight: bold }
+.fa-check-circle::before { content: "\\2713" } .text-success { color: #1a7f37 }
+.fa-times::before { content: "\\2717" } .text-danger { color: #b3261e }
+.fa-exclamation-triangle::before { content: "!" } .text-warning { color: #9a6700 }
+</style>
+</head>"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +112,8 @@ class Examination:
         """
         self._context.build_data_docs()
         for page in self._docs_folder.rglob("*.html"):
-            page.write_text(offline_page(page.read_text(encoding="utf-8")), encoding="utf-8")
+            offline = _FOREIGN.sub("", page.read_text(encoding="utf-8")).replace("</head>", _STYLE, 1)
+            page.write_text(offline, encoding="utf-8")
         rows = []
         for suite, findings in self._findings.items():
             page = next(self._docs_folder.glob(f"validations/{suite}/**/*.html"))

@@ -227,13 +227,5 @@ def _id_by_columns(repetition: Repetition, round_number: int) -> str:
 
 
 def _result(finding: Finding) -> ExpectationResult:
-    return ExpectationResult(
-        suite=finding.suite,
-        name=finding.name,
-        column=finding.column,
-        severity=finding.severity,
-        reason=finding.reason,
-        success=finding.success,
-        failed_rows=len(finding.rows),
-        observed=finding.observed,
-    )
+    values = {name: value for name, value in vars(finding).items() if name != "rows"}
+    return ExpectationResult(**values, failed_rows=len(finding.rows))

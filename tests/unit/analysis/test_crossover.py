@@ -1,5 +1,3 @@
-"""Finds where one level overtakes another along an ordered factor, on made series whose crossing is known."""
-
 from __future__ import annotations
 
 import math

@@ -1,5 +1,3 @@
-"""Drift: a change of the ratio to the baseline that is shown to be more than matters."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -16,14 +14,12 @@ pytestmark = pytest.mark.fast
 
 
 def ratio(log_ratios: list[float] | np.ndarray) -> Ratio:
-    """Of blocks whose baseline is 10."""
     found = ratio_between(np.full(len(log_ratios), 10.0), 10.0 * np.exp(log_ratios))
     assert found is not None
     return found
 
 
 def spread(mean: float, deviation: float = 0.1, blocks: int = 10) -> Ratio:
-    """Of blocks with exactly this mean and standard deviation."""
     values = np.linspace(-1, 1, blocks)
     return ratio(mean + deviation * values / np.std(values, ddof=1))
 
@@ -106,7 +102,6 @@ def test_a_change_point_is_where_a_level_is_left_and_the_next_is_compared_with_t
 
 
 def test_what_was_measured_again_on_the_same_cluster_hours_later_is_no_drift() -> None:
-    """The picks of a kept campaign of `steady`, measured anew beside the baseline in runs of their own."""
     then = pd.read_csv(RECORDED / "campaigns" / "steady" / "repetitions.csv").query("phase == 'gain'")
     now = pd.read_csv(RECORDED / "cold_picks_under_steady_c1.csv").query("asked_by != 'cold'")
     changes = [

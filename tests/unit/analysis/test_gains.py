@@ -24,7 +24,6 @@ WITHIN_RUN = STUDY.model_copy(update={"protocol": _WITHIN_RUN})
 
 @pytest.fixture(scope="module")
 def sides() -> tuple[list[Repetition], list[Repetition]]:
-    """Ten recorded blocks of Kafka's defaults and of another configuration."""
     recorded = sorted(recorded_repetitions((CASE,), configurations=1), key=lambda r: r.block)
     return [r for r in recorded if r.is_baseline], [r for r in recorded if not r.is_baseline]
 

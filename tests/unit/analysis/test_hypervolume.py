@@ -1,5 +1,3 @@
-"""The measured hypervolume against boxes reckoned by hand, and what does not count in it."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -17,7 +15,6 @@ LN2 = float(np.log(2))
 
 
 def trials(study: Study) -> pd.DataFrame:
-    """The baseline and two configurations, all with the baseline's figures of 100 ms and 10 MiB/s."""
     of_study = summarise_trials(recorded_repetitions(("8192",), configurations=4, blocks=3), study)
     rows = pd.concat([of_study[of_study.is_baseline], of_study[~of_study.is_baseline & of_study.feasible].head(2)])
     return rows.assign(p95_latency_ms=100.0, throughput_mib_s=10.0, durability="acks_all_idempotent").reset_index(

@@ -22,7 +22,6 @@ def study_() -> Study:
 
 @pytest.fixture(name="repetitions")
 def repetitions_() -> list[Repetition]:
-    """Ten recorded repetitions of Kafka's defaults."""
     return recorded_repetitions((CASE,), configurations=0, phase="noise")
 
 

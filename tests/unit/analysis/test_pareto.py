@@ -1,5 +1,3 @@
-"""Dominance, held to its definition whatever the losses are."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Finds when a latency is again what it was."""
-
 from __future__ import annotations
 
 import pytest

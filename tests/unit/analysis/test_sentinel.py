@@ -14,7 +14,6 @@ TEMPLATE = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
 
 
 def series(p95_ms: np.ndarray, throughput_mib_s: np.ndarray | None = None) -> list[Repetition]:
-    """Made repetitions of the baseline, a minute apart: what a move looks like is asked here, not a measurement."""
     throughput = np.random.default_rng(9).normal(20, 1, len(p95_ms)) if throughput_mib_s is None else throughput_mib_s
     return [
         TEMPLATE.with_values(

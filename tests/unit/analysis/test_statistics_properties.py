@@ -1,5 +1,3 @@
-"""Asks of the statistics what must hold whatever was measured: scaled, shifted, tied, constant or few values."""
-
 from __future__ import annotations
 
 from dataclasses import astuple
@@ -31,7 +29,6 @@ factor = st.sampled_from([3.0, 0.1, 1.1, 1 / 3, 1e-3, 1e6, 7.3])
 
 
 def samples(least: int = 2, most: int = 12) -> st.SearchStrategy[np.ndarray]:
-    """Constant, tied, and freely measured values."""
     number = st.integers(least, most)
     lists = number.flatmap(
         lambda n: (

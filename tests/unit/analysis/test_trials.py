@@ -1,5 +1,3 @@
-"""Trials: what a configuration's repetitions come to."""
-
 from __future__ import annotations
 
 import math
@@ -27,7 +25,6 @@ def study_() -> Study:
 
 @pytest.fixture(name="repetitions")
 def repetitions_() -> list[Repetition]:
-    """Ten recorded repetitions of one configuration."""
     rows = recorded_repetitions(("8192",), configurations=1)
     return [row for row in rows if not row.is_baseline]
 

@@ -126,7 +126,6 @@ def in_order(*objectives: ObjectiveName, within_fraction: float = 0.05) -> Study
 
 
 def chosen_from(study: Study, *measured: list[Repetition]) -> str:
-    """The choice between both candidates; each is measured on average as stated, the baseline at 100 ms, 20 MiB/s."""
     choice = [*baseline(phase="choice"), *(repetition for one in measured for repetition in one)]
     return choose(study, candidates(FAST, OTHER), choice).configuration_id
 

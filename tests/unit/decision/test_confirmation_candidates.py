@@ -26,7 +26,6 @@ def trials(study: Study) -> pd.DataFrame:
 
 
 def front_from(trials: pd.DataFrame) -> pd.DataFrame:
-    """A front whose estimates are what was measured."""
     estimates = {f"estimated_{objective}": trials[objective] for objective in PRODUCER.objective_names}
     flags = {"durability_accepted": True, "on_joint_front": True, "limits_met_estimated": True, "feasible": True}
     return trials.assign(**flags, **estimates)
@@ -134,7 +133,6 @@ def test_objectives_without_a_model_are_left_out_of_the_roles(study: Study, tria
 
 
 def losses_by_hand(rows: pd.DataFrame) -> np.ndarray:
-    """The objectives between their best (0) and their worst (1) among these rows."""
     columns = [rows.p95_latency_ms, -rows.throughput_mib_s, rows.latency_cv, rows.throughput_cv]
     return np.column_stack([(each - each.min()) / (each.max() - each.min()) for each in columns])
 

@@ -1,5 +1,3 @@
-"""Sets a pick against what is in force: in the choice, in the decision, and in what is said of both."""
-
 from __future__ import annotations
 
 import pytest
@@ -36,7 +34,6 @@ FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
 
 
 def in_force(**changes: object) -> InForce:
-    """`OTHER` is in force."""
     properties = study_of().properties(OTHER)
     found = InForce(
         version=3,

@@ -1,5 +1,3 @@
-"""What the next round is to measure: feasible, new, bound by the limits, and the same twice."""
-
 from __future__ import annotations
 
 from functools import cache
@@ -31,7 +29,6 @@ def recorded(configurations: int = 25) -> pd.DataFrame:
 
 @cache
 def proposed() -> list[Configuration]:
-    """For the recorded trials, without limits or regions."""
     return proposed_for(in_rounds(), recorded())
 
 

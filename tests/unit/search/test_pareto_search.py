@@ -1,5 +1,3 @@
-"""The search: what NSGA-III really receives, what it may return, and that it returns the same twice."""
-
 from __future__ import annotations
 
 import itertools

@@ -1,5 +1,3 @@
-"""Rules and limits in the search: what is asked for, what may stand on a front, what is said when nothing may."""
-
 from __future__ import annotations
 
 import logging
@@ -45,13 +43,10 @@ def free_class_fronts() -> pd.DataFrame:
 
 @cache
 def bound_result() -> SearchResult:
-    """A search under a constraint, forbidden regions and limits that can be kept."""
     return search(short_study(forbidden=FORBIDDEN, limits=LIMITS), CASE, surrogates(), recorded_trials())
 
 
 class Watched(SurrogateProblem):
-    """Remembers every point that it was asked for."""
-
     def _evaluate(self, x: Positions, out: dict[str, np.ndarray], *more: object, **named: object) -> None:
         self.asked = [*getattr(self, "asked", []), *x]
         super()._evaluate(x, out, *more, **named)

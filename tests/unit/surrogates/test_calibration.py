@@ -1,5 +1,3 @@
-"""Calibrated estimates: intervals that hold what was never seen, and estimates that selection does not flatter."""
-
 from __future__ import annotations
 
 from functools import cache
@@ -35,13 +33,11 @@ def trials(blocks: tuple[int, ...] = (0,)) -> pd.DataFrame:
 
 
 def seen() -> pd.DataFrame:
-    """Half of the configurations, measured once."""
     names = sorted(trials().configuration_id.unique())[::2]
     return trials()[trials().configuration_id.isin(names)].reset_index(drop=True)
 
 
 def unseen() -> pd.DataFrame:
-    """The means of the other half over other blocks."""
     later = trials((5, 6, 7, 8, 9))
     return later[~later.configuration_id.isin(seen().configuration_id)].reset_index(drop=True)
 

@@ -1,5 +1,3 @@
-"""The Gaussian process: close where it was measured, unsure where it was not, and honest about what it cannot learn."""
-
 from __future__ import annotations
 
 from functools import cache

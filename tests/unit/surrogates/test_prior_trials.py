@@ -1,5 +1,3 @@
-"""Which campaigns of the past may speak for a new one, with which weight, and why others may not."""
-
 from __future__ import annotations
 
 import logging
@@ -33,7 +31,6 @@ THIRTY_DAYS_LATER = MEASURED_AT + timedelta(days=30)
 def read(
     folder: Path, campaigns: Campaigns = "latest", study: Study | None = None, **testbed: Any
 ) -> tuple[Prior, pd.DataFrame]:
-    """What a campaign `c9` that begins thirty days after `MEASURED_AT` finds."""
     study = study or study_in_rounds()
     today = Campaign(study, CampaignKeys(study.name, "c9"), FolderStore(folder))
     known = fingerprint(study)
@@ -123,7 +120,6 @@ def test_under_a_ceiling_that_binds_a_campaign_compares_with_one_of_the_same_lim
 
 
 def narrower(name: str, levels: list[Any]) -> Study:
-    """The study with these levels of a factor."""
     factors = study_in_rounds().model_dump(exclude_none=True)["factors"]
     return study_in_rounds(factors={**factors, name: {**factors[name], "levels": levels}})
 

@@ -1,5 +1,3 @@
-"""Scores: R² where it says it is, and a noise ceiling that the repetitions set."""
-
 from __future__ import annotations
 
 from functools import cache

@@ -1,5 +1,3 @@
-"""What the sentinel moves and what is left unexplained, and a posterior that knows of earlier campaigns."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,27 +19,23 @@ CASE = "8192"
 
 @cache
 def recorded(block: int, configurations: int = 60) -> pd.DataFrame:
-    """One recorded repetition of so many configurations and of the baseline."""
     repetitions = recorded_repetitions((CASE,), configurations)
     return summarise_trials([each for each in repetitions if each.block == block], paper_study())
 
 
 @cache
 def truth() -> np.ndarray:
-    """The logarithms of the throughput of all configurations, by the blocks that the tests draw nothing from."""
     repetitions = [each for each in recorded_repetitions((CASE,)) if each.block > 3]
     means = summarise_trials(repetitions, paper_study()).set_index("configuration_id").throughput_mib_s
     return np.log(means.loc[recorded(1).configuration_id].to_numpy())
 
 
 def earlier(trials: pd.DataFrame, weight: float = 1.0, times: float = 1.0) -> pd.DataFrame:
-    """The trials as an earlier campaign's, on a testbed that was so many times as fast."""
     faster = trials.assign(throughput_mib_s=trials.throughput_mib_s * times)
     return faster.assign(prior_campaign="c0", age_days=0.0, weight=weight)
 
 
 def dealt_anew(trials: pd.DataFrame) -> pd.DataFrame:
-    """The values in another order; the baseline keeps its own."""
     others = ~trials.is_baseline
     values = trials.throughput_mib_s.copy()
     values[others] = np.random.default_rng(1).permutation(values[others])
@@ -101,7 +95,6 @@ def test_each_campaign_and_record_size_is_judged_by_itself() -> None:
 
 
 def hardly_compared(then: pd.DataFrame) -> pd.DataFrame:
-    """The trials without those of today's design of 12, but for two of them."""
     design = recorded(1, 12)
     shared = design[~design.is_baseline].configuration_id.tolist()
     return then[~then.configuration_id.isin(shared[2:])]
@@ -110,7 +103,6 @@ def hardly_compared(then: pd.DataFrame) -> pd.DataFrame:
 def error_after_a_design_of_12(
     prior_of: Callable[[pd.DataFrame], pd.DataFrame | None], *, baseline_stays: bool = False
 ) -> float:
-    """Mean squared error of the posterior's mean, in the logarithm, over all configurations and three pairs of days."""
     errors = []
     for yesterday in range(3):
         then, now = recorded(yesterday), recorded(yesterday + 1, 12)

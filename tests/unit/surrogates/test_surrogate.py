@@ -1,5 +1,3 @@
-"""Surrogates: what XGBoost really receives, how factors become columns, what is held out, what is read back."""
-
 from __future__ import annotations
 
 import json
@@ -31,7 +29,6 @@ pytestmark = pytest.mark.fast
 
 @cache
 def recorded_trials() -> pd.DataFrame:
-    """Two record sizes, 30 configurations each and the baseline."""
     return summarise_trials(recorded_repetitions(("1024", "8192"), configurations=30), paper_study())
 
 

@@ -1,5 +1,3 @@
-"""The validation's tables and suites, without Great Expectations."""
-
 from __future__ import annotations
 
 import pandas as pd

@@ -12,6 +12,7 @@ from tests.unit.drivers.log_pipeline.made_parts import commit, made_pipeline
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
+NO_HEAP = "echo no heap >&2; exit 1"
 EXPORTS = 'echo "{\\"exported\\": 5}"; exit 0'
 
 
@@ -73,18 +74,19 @@ def test_what_hive_holds_is_returned_when_all_parts_have_ended(tmp_path: Path) -
     assert committed_at == {0: 2, 1: 2}
 
 
-@pytest.mark.parametrize("is_done", [True, False])
-def test_a_spark_that_ends_without_its_export_is_a_part_that_ended(tmp_path: Path, *, is_done: bool) -> None:
-    with made_pipeline(tmp_path, at_the_end="echo no heap >&2; exit 1") as pipeline:
-        commit(tmp_path, [3, 2])
+@pytest.mark.parametrize(
+    ("at_the_end", "exported", "is_done", "message"),
+    [
+        (NO_HEAP, 5, True, r"was not exported: Spark has ended with exit code 1: no heap"),
+        (NO_HEAP, 5, False, r"was not exported: Spark has ended with exit code 1: no heap"),
+        (EXPORTS, 4, True, r"Spark has exported 4 of 5 rows"),
+    ],
+)
+def test_a_spark_that_does_not_export_all_that_it_committed_is_a_part_that_ended(
+    tmp_path: Path, at_the_end: str, exported: int, message: str, *, is_done: bool
+) -> None:
+    with made_pipeline(tmp_path, at_the_end=at_the_end) as pipeline:
+        commit(tmp_path, [3, 2], exported=exported)
 
-        with pytest.raises(PartEndedError, match=r"was not exported: Spark has ended with exit code 1: no heap"):
+        with pytest.raises(PartEndedError, match=message):
             pipeline.end(is_done=is_done)
-
-
-def test_rows_that_were_committed_and_are_not_exported_are_told(tmp_path: Path) -> None:
-    with made_pipeline(tmp_path, at_the_end=EXPORTS) as pipeline:
-        commit(tmp_path, [3, 2], exported=4)
-
-        with pytest.raises(PartEndedError, match=r"Spark has exported 4 of 5 rows"):
-            pipeline.end()

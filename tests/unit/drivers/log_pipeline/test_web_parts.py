@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,38 +14,19 @@ FOLDER = Path("/run/web")
 
 
 def nginx(**changes: object) -> Nginx:
-    given = {
-        "folder": FOLDER,
-        "port": 8080,
-        "log_file": Path("/logs/access.log"),
-        "shop_socket": FOLDER / "shop.sock",
-        "user": "somebody",
-    }
-    return Nginx(**{**given, **changes})  # type: ignore[arg-type]
+    given = Nginx(FOLDER, 8080, Path("/logs/access.log"), FOLDER / "shop.sock", "somebody")
+    return replace(given, **changes)  # type: ignore[arg-type]
 
 
 def test_mariadb_is_reached_by_its_socket_alone() -> None:
     mariadb = MariaDb(FOLDER, "somebody")
 
     assert mariadb.argv == [
-        "mariadbd",
-        "--no-defaults",
-        "--datadir=/run/web/data",
-        "--socket=/run/web/mariadb.sock",
-        "--pid-file=/run/web/mariadb.pid",
-        "--tmpdir=/run/web",
-        "--skip-networking",
-        "--skip-log-bin",
+        *("mariadbd", "--no-defaults", "--datadir=/run/web/data", "--socket=/run/web/mariadb.sock"),
+        *("--pid-file=/run/web/mariadb.pid", "--tmpdir=/run/web", "--skip-networking", "--skip-log-bin"),
     ]
     assert "--auth-root-socket-user=somebody" in mariadb.install_argv
     assert mariadb.address == "mariadb:/run/web/mariadb.sock"
-
-
-def test_root_says_that_it_runs_mariadb_as_root() -> None:
-    mariadb = MariaDb(FOLDER, "root")
-
-    assert mariadb.argv[-1] == "--user=root"
-    assert mariadb.install_argv[-1] == "--user=root"
 
 
 def test_the_shop_listens_on_a_socket_of_ours_and_learns_of_its_database_by_the_environment() -> None:
@@ -77,15 +59,12 @@ def test_nginx_is_told_of_its_folder_port_and_log() -> None:
         assert f"{line}\n" in text
     assert "@{" not in text
     assert "user " not in text
-
-
-def test_nginx_answers_what_is_replayed_before_it_asks_the_shop() -> None:
-    text = nginx().configuration
-
+    # It answers what is replayed before it asks the shop.
     assert 0 < text.index("if ($http_x_replayed) {") < text.index('return 200 \'{"replayed"') < text.index("proxy_pass")
 
 
-def test_roots_nginx_may_enter_its_folders() -> None:
+def test_root_runs_them_as_root() -> None:
+    assert MariaDb(FOLDER, "root").argv[-1] == MariaDb(FOLDER, "root").install_argv[-1] == "--user=root"
     assert "user root;\n" in nginx(user="root").configuration
 
 

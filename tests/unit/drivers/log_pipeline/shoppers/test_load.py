@@ -5,12 +5,15 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from random import Random
 
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.shoppers.load import Load, due_times
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
+from kafka_pareto.errors import LoadToolError
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
@@ -32,7 +35,7 @@ class _Slow(BaseHTTPRequestHandler):
         time.sleep(0.3)
         self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.send_header("Content-Length", "2")
-        self.send_header("X-Request-Id", path)
+        self.send_header("X-Request-Id", self.server.id_of(path))  # type: ignore[attr-defined]
         self.end_headers()
         self.wfile.write(b"{}")
 
@@ -43,7 +46,7 @@ class _Slow(BaseHTTPRequestHandler):
 @pytest.fixture
 def slow() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
-    server.status, server.asked = 200, []  # type: ignore[attr-defined]
+    server.status, server.asked, server.id_of = 200, [], str  # type: ignore[attr-defined]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -78,3 +81,17 @@ def test_a_log_is_replayed_on_this_server_at_its_own_times_until_the_run_ends(sl
     assert [at - begins_at for at, _, _ in asked] == pytest.approx([0.0, 0.1, 0.4], abs=0.2)
     assert sorted(sent.answered_ids) == sorted(path for _, path in replayed[:3])
     assert (sent.due, sent.refused) == (3, 0)  # that something is not there is an answer
+
+
+def test_the_ids_of_what_was_answered_are_told_and_a_trickle_may_be_nothing_at_all(slow: ThreadingHTTPServer) -> None:
+    numbers = count()
+    slow.id_of = lambda _: str(next(numbers))  # type: ignore[attr-defined]
+    never = Wanted("run", "1", rate_s=1e-6, seconds=0.1, workload="static")
+    with WebLoad(f"http://127.0.0.1:{slow.server_port}", 2) as load:
+        load.trickle(never)
+        answered = load.send(Wanted("run", "1", rate_s=60.0, seconds=1.0, workload="static"))
+        with pytest.raises(LoadToolError, match="no request was due"):
+            load.send(never)
+
+    assert answered.refused == 0
+    assert len(set(answered.answered_ids)) == answered.due > 20

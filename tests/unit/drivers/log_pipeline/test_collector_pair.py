@@ -38,19 +38,11 @@ def test_an_agent_follows_the_log_and_what_it_was_rotated_to_and_keeps_how_far_i
     assert followed["multiline"] == {"line_start_pattern": r"^\{"}
     assert agent()["extensions"][followed["storage"]] == {"directory": "/state"}
     assert sent["endpoint"] == "127.0.0.1:4317"
-
-
-def test_an_agent_holds_an_entry_until_the_gateway_has_it() -> None:
-    (followed,), (sent,) = agent()["receivers"].values(), agent()["exporters"].values()
-
+    # It holds an entry until the gateway has it.
     assert followed["retry_on_failure"] == {"enabled": True, "max_elapsed_time": "0s"}
     assert sent["sending_queue"] == {"wait_for_result": True}
     assert sent["retry_on_failure"] == {"max_elapsed_time": "0s"}
-
-
-def test_an_entry_on_one_line_waits_for_no_next_one() -> None:
     (followed,) = agent(replace(SETTINGS, log_lines="single"))["receivers"].values()
-
     assert "multiline" not in followed
 
 

@@ -32,6 +32,7 @@ def test_each_setting_has_its_place_and_its_unit_and_nothing_listens() -> None:
     output = {"hosts": ["127.0.0.1:5044"], "bulk_max_size": 2048, "pipelining": 2}
     assert configuration["output.stamped_logstash"] == output
     assert configuration["http.enabled"] is False
+    assert written(flush_min_events=10_000)["queue.mem"]["events"] == 10_000
 
 
 def test_entries_over_several_lines_begin_with_a_brace_and_single_lines_are_not_joined() -> None:
@@ -41,22 +42,13 @@ def test_entries_over_several_lines_begin_with_a_brace_and_single_lines_are_not_
     assert "multiline" not in single
 
 
-def test_the_log_is_followed_under_its_rotated_names_too() -> None:
-    (log,) = written()["filebeat.inputs"]
+def test_the_log_is_followed_under_its_rotated_names_too_and_all_state_lies_in_the_given_folder() -> None:
+    (log,), path = written()["filebeat.inputs"], written()["path"]
 
     assert log["paths"] == ["/run/1/access.log", "/run/1/access.log.[0-9]*"]
     assert log["exclude_files"] == [r"\.gz$"]  # what logrotate has compressed was shipped before
-
-
-def test_all_state_lies_in_the_given_folder() -> None:
-    path = written()["path"]
-
     assert {Path(folder).is_relative_to("/run/1/filebeat") for folder in path.values()} == {True}
     assert set(path) == {"home", "data", "logs"}
-
-
-def test_the_queue_holds_as_many_events_as_it_is_to_collect() -> None:
-    assert written(flush_min_events=10_000)["queue.mem"]["events"] == 10_000
 
 
 @pytest.mark.parametrize("planted", [(0, "receive"), (300, "send")])

@@ -23,9 +23,6 @@ def test_the_wait_is_that_of_a_simulated_queue() -> None:
         free_at = begins + service
 
     assert waiting_ms(70, 1 / 100, 1.0) == pytest.approx(1e3 * float(np.mean(waits)), rel=0.1)
-
-
-def test_what_is_asked_of_more_than_it_can_do_waits_for_ever() -> None:
     assert waiting_ms(100, 1 / 100, 1.0) == math.inf
 
 
@@ -61,6 +58,7 @@ def test_a_light_run_is_predicted_by_itself_but_for_queues() -> None:
     assert found["filebeat_ms"] == pytest.approx(1040 + queues_ms)
     stages = [found[name] for name in LIGHT if name in found]
     assert found["latency_mean_ms"] == pytest.approx(sum(stages))
+    assert predicted_stages(DEFAULTS, 40.0, DEFAULTS, {"filebeat_ms": 3.0}) == {}
 
 
 def test_other_settings_change_their_own_stage_alone() -> None:
@@ -70,7 +68,3 @@ def test_other_settings_change_their_own_stage_alone() -> None:
     differing = {name for name in baseline if baseline[name] != changed[name]}
     assert differing == {"aggregator_to_kafka_ms", "latency_mean_ms"}
     assert changed["latency_mean_ms"] - baseline["latency_mean_ms"] == pytest.approx(5)
-
-
-def test_nothing_is_predicted_from_a_run_that_was_not_measured() -> None:
-    assert predicted_stages(DEFAULTS, 40.0, DEFAULTS, {"filebeat_ms": 3.0}) == {}

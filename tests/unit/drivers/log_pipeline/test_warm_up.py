@@ -51,10 +51,7 @@ def test_a_few_requests_follow_until_what_warmed_up_is_in_hive(tmp_path: Path) -
     assert recorded.waited == [(1500, 90.0)]  # none of those that follow
     assert {(each.rate_s, each.seconds, each.burst_until_s) for each in trickle} == {(5.0, 1.0, 0.0)}
     assert len({each.run for each in (WANTED, first, *trickle)}) == len({each.seed for each in trickle}) + 2 == 5
-
-
-def test_the_few_are_far_below_a_low_load_and_are_no_requests_of_a_log_that_is_replayed() -> None:
+    # They are far below a low load, and no requests of a log that is replayed.
     low = Wanted("run", "7.0", rate_s=10.0, seconds=60, workload="replay")
-
     assert (trickle_of(low, 0).rate_s, trickle_of(low, 0).workload) == (2.0, "static")
     assert trickle_of(WANTED, 0).workload == "shop"

@@ -37,14 +37,11 @@ def test_it_is_removed_once_and_those_of_other_campaigns_stay(tmp_path: Path) ->
     assert not forget_client_config(tmp_path, "c", "r")
 
 
-def test_a_file_that_the_installation_keeps_for_a_study_stays_whatever_a_campaign_is_called(tmp_path: Path) -> None:
+def test_a_file_of_the_installations_own_and_one_that_an_id_leads_to_stay(tmp_path: Path) -> None:
     (tmp_path / "prod.properties").write_text(GIVEN)
-    assert not forget_client_config(tmp_path, "prod", "r")
-    assert (tmp_path / "prod.properties").read_text() == GIVEN
-
-
-def test_an_id_that_leads_elsewhere_removes_nothing(tmp_path: Path) -> None:
     keep_client_config(tmp_path, "c", "r", GIVEN)
     (tmp_path / "folder").mkdir()
+    assert not forget_client_config(tmp_path, "prod", "r")
     assert not forget_client_config(tmp_path / "folder", "../c", "r")
+    assert (tmp_path / "prod.properties").read_text() == GIVEN
     assert (tmp_path / "c.properties").exists()

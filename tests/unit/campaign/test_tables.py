@@ -47,19 +47,24 @@ def frame_(study: Study) -> pd.DataFrame:
     return repetitions_frame(recorded_repetitions(("8192",), configurations=2, blocks=2), study)
 
 
-def test_the_keys_are_those_of_the_design() -> None:
-    assert KEYS.frozen_study() == "paper/c1/study.yaml"
-    assert KEYS.design() == "paper/c1/round=00/01_design.parquet"
-    assert KEYS.prior() == "paper/c1/round=00/01_prior.json"
-    assert KEYS.prior_trials() == "paper/c1/round=00/01_prior_trials.parquet"
-    assert KEYS.measurements("8192") == "paper/c1/round=00/02_measurements/8192/"
-    assert KEYS.trials() == "paper/c1/round=00/03_trials.parquet"
-    assert KEYS.validation("rejected.parquet") == "paper/c1/round=00/03_validation/rejected.parquet"
-    assert KEYS.surrogates("scores.parquet") == "paper/c1/round=00/04_surrogates/scores.parquet"
-    assert KEYS.front("8192") == "paper/c1/round=00/05_front/8192.parquet"
-    assert KEYS.confirmation("8192", "decision.json") == "paper/c1/06_confirmation/8192/decision.json"
-    assert KEYS.report("report.html") == "paper/c1/07_report/report.html"
-    assert KEYS.trials(12) == "paper/c1/round=12/03_trials.parquet"
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        (KEYS.frozen_study(), "study.yaml"),
+        (KEYS.design(), "round=00/01_design.parquet"),
+        (KEYS.prior(), "round=00/01_prior.json"),
+        (KEYS.prior_trials(), "round=00/01_prior_trials.parquet"),
+        (KEYS.measurements("8192"), "round=00/02_measurements/8192/"),
+        (KEYS.trials(12), "round=12/03_trials.parquet"),
+        (KEYS.validation("rejected.parquet"), "round=00/03_validation/rejected.parquet"),
+        (KEYS.surrogates("scores.parquet"), "round=00/04_surrogates/scores.parquet"),
+        (KEYS.front("8192"), "round=00/05_front/8192.parquet"),
+        (KEYS.confirmation("8192", "decision.json"), "06_confirmation/8192/decision.json"),
+        (KEYS.report("report.html"), "07_report/report.html"),
+    ],
+)
+def test_an_artifact_has_its_key(key: str, path: str) -> None:
+    assert key == f"paper/c1/{path}"
 
 
 def test_one_record_sizes_repetitions_are_never_listed_as_anothers() -> None:
@@ -98,16 +103,14 @@ def test_a_factor_is_stored_in_the_type_that_the_study_gives_it(study: Study) ->
     }
 
 
-@pytest.mark.parametrize("change", [{"surplus": 1}, {"drop": "latency_p95_ms"}])
-def test_a_frame_with_other_columns_is_not_written(frame: pd.DataFrame, study: Study, change: dict[str, Any]) -> None:
-    other = frame.drop(columns=change["drop"]) if "drop" in change else frame.assign(surplus=1)
-    with pytest.raises(ArtifactError, match=f"they differ in {change.get('drop', 'surplus')}"):
-        encode_table(other, REPETITION_COLUMNS, study)
-
-
-def test_a_value_of_another_type_is_not_written(frame: pd.DataFrame, study: Study) -> None:
-    with pytest.raises(ArtifactError, match="values do not match its schema"):
-        encode_table(frame.assign(block="zero"), REPETITION_COLUMNS, study)
+def test_a_frame_with_other_columns_or_types_is_not_written(frame: pd.DataFrame, study: Study) -> None:
+    for other, rule in (
+        (frame.drop(columns="latency_p95_ms"), "they differ in latency_p95_ms"),
+        (frame.assign(surplus=1), "they differ in surplus"),
+        (frame.assign(block="zero"), "values do not match its schema"),
+    ):
+        with pytest.raises(ArtifactError, match=rule):
+            encode_table(other, REPETITION_COLUMNS, study)
 
 
 def test_a_damaged_table_is_named_by_its_key() -> None:
@@ -129,10 +132,15 @@ def test_a_table_of_another_schema_version_is_refused_with_the_one_that_is_read(
         decode_table(buffer.getvalue(), KEY, REPETITION_COLUMNS, study)
 
 
-def test_a_table_that_lacks_a_column_is_refused_with_its_name(frame: pd.DataFrame, study: Study) -> None:
+def test_a_table_that_lacks_factors_or_a_required_quantity_is_refused_with_their_names(
+    frame: pd.DataFrame, study: Study
+) -> None:
     without_factors = encode_table(frame[list(REPETITION_COLUMNS)], REPETITION_COLUMNS)
-    with pytest.raises(ArtifactError, match=rf"{KEY}: lacks the columns batch\.size, linger\.ms, acks, compression"):
-        decode_table(without_factors, KEY, REPETITION_COLUMNS, study)
+    of_then = {name: kind for name, kind in REPETITION_COLUMNS.items() if name != "window"}
+    without_window = encode_table(frame.drop(columns="window"), of_then, study)
+    for stored, names in ((without_factors, r"batch\.size, linger\.ms, acks, compression"), (without_window, "window")):
+        with pytest.raises(ArtifactError, match=rf"{KEY}: lacks the columns {names}"):
+            decode_table(stored, KEY, REPETITION_COLUMNS, study)
 
 
 def test_a_table_without_a_quantity_that_was_declared_later_and_may_be_missing_is_read_with_nulls(
@@ -145,13 +153,6 @@ def test_a_table_without_a_quantity_that_was_declared_later_and_may_be_missing_i
 
     assert list(back.columns) == list(table_schema(REPETITION_COLUMNS, study).names)
     assert back[sorted(added)].isna().all(axis=None)
-
-
-def test_a_table_without_a_quantity_that_every_repetition_has_is_refused(frame: pd.DataFrame, study: Study) -> None:
-    without = {name: kind for name, kind in REPETITION_COLUMNS.items() if name != "window"}
-    stored = encode_table(frame.drop(columns="window"), without, study)
-    with pytest.raises(ArtifactError, match="lacks the columns window"):
-        decode_table(stored, KEY, REPETITION_COLUMNS, study)
 
 
 @pytest.mark.parametrize("repetition", recorded_repetitions(("1024",), configurations=1, blocks=1))
@@ -169,18 +170,15 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
 @pytest.mark.parametrize(
     ("written", "instead", "said"),
     [
-        (
-            b'"schema_version":4',
-            b'"schema_version":5',
-            "schema_version 5: this release reads version 4; start a new campaign",
-        ),
+        (b'"schema_version":4', b'"schema_version":5', "schema_version 5: this release reads version 4; start a new"),
         (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),
         (b'"attempts":1', b'"attempts":1,"surplus":1', "surplus: 1: Extra inputs are not permitted"),
         (b"}", b"", "Invalid JSON"),
+        (b'{"schema', b"x" * 50_000, "is no readable JSON: "),
     ],
 )
-def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
+def test_a_record_that_breaks_its_schema_is_refused_in_short_with_key_field_and_value(
     written: bytes, instead: bytes, said: str
 ) -> None:
     content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump_json().encode()
@@ -189,6 +187,15 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
         decode_record(content.replace(written, instead), "paper/c1/r.json", Repetition)
     assert str(refusal.value).startswith("paper/c1/r.json: ")
     assert said in str(refusal.value)
+    assert len(str(refusal.value)) < 400
+
+
+def read_back(folder: Path, **change: Any) -> Repetition:
+    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump(mode="json")
+    content["quantities"] = {name: value for name, value in (content["quantities"] | change).items() if value != ...}
+    store = FolderStore(folder)
+    store.put("paper/c1/r.json", json.dumps(content).encode())
+    return Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
 
 
 @pytest.mark.parametrize(
@@ -202,23 +209,13 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
 def test_a_repetition_with_other_quantities_than_its_drivers_is_refused_with_its_key(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
-    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump(mode="json")
-    content["quantities"] = {name: value for name, value in (content["quantities"] | change).items() if value != ...}
-    store = FolderStore(tmp_path)
-    store.put("paper/c1/r.json", json.dumps(content).encode())
     with pytest.raises(ArtifactError, match=f"paper/c1/r.json: {told}"):
-        Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
+        read_back(tmp_path, **change)
 
 
 def test_a_repetition_stored_before_a_quantity_was_declared_holds_none_for_it(tmp_path: Path) -> None:
-    repetition = recorded_repetitions(configurations=0, blocks=1)[0]
-    content = repetition.model_dump(mode="json")
-    del content["quantities"]["unthrottled_latency_p95_ms"]
-    store = FolderStore(tmp_path)
-    store.put("paper/c1/r.json", json.dumps(content).encode())
-
-    back = Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
-    assert back == repetition
+    back = read_back(tmp_path, unthrottled_latency_p95_ms=...)
+    assert back == recorded_repetitions(configurations=0, blocks=1)[0]
     assert back.number("unthrottled_latency_p95_ms") is None
 
 
@@ -232,14 +229,6 @@ def test_values_are_changed_in_the_head_and_in_the_quantities_by_name_and_nowher
     )
     with pytest.raises(KeyError, match="latency_p95 is no value of"):
         repetition.with_values({"latency_p95": 7.5})
-
-
-def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:
-    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump_json().encode()
-    with pytest.raises(ArtifactError) as refusal:
-        decode_record(content * 50 + b"{", "paper/c1/r.json", Repetition)
-    assert str(refusal.value).startswith("paper/c1/r.json: is no readable JSON: ")
-    assert len(str(refusal.value)) < 400
 
 
 def test_a_manifest_is_one_line() -> None:

@@ -63,8 +63,10 @@ def confirmed(now_s: float = 0.0) -> list[Part]:
 def test_before_the_first_repetition_the_plan_is_what_is_known() -> None:
     starts_s = 2 * (START_S + TASK_START_S) + 2 * TASK_START_S
     measuring_s = 2 * (IN_DESIGN + TO_CONFIRM) * PLANNED_S
-    assert left([], 0.0).likely_s == pytest.approx(starts_s + measuring_s + ANALYSIS_S + REPORT_S)
-    assert left([], 20.0).likely_s == pytest.approx(left([], 0.0).likely_s - 20.0)
+    found = left([], 0.0)
+    assert found.likely_s == pytest.approx(starts_s + measuring_s + ANALYSIS_S + REPORT_S)
+    assert left([], 20.0).likely_s == pytest.approx(found.likely_s - 20.0)
+    assert 0 < found.low_s < found.likely_s < found.high_s
 
 
 def test_repetitions_that_take_half_of_the_plan_shorten_all_that_follow() -> None:
@@ -125,11 +127,6 @@ def test_rounds_that_are_not_decided_count_by_how_often_they_follow() -> None:
     assert expected.likely([], {1: STUDY.cases, 2: [], 3: []}) == beside + 2 * in_a_round
 
 
-def test_the_range_holds_the_estimate() -> None:
-    found = left([], 0.0)
-    assert 0 < found.low_s < found.likely_s < found.high_s
-
-
 def expected_of(name: str, configurations: int = 7) -> ExpectedRepetitions:
     study = tune_study(load_study(STUDIES / f"{name}.yaml"))
     return ExpectedRepetitions(
@@ -141,27 +138,18 @@ def confirmation_of(case: str, repetitions: int, *, ended: bool = True) -> Part:
     return Part(case, None, (datetime(2026, 11, 27, tzinfo=UTC),) * repetitions, ended)
 
 
-def test_fixed_blocks_are_likely_to_be_measured_all() -> None:
-    expected = expected_of("paper", configurations=61)
-    assert expected.likely([], {}) == expected.most([], {}) == 4900
-
-
-def test_sequential_blocks_are_likely_to_end_early() -> None:
-    expected = expected_of("quick")
+def test_fixed_blocks_are_likely_to_be_measured_all_and_sequential_ones_to_end_early() -> None:
+    fixed, sequential = expected_of("paper", configurations=61), expected_of("quick")
+    assert fixed.likely([], {}) == fixed.most([], {}) == 4900
     # The choice of four, then five blocks and four final ones of the pick, the baseline and the best advice.
-    assert expected.likely([], {}) == 5 * (7 + 4 * 2 + 3 * (5 + 4))
-    assert expected.likely([], {}) < expected.most([], {})
+    assert sequential.likely([], {}) == 5 * (7 + 4 * 2 + 3 * (5 + 4)) < sequential.most([], {})
 
 
-def test_confirmations_that_ended_tell_of_those_that_go_on() -> None:
+def test_confirmations_that_ended_tell_of_those_that_go_on_until_all_have_ended() -> None:
     expected = expected_of("quick")
     ended = [confirmation_of("1024", 20), confirmation_of("8192", 40)]
     assert expected.likely(ended, {}) == 5 * 7 + 20 + 40 + 3 * 30
     beyond = [*ended, confirmation_of("10240", 50, ended=False)]
     assert expected.likely(beyond, {}) == 5 * 7 + 20 + 40 + 50 + 3 + 2 * 30
-
-
-def test_nothing_is_left_once_all_have_ended() -> None:
-    expected = expected_of("quick")
-    ended = [confirmation_of(case, 10) for case in expected.study.cases]
-    assert expected.likely(ended, {}) == expected.most(ended, {}) == 5 * 7 + 5 * 10
+    all_of_them = [confirmation_of(case, 10) for case in expected.study.cases]
+    assert expected.likely(all_of_them, {}) == expected.most(all_of_them, {}) == 5 * 7 + 5 * 10

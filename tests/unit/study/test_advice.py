@@ -13,7 +13,6 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.advice import Advice, configuration_advised, load_advice
 from kafka_pareto.study.study_file import load_study
-from kafka_pareto.study.tune import Tune
 from tests.unit.measuring import CASE, quick
 
 pytestmark = pytest.mark.fast
@@ -87,17 +86,10 @@ def test_what_is_left_out_says_why(properties: dict[str, PropertyValue], why: st
     assert configuration_advised(quick(), CASE, advice_of(**properties)) == why
 
 
-def test_advice_needs_a_design_that_is_drawn() -> None:
-    design = {"method": "one_at_a_time", "configurations": None}
-    with pytest.raises(StudyError, match=r"advice needs design\.method: latin_hypercube"):
-        quick(advice=True, design=design)
-    study = quick(advice=True)
-    assert isinstance(study, Tune)
-    assert study.advice
-
-
-def test_what_is_compared_with_advice_needs_some() -> None:
+def test_advice_needs_a_design_that_is_drawn_and_what_is_compared_with_advice_needs_some() -> None:
     always = {"compare_advice": "always"}
+    with pytest.raises(StudyError, match=r"advice needs design\.method: latin_hypercube"):
+        quick(advice=True, design={"method": "one_at_a_time", "configurations": None})
     with pytest.raises(StudyError, match=r"confirmation\.compare_advice always needs advice: true"):
         quick(confirmation=always)
     assert quick(confirmation=always, advice=True).confirmation.compare_advice == "always"

@@ -45,23 +45,13 @@ def test_a_part_is_called_like_its_factor_with_underscores_unless_it_has_a_name(
     assert shipped_good("grid").cases == ["batching"]
 
 
-def test_the_levels_of_a_table_differ_from_the_reference_in_its_factor_alone() -> None:
+def test_a_tables_levels_differ_from_the_reference_in_its_factor_alone_and_a_grid_has_every_combination() -> None:
     study = comparison()
     reference, other = study.levels_of("compression_type")
     assert reference == study.baseline_configuration("compression_type") == study.baseline_configuration()
     assert {name for name in reference if reference[name] != other[name]} == {"compression.type"}
-
-
-def test_a_grid_has_every_combination_once_with_the_reference_among_them() -> None:
-    study = comparison()
-    levels = study.levels_of("grid")
-    assert [(each["batch.size"], each["linger.ms"]) for each in levels] == [
-        (16384, 0),
-        (16384, 5),
-        (65536, 0),
-        (65536, 5),
-    ]
-    assert levels.count(study.baseline_configuration("grid")) == 1
+    found = [(each["batch.size"], each["linger.ms"]) for each in study.levels_of("grid")]
+    assert found == [(16384, 0), (16384, 5), (65536, 0), (65536, 5)]
 
 
 def test_what_a_part_fixes_holds_at_all_of_its_levels_and_in_its_own_reference_alone() -> None:
@@ -111,22 +101,18 @@ def test_parts_with_the_same_reference_share_the_sizing_of_the_first() -> None:
     assert [study.sized_like(case) for case in study.cases] == ["compression_type", "record_size", "compression_type"]
 
 
-def test_brokers_of_the_studys_own_get_its_properties_and_what_reference_and_level_set_of_them() -> None:
-    study = shipped_good("broker_settings")
+def test_own_brokers_get_their_properties_and_what_reference_and_level_set_of_them() -> None:
+    study, of_clients = shipped_good("broker_settings"), comparison()
     common = {"num.partitions": 3, "auto.create.topics.enable": "false", "num.io.threads": 4, "num.network.threads": 3}
+    both = ("socket.send.buffer.bytes", "socket.receive.buffer.bytes")
     slow, fast = (study.broker_properties(each) for each in study.levels_of("socket_buffer_bytes"))
-    assert slow == common | {"socket.send.buffer.bytes": 102400, "socket.receive.buffer.bytes": 102400}
-    assert fast == common | {"socket.send.buffer.bytes": 1048576, "socket.receive.buffer.bytes": 1048576}
+    assert (slow, fast) == (common | dict.fromkeys(both, 102400), common | dict.fromkeys(both, 1048576))
     assert "num.io.threads" not in study.properties(study.baseline_configuration())
-
-
-def test_brokers_are_restarted_between_the_levels_of_their_own_settings_alone() -> None:
-    of_brokers, of_clients = shipped_good("broker_settings"), comparison()
-    assert all(of_brokers.varies_brokers(case) for case in of_brokers.cases)
+    assert all(study.varies_brokers(case) for case in study.cases)
     assert not any(of_clients.varies_brokers(case) for case in of_clients.cases)
 
 
-def test_the_keys_of_some_parts_hold_these_and_no_others() -> None:
+def test_a_campaign_of_some_parts_has_these_alone_and_says_so() -> None:
     study = comparison()
     keys = study.keys_of_cases(["grid", "record_size"])
     assert [table["factor"] for table in keys["tables"]] == ["record.size"]  # type: ignore[union-attr,index,call-overload]
@@ -134,10 +120,6 @@ def test_the_keys_of_some_parts_hold_these_and_no_others() -> None:
     assert study.keys_of_cases(["compression_type"])["grid"] is None
     with pytest.raises(BadInputError, match="parts: 'codec': is no part of study impact_small; there are compression_"):
         study.keys_of_cases(["codec"])
-
-
-def test_a_campaign_of_some_parts_has_these_alone_and_says_so() -> None:
-    study = comparison()
     some = with_overrides(study, ["grid"], repetitions=4)
     assert (some.cases, some.protocol.repetitions) == (["grid"], 4)
     changed = {each.key for each in overrides_of(study, some)}
@@ -156,28 +138,22 @@ def test_a_table_from_the_command_line_takes_the_place_of_all_parts_with_the_ref
 
 
 @pytest.mark.parametrize(
-    ("factor", "levels", "rule"),
+    ("table", "overrides", "rule"),
     [
-        ("linger", ["0"], "factor: linger: is no setting of the driver producer; did you mean linger.ms?"),
-        ("linger.ms", ["0", "soon"], "study impact_small: linger.ms: 'soon': must be a whole number"),
-        ("acks", ["1", "2"], "study impact_small: acks: '2': must be one of 0, 1, all"),
+        (("linger", "0"), {}, "factor: linger: is no setting of the driver producer; did you mean linger.ms?"),
+        (("linger.ms", "0", "soon"), {}, "study impact_small: linger.ms: 'soon': must be a whole number"),
+        (("acks", "1", "2"), {}, "study impact_small: acks: '2': must be one of 0, 1, all"),
+        (("num.io.threads", "1"), {}, r"num\.io\.threads: is a broker's setting; it needs testbed"),
+        ((), {"repetitions": 2}, r"protocol\.repetitions 2: must be at least 3"),
+        ((), {"baseline": {"linger.ms": 20}}, r"baseline: .* is not a key of a study"),
     ],
 )
-def test_a_table_from_the_command_line_is_refused_by_key_value_and_rule(
-    factor: str, levels: list[str], rule: str
+def test_what_the_study_could_not_have_is_refused_by_key_value_and_rule(
+    table: tuple[str, ...], overrides: dict[str, Any], rule: str
 ) -> None:
-    with pytest.raises(BadInputError, match=rule):
-        comparison().table_of(factor, levels)
-
-
-def test_a_table_that_the_study_could_not_have_is_refused_like_a_file() -> None:
     study = comparison()
-    with pytest.raises(StudyError, match=r"num\.io\.threads: is a broker's setting; it needs testbed"):
-        with_overrides(study, table=study.table_of("num.io.threads", ["1"]))
-    with pytest.raises(StudyError, match=r"protocol\.repetitions 2: must be at least 3"):
-        with_overrides(study, repetitions=2)
-    with pytest.raises(StudyError, match=r"baseline: .* is not a key of a study"):
-        with_overrides(study, baseline={"linger.ms": 20})
+    with pytest.raises(BadInputError, match=rule):
+        with_overrides(study, table=study.table_of(table[0], table[1:]) if table else None, **overrides)
 
 
 @pytest.mark.parametrize(
@@ -261,30 +237,23 @@ def test_every_part_measures_its_reference_once_in_a_block(path: Path) -> None:
 
 def test_variants_set_what_they_say_and_leave_the_rest_at_the_reference() -> None:
     study = shipped_good("variants")
-    ours, eager, patient = study.levels_of("ways")
+    levels = study.levels_of("ways")
 
-    assert ours == study.baseline_configuration("ways")
-    assert (ours["linger.ms"], ours["acks"], ours["batch.size"]) == (20, "1", 16384)
-    assert (eager["linger.ms"], eager["acks"], eager["batch.size"]) == (0, "1", 1024)
-    assert (patient["linger.ms"], patient["batch.size"]) == (100, 16384)
+    assert levels[0] == study.baseline_configuration("ways")
+    found = [(each["linger.ms"], each["acks"], each["batch.size"]) for each in levels]
+    assert found == [(20, "1", 16384), (0, "1", 1024), (100, "1", 16384)]
 
 
-def test_a_campaign_may_be_limited_to_variants_and_a_table_takes_their_place() -> None:
+def test_a_part_of_variants_may_be_measured_alone_or_replaced_and_says_what_each_sets() -> None:
     study = comparison(variants=[{"name": "ways", "variants": {"ours": {}, "eager": {"linger.ms": 0}}}])
+    part = compared_part(study, "ways", [])
 
     assert study.cases[0] == "ways"
     assert with_overrides(study, cases=["ways"]).cases == ["ways"]
     assert with_overrides(study, table=study.table_of("linger.ms", [0, 20])).cases == ["linger_ms"]
-
-
-def test_a_compared_part_of_variants_says_what_each_sets() -> None:
-    study = comparison(variants=[{"name": "ways", "variants": {"ours": {}, "eager": {"linger.ms": 0}}}])
-    part = compared_part(study, "ways", [])
-
-    assert part.factors == ["variant"]
+    assert (part.factors, part.reference) == (["variant"], {"variant": "ours"})
     assert [(level.values, level.sets) for level in part.levels] == [
         ({"variant": "ours"}, {}),
         ({"variant": "eager"}, {"linger.ms": 0}),
     ]
-    assert part.reference == {"variant": "ours"}
     assert "eager: linger.ms 0" in notes(part)

@@ -80,20 +80,13 @@ def test_a_constraint_holds_for_columns_as_for_each_configuration(text: str, row
 
 
 @pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)
-def test_every_point_of_the_cube_is_a_configuration_of_the_study(study: Study) -> None:
-    corners = [np.zeros(len(study.factors)), np.ones(len(study.factors))]
-    points = np.vstack([*corners, np.random.default_rng(1).random((200, len(study.factors)))])
-    for configuration in ConfigurationSpace(study.factors).decode(points):
+def test_every_point_of_the_cube_is_a_configuration_of_the_study_whose_point_decodes_to_it(study: Study) -> None:
+    space, width = ConfigurationSpace(study.factors), len(study.factors)
+    points = np.vstack([np.zeros(width), np.ones(width), np.random.default_rng(1).random((200, width))])
+    for configuration in space.decode(points):
         for name, factor in study.factors.items():
             value = configuration[name]
             assert value in factor.levels if factor.levels else factor.low <= value <= factor.high  # type: ignore[operator,union-attr]
-
-
-@pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)
-def test_encoding_a_configuration_finds_a_point_that_decodes_to_it(study: Study) -> None:
-    space = ConfigurationSpace(study.factors)
-    points = np.random.default_rng(1).random((200, len(study.factors)))
-    for configuration in space.decode(points):
         encoded = space.encode(configuration)
         assert encoded is not None
         assert space.decode(encoded[None]) == [configuration]
@@ -106,19 +99,15 @@ def test_a_configuration_outside_of_the_space_has_no_point() -> None:
     assert space.encode({**inside, "linger.ms": 7}) is None
 
 
-def test_durability_of_columns_is_that_of_each_configuration() -> None:
+def test_durability_of_columns_is_that_of_each_configuration_or_the_baselines() -> None:
+    study = paper_study()
     retries = NumericFactor(type="integer", levels=[0, 3])
-    study = paper_study()
-    study = study.model_copy(update={"factors": {**study.factors, "retries": retries}})
-    columns = ConfigurationSpace(study.factors).columns(np.random.default_rng(2).random((50, 5)))
+    varied = study.model_copy(update={"factors": {**study.factors, "retries": retries}})
+    columns = ConfigurationSpace(varied.factors).columns(np.random.default_rng(2).random((50, 5)))
     configurations = [dict(zip(columns, row, strict=True)) for row in rows_of(columns)]
-    assert durability_column(study, columns) == [study.durability_of(each) for each in configurations]
-
-
-def test_durability_that_no_factor_decides_is_the_baselines() -> None:
-    study = paper_study()
-    study = study.model_copy(update={"baseline": {"acks": "1"}})
-    assert durability_column(study, {"linger.ms": np.array([0, 5])}) == [Durability.acks_1] * 2
+    assert durability_column(varied, columns) == [varied.durability_of(each) for each in configurations]
+    fixed = study.model_copy(update={"baseline": {"acks": "1"}})
+    assert durability_column(fixed, {"linger.ms": np.array([0, 5])}) == [Durability.acks_1] * 2
 
 
 def test_reachable_durabilities_follow_from_the_factors_and_the_baseline() -> None:

@@ -36,10 +36,10 @@ def no_kcat(level: Configuration) -> str:
     return "no kcat here" if level["path"] == "kcat" else ""
 
 
-def test_a_study_that_can_be_measured_whole_stays_as_it_is() -> None:
-    asked = study()
-
-    assert without_impossible(asked, lambda _: "") == (asked, [])
+def test_a_study_that_can_be_measured_whole_stays_as_it_is_and_a_part_of_one_level_goes_whole() -> None:
+    assert without_impossible(study(), lambda _: "") == (study(), [])
+    found, _ = without_impossible(study(), lambda level: "Java" if level["senders"] != "sequential" else "")
+    assert found.cases == ["ways", "path"]
 
 
 def test_levels_and_variants_go_with_their_published_numbers_and_are_told() -> None:
@@ -53,12 +53,6 @@ def test_levels_and_variants_go_with_their_published_numbers_and_are_told() -> N
         "part ways left out: no kcat here (file: other)",
         "part path left out: no kcat here (file: kcat)",
     ]
-
-
-def test_a_part_of_one_level_goes_whole() -> None:
-    found, _ = without_impossible(study(), lambda level: "Java" if level["senders"] != "sequential" else "")
-
-    assert found.cases == ["ways", "path"]
 
 
 def test_a_reference_that_cannot_be_measured_is_an_error() -> None:

@@ -79,28 +79,14 @@ def test_a_quantity_that_is_missing_is_named_and_none_stands_for_those_that_may_
     assert CONSUMER.with_missing(without) == {**without, "lag_ms": None}
 
 
-def test_what_a_producer_measured_comes_back_from_its_values() -> None:
-    measured = ProducerQuantities(
-        "steady_state",
-        10,
-        10,
-        10,
-        7.8,
-        FIGURES,
-        ClientMetrics(buffer_wait_s=0.5),
-        "slow",
-        LoadCounters(host_cpu_busy_fraction=0.9),
-        "load_tool",
-    )
+def test_what_a_producer_measured_comes_back_from_its_values_without_figures_if_one_is_missing() -> None:
+    client, counters = ClientMetrics(buffer_wait_s=0.5), LoadCounters(host_cpu_busy_fraction=0.9)
+    measured = ProducerQuantities("steady_state", 10, 10, 10, 7.8, FIGURES, client, "slow", counters, "load_tool")
     values = measured.values()
     assert ProducerQuantities.of(values) == measured
     assert list(values) == [each.name for each in PRODUCER.quantities]
     assert asdict(FIGURES).items() <= values.items()
     assert PRODUCER.fault_of(values) == ""
-
-
-def test_without_a_figure_that_every_tool_measures_there_are_none() -> None:
-    values = ProducerQuantities("whole_run", 10, figures=FIGURES).values()
     assert ProducerQuantities.of(values | {"latency_p95_ms": None}).figures is None
 
 

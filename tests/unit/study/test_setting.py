@@ -53,11 +53,8 @@ def test_a_value_of_another_type_or_range_is_refused_with_setting_value_and_rule
         SETTINGS[name].value(given)
 
 
-def test_every_default_is_a_value_of_its_setting() -> None:
+def test_every_default_is_a_value_of_its_setting_and_numbers_alone_make_an_ordered_factor() -> None:
     for setting in SETTINGS.values():
         assert str(setting.value(setting.default)) == str(setting.default).lower()
-
-
-def test_numbers_make_an_ordered_factor_and_texts_one_without_order() -> None:
     assert SETTINGS["linger.ms"].factor([20, 0, 5]) == NumericFactor(type="integer", levels=[0, 5, 20])
     assert SETTINGS["acks"].factor(["all", "1"]) == CategoricalFactor(type="categorical", levels=["all", "1"])

@@ -19,7 +19,8 @@ from tests.recorded import FIXTURES, STUDIES, paper_study
 pytestmark = pytest.mark.fast
 
 SHIPPED = sorted(STUDIES.glob("*.yaml"))
-GOOD = sorted((FIXTURES / "studies" / "good").glob("*.yaml"))
+GOOD_FOLDER = FIXTURES / "studies" / "good"
+GOOD = sorted(GOOD_FOLDER.glob("*.yaml"))
 BAD = sorted((FIXTURES / "studies" / "bad").glob("*.yaml"))
 
 
@@ -58,7 +59,7 @@ def test_paper_is_the_published_study_and_what_that_does_not_state_is_as_the_doc
 
 
 def test_a_users_properties_become_the_baseline_without_addresses_or_credentials():
-    study = load_study(FIXTURES / "studies" / "good" / "baseline_from_properties.yaml")
+    study = load_study(GOOD_FOLDER / "baseline_from_properties.yaml")
 
     assert study.baseline == {"acks": "all", "batch.size": 32768, "linger.ms": 20, "compression.type": "lz4"}
     assert "secret" not in dump_study(study)
@@ -78,19 +79,15 @@ def test_durability_follows_from_acks_and_resolved_idempotence(properties: dict[
     assert paper_study().durability_of(properties) == durability
 
 
-def test_a_configuration_without_acks_all_tells_the_producer_that_idempotence_is_off():
+def test_a_study_accepts_its_baselines_durability_and_turns_idempotence_off_without_acks_all():
     told = paper_study().properties({"acks": "1", "linger.ms": 0})
-
     assert told == {"acks": "1", "linger.ms": 0, "enable.idempotence": False}
-
-
-def test_a_study_accepts_no_weaker_durability_than_its_baseline_unless_it_says_so():
     assert load_named_study(STUDIES, "quick").weakest_durability() == Durability.acks_all_idempotent
     assert paper_study().weakest_durability() == Durability.acks_0
 
 
 def test_a_pause_and_a_baseline_are_overrides_that_are_named_beside_the_files_values():
-    file = load_study(FIXTURES / "studies" / "good" / "baseline_from_properties.yaml")
+    file = load_study(GOOD_FOLDER / "baseline_from_properties.yaml")
     study = with_overrides(file, cool_down_s=0.5, baseline={"linger.ms": 20})
     assert (study.protocol.cool_down_s, study.baseline) == (0.5, {"linger.ms": 20})
     of_file = ", ".join(f"{name}={value}" for name, value in file.baseline.items())
@@ -156,7 +153,7 @@ def test_a_baselines_text_that_cannot_be_used_is_refused_without_showing_a_secre
 
 
 def test_a_warm_start_is_an_override_that_keeps_the_half_life_and_that_one_shot_refuses():
-    study = load_study(FIXTURES / "studies" / "good" / "rounds_and_limits.yaml")
+    study = load_study(GOOD_FOLDER / "rounds_and_limits.yaml")
     warm = with_overrides(study, warm_start=campaigns_from("latest")).warm_start
     assert warm == WarmStart(campaigns="latest", half_life_days=14)
     cold_burst = load_named_study(STUDIES, "cold_burst")
@@ -170,25 +167,21 @@ def test_a_warm_start_is_an_override_that_keeps_the_half_life_and_that_one_shot_
         with_overrides(cold_burst, warm_start=campaigns_from("c1,../up"))
 
 
-def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():
-    adaptive = load_study(FIXTURES / "studies" / "good" / "adaptive_and_noise.yaml")
+def test_fewer_repetitions_end_adaptive_ones_and_are_refused_only_if_no_trial_could_have_a_cv():
+    adaptive = load_study(GOOD_FOLDER / "adaptive_and_noise.yaml")
     assert adaptive.protocol.adaptive is not None
     assert with_overrides(adaptive, repetitions=4).protocol.adaptive == adaptive.protocol.adaptive
     for few in (2, 3):
         protocol = with_overrides(adaptive, repetitions=few).protocol
         assert (protocol.repetitions, protocol.minimum_valid_repetitions, protocol.adaptive) == (few, few, None)
-
-
-def test_a_single_repetition_is_refused_only_where_no_trial_would_ever_have_a_cv_and_no_round_follows():
     assert with_overrides(load_named_study(STUDIES, "steady"), repetitions=1).protocol.repetitions == 1
     assert load_named_study(STUDIES, "cold_burst").protocol.repetitions == 1
     with pytest.raises(StudyError, match="must not exceed repetitions 1; no trial would ever have a CV"):
-        with_overrides(load_named_study(STUDIES, "paper"), repetitions=1)
+        with_overrides(paper_study(), repetitions=1)
 
 
 def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):
-    good = FIXTURES / "studies" / "good"
-    study = load_study(good / "payload_from_a_file.yaml")
+    study = load_study(GOOD_FOLDER / "payload_from_a_file.yaml")
     (tmp_path / "log_lines.txt").write_bytes(b"x" * (16 << 20))
     assert len(read_corpus(study, tmp_path, "study.yaml") or "") == 16 << 20
 

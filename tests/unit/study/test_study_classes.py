@@ -71,18 +71,16 @@ def refusal_of(content: dict[str, Any]) -> list[str]:
     return refused.value.problems
 
 
-@pytest.mark.parametrize(("content", "wanted"), [(CALLING, TuneCalls), (COMPARING, CompareProducer)])
-def test_kind_and_driver_say_which_study_a_file_holds(content: dict[str, Any], wanted: type[Study]):
+@pytest.mark.parametrize(
+    ("content", "wanted"), [(CALLING, TuneCalls), (COMPARING, CompareProducer), (TUNING, TuneProducer)]
+)
+def test_kind_and_driver_say_which_study_a_file_holds_by_default_one_that_tunes_a_producer(
+    content: dict[str, Any], wanted: type[Study]
+):
     study = parsed(content)
 
     assert type(study) is wanted
     assert parse_study(dump_study(study), "frozen") == study
-
-
-def test_a_file_that_says_neither_tunes_a_producer():
-    study = parsed(TUNING)
-
-    assert type(study) is TuneProducer
     assert [*yaml.safe_load(dump_study(study))][:4] == ["schema_version", "kind", "driver", "name"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
 from kafka_pareto.drivers.log_pipeline.programs import READY_S, environment
+from kafka_pareto.study.factors import FactorValue
 
 _ACKS = {"0": 0, "1": 1, "all": -1}
 # Without it the receiver marks an entry as read while it is still buffered: a killed agent loses it.
@@ -20,24 +22,16 @@ _FEATURE_GATE = "--feature-gates=stanza.synchronousLogEmitter"
 
 @dataclass(frozen=True)
 class CollectorSettings:
-    """What a study or a test varies; everything else has the Collector's default.
+    """Where both send to, and `values` of the study's settings; everything else has the Collector's default.
 
     Attributes:
-        log_lines: `multi` if a log entry is a JSON object on several lines, `single` if it is on one.
-        poll_interval_ms: Interval at which the agent checks the log for growth.
-        batch_size: Events at which the gateway sends a batch.
-        batch_timeout_ms: Or time since the last batch, or the last check for events; the mean wait is half of it.
         planted_delay_ms: Delay of each batch before its timestamp, for tests.
         planted_at: The timestamp to delay; not t1, which is per entry.
     """
 
     bootstrap_servers: str
     topic: str
-    log_lines: str
-    poll_interval_ms: int
-    batch_size: int
-    batch_timeout_ms: int
-    acks: str
+    values: Mapping[str, FactorValue]
     planted_delay_ms: int = 0
     planted_at: str = "t4"
 
@@ -55,12 +49,12 @@ class CollectorPair:
     @property
     def holds_ms(self) -> int:
         """Return how long the gateway's batch waits for more."""
-        return self.settings.batch_timeout_ms
+        return int(self.settings.values["otel_batch_timeout_ms"])
 
     @property
     def sleeps_ms(self) -> int:
         """Return the agent's poll interval."""
-        return self.settings.poll_interval_ms
+        return int(self.settings.values["otel_poll_interval_ms"])
 
     def start_aggregator(self) -> ChildProcess:
         """Start the gateway and wait until it is ready."""
@@ -91,10 +85,10 @@ def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: i
         "include": [str(log_file), f"{log_file}.[0-9]*"],
         "exclude": [f"{log_file}*.gz"],
         "start_at": "beginning",
-        "poll_interval": f"{settings.poll_interval_ms}ms",
+        "poll_interval": f"{settings.values['otel_poll_interval_ms']}ms",
         "storage": "file_storage",
         "retry_on_failure": {"enabled": True, "max_elapsed_time": "0s"},
-        **({"multiline": {"line_start_pattern": r"^\{"}} if settings.log_lines == "multi" else {}),
+        **({"multiline": {"line_start_pattern": r"^\{"}} if settings.values["log_lines"] == "multi" else {}),
     }
     sent = {
         "endpoint": f"{LOOPBACK}:{port}",
@@ -112,11 +106,13 @@ def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: i
 
 def gateway_yaml(settings: CollectorSettings, port: int) -> str:
     """Return the configuration of a gateway that listens on `port`."""
-    batch = {"send_batch_size": settings.batch_size, "timeout": f"{settings.batch_timeout_ms}ms"}
+    values = settings.values
+    # A batch is sent when it is full, or this long after the last one or the last check: the mean wait is half of it.
+    batch = {"send_batch_size": values["otel_batch_size"], "timeout": f"{values['otel_batch_timeout_ms']}ms"}
     sent = {
         "brokers": [settings.bootstrap_servers],
         "logs": {"topic": settings.topic, "encoding": "raw"},
-        "producer": {"required_acks": _ACKS[settings.acks]},
+        "producer": {"required_acks": _ACKS[str(values["acks"])]},
     }
     return _collector_yaml(
         receivers={"otlp": {"protocols": {"grpc": {"endpoint": f"{LOOPBACK}:{port}"}}}},

@@ -122,9 +122,7 @@ class Pipeline(Opened):
         """Return how long no rows must arrive before none are assumed to be on their way."""
         return max(_RESTS_S, self.holds_s + self._warehouse.trigger_ms / _MS)
 
-    def wait_until_committed(
-        self, rows: int, seconds: float, meanwhile: Callable[[], None] = lambda: time.sleep(_LOOK_S)
-    ) -> bool:
+    def wait_until_committed(self, rows: int, seconds: float, meanwhile: Callable[[], None]) -> bool:
         """Wait until Hive has this many rows, whether more are on their way or not; return whether it had them in time.
 
         `meanwhile` is called while it has fewer, and takes a while.

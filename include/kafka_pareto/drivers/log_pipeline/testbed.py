@@ -70,14 +70,9 @@ class OpenPipeline(Opened):
         opened.callback(testbed.web.stop_nginx)
         parts = folder / "parts"
         parts.mkdir()
-        warehouse = Warehouse(
-            parts / "warehouse",
-            testbed.programs.python,
-            testbed.programs.spark_jars,
-            testbed.brokers.bootstrap_servers,
-            topic,
-            int(self._settings["trigger_ms"]),
-        )
+        programs, trigger_ms = testbed.programs, int(self._settings["trigger_ms"])
+        broker = testbed.brokers.bootstrap_servers
+        warehouse = Warehouse(parts / "warehouse", programs.python, programs.spark_jars, broker, topic, trigger_ms)
         self.pipeline = opened.enter_context(Pipeline(self.shipping(parts, topic), warehouse))
         replayed = testbed.replayed.file if testbed.replayed else None
         self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
@@ -91,16 +86,7 @@ class OpenPipeline(Opened):
 
     def collector_settings(self, topic: str) -> CollectorSettings:
         """Return the settings of the level's Collectors."""
-        found = self._settings
-        return CollectorSettings(
-            self._testbed.brokers.bootstrap_servers,
-            topic,
-            log_lines=str(found["log_lines"]),
-            poll_interval_ms=int(found["otel_poll_interval_ms"]),
-            batch_size=int(found["otel_batch_size"]),
-            batch_timeout_ms=int(found["otel_batch_timeout_ms"]),
-            acks=str(found["acks"]),
-        )
+        return CollectorSettings(self._testbed.brokers.bootstrap_servers, topic, self._settings)
 
     def aggregator_settings(self, topic: str) -> AggregatorSettings:
         """Return the settings of the level's aggregator."""

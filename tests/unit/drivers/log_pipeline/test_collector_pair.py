@@ -9,10 +9,18 @@ import yaml
 
 from kafka_pareto.drivers.log_pipeline.collector_pair import CollectorPair, CollectorSettings, agent_yaml, gateway_yaml
 from kafka_pareto.errors import LoadStartError
+from kafka_pareto.study.factors import FactorValue
 
 pytestmark = pytest.mark.fast
 
-SETTINGS = CollectorSettings("127.0.0.1:9092", "logs", "multi", 200, 8192, batch_timeout_ms=300, acks="all")
+VALUES: dict[str, FactorValue] = {
+    "log_lines": "multi",
+    "otel_poll_interval_ms": 200,
+    "otel_batch_size": 8192,
+    "otel_batch_timeout_ms": 300,
+    "acks": "all",
+}
+SETTINGS = CollectorSettings("127.0.0.1:9092", "logs", VALUES)
 LOG = Path("/logs/access.log")
 
 
@@ -42,7 +50,7 @@ def test_an_agent_follows_the_log_and_what_it_was_rotated_to_and_keeps_how_far_i
     assert followed["retry_on_failure"] == {"enabled": True, "max_elapsed_time": "0s"}
     assert sent["sending_queue"] == {"wait_for_result": True}
     assert sent["retry_on_failure"] == {"max_elapsed_time": "0s"}
-    (followed,) = agent(replace(SETTINGS, log_lines="single"))["receivers"].values()
+    (followed,) = agent(replace(SETTINGS, values={**VALUES, "log_lines": "single"}))["receivers"].values()
     assert "multiline" not in followed
 
 

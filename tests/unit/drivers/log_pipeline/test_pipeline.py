@@ -62,7 +62,7 @@ def test_a_part_that_has_ended_is_told_while_it_is_waited_for(tmp_path: Path) ->
         pipeline.kill("filebeat")
 
         with pytest.raises(PartEndedError, match="Filebeat has ended"):
-            pipeline.wait_until_committed(1, 5.0)
+            pipeline.wait_until_committed(1, 5.0, lambda: None)
 
 
 def test_what_hive_holds_is_returned_when_all_parts_have_ended(tmp_path: Path) -> None:

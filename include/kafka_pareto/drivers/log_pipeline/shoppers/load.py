@@ -129,7 +129,7 @@ class Load:
         sent.response_ms.append((time.time() - due_at) * _MS)
         sent.refused += status >= _SERVER_ERROR
         if shopper:
-            shopper.take(status, body)
+            shopper.take(request, status, body)
             idle.append(shopper)
 
 

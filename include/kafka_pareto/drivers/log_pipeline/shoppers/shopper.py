@@ -49,7 +49,7 @@ class Request:
 
 @dataclass
 class Shopper:
-    """A customer of the shop; pass the answer to each `next_request` to `take`.
+    """A customer of the shop; pass each `next_request` to `take` with its answer.
 
     Attributes:
         name: Unique account name.
@@ -68,7 +68,6 @@ class Shopper:
     _product: int = 0
     _cart: list[int] = field(default_factory=list)
     _order: int = 0
-    _asked: Request | None = None
 
     def __post_init__(self) -> None:
         self._group = self.chance.choice(_GROUPS)
@@ -88,8 +87,7 @@ class Shopper:
         path = path.format(
             category=self._category, word=word, product=self._product, in_cart=in_cart, order=self._order
         )
-        self._asked = Request(action, method, path, self._body_of(action), self.session)
-        return self._asked
+        return Request(action, method, path, self._body_of(action), self.session)
 
     def _body_of(self, action: str) -> Body | None:
         match action:
@@ -103,11 +101,8 @@ class Shopper:
                 return {"quantity": self.chance.randint(1, _MOST_OF_ONE)}
         return None
 
-    def take(self, status: int, body: Body | None) -> None:
-        """Process the answer to the last request; an error changes no state except an expired session or a cart."""
-        asked, self._asked = self._asked, None
-        if asked is None:
-            return
+    def take(self, asked: Request, status: int, body: Body | None) -> None:
+        """Process the answer to a request; an error changes no state except an expired session or a cart."""
         self._pages += 1
         if status == 401:
             self.session, self._cart = "", []
@@ -117,10 +112,10 @@ class Shopper:
             if asked.action in ("add", "change", "remove", "check_out"):
                 self._cart = []  # unknown now
             return
-        self._learn(asked, body)
+        self._learn(asked.action, body)
 
-    def _learn(self, asked: Request, body: Body) -> None:
-        match asked.action:
+    def _learn(self, action: str, body: Body) -> None:
+        match action:
             case "sign_up":
                 self._has_account = True
             case "log_in":

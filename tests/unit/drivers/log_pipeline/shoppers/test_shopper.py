@@ -28,7 +28,7 @@ def walk(steps: int, seed: int = 1, refused: str = "") -> list[Request]:
     for _ in range(steps):
         asked.append(shopper.next_request())
         action = asked[-1].action
-        shopper.take(*((409, {"error": "no"}) if action == refused else ANSWERS.get(action, (200, {}))))
+        shopper.take(asked[-1], *((409, {"error": "no"}) if action == refused else ANSWERS.get(action, (200, {}))))
     return asked
 
 
@@ -75,8 +75,7 @@ def test_what_is_refused_ends_no_walk() -> None:
 def test_who_has_no_session_any_more_logs_in_again() -> None:
     shopper = Shopper("ada", Random(1))
     for answer in (ANSWERS["sign_up"], ANSWERS["log_in"], (401, {"error": "no session"})):
-        shopper.next_request()
-        shopper.take(*answer)
+        shopper.take(shopper.next_request(), *answer)
 
     assert shopper.next_request().action == "log_in"
 

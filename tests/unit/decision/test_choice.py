@@ -13,111 +13,6 @@ from tests.unit.deciding import FAST, OTHER, WEAK, around, baseline, candidates,
 pytestmark = pytest.mark.fast
 
 
-def test_the_largest_product_of_both_gains_is_chosen():
-    study = study_of()
-    choice = [
-        *baseline(phase="choice"),
-        *repetitions(FAST, around(50), around(30), "choice"),
-        *repetitions(OTHER, around(90), around(35), "choice"),
-    ]
-    assert choose(study, candidates(FAST, OTHER), choice).configuration_id == configuration_id(FAST)
-
-
-def test_the_baseline_is_chosen_when_nothing_beats_it():
-    study = study_of()
-    choice = [*baseline(phase="choice"), *repetitions(FAST, around(200), around(30), "choice")]
-    assert choose(study, candidates(FAST), choice).configuration_id == study.baseline_id()
-
-
-def test_r1_chooses_the_steadiest_for_its_throughput():
-    study = study_of(choose_by="r1")
-    choice = [
-        *baseline(phase="choice"),
-        *repetitions(FAST, around(50), around(30, spread=0.2), "choice"),
-        *repetitions(OTHER, around(90), around(25, spread=0.01), "choice"),
-    ]
-    assert choose(study, candidates(FAST, OTHER), choice).configuration_id == configuration_id(OTHER)
-
-
-def test_without_cvs_r1_falls_back_to_the_balanced_gain():
-    study = study_of(choose_by="r1", choice_blocks=1)
-    choice = [
-        *baseline(phase="choice", blocks=1),
-        *repetitions(FAST, [50], [30], "choice"),
-        *repetitions(OTHER, [90], [31], "choice"),
-    ]
-    chosen = choose(study, candidates(FAST, OTHER), choice)
-    assert (chosen.configuration_id, chosen.chosen_by) == (configuration_id(FAST), "balanced_gain")
-
-
-def test_a_configuration_that_is_valid_in_less_than_four_fifths_of_the_blocks_is_not_chosen():
-    study = study_of()
-    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 2})})
-
-    def choice_with(valid: int) -> list[Repetition]:
-        fast = repetitions(FAST, around(50), around(30), "choice")
-        failed = [r.model_copy(update={"outcome": "failed"}) for r in fast[valid:]]
-        return [*baseline(phase="choice"), *fast[:valid], *failed]
-
-    assert choose(study, candidates(FAST), choice_with(8)).configuration_id == configuration_id(FAST)
-    assert choose(study, candidates(FAST), choice_with(7)).configuration_id == study.baseline_id()
-
-
-def test_a_configuration_is_scored_on_the_blocks_it_shares_with_the_baseline():
-    study = study_of()
-    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 2})})
-    hard = np.array([200.0] * 2 + [50.0] * 8)  # two blocks in which everything was slow, and in which FAST failed
-    beside = repetitions(study.baseline_configuration(), hard, 1000 / hard, "choice")
-    fast = repetitions(FAST, hard * 1.1, 900 / hard, "choice")
-    fast = [*(r.model_copy(update={"outcome": "failed"}) for r in fast[:2]), *fast[2:]]
-    assert choose(study, candidates(FAST), [*beside, *fast]).configuration_id == study.baseline_id()
-
-
-def test_a_configuration_that_lost_a_single_record_set_is_never_chosen():
-    study = study_of(choice_blocks=9)
-    lost = repetitions(FAST, [50], [30], "choice", "records_lost")
-    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 5})})
-    choice = [*baseline(phase="choice"), *repetitions(FAST, around(50), around(30), "choice")[1:], *lost]
-    assert choose(study, candidates(FAST), choice).configuration_id == study.baseline_id()
-
-
-def test_a_weaker_durability_than_accepted_is_never_chosen():
-    study = study_of()
-    choice = [*baseline(phase="choice"), *repetitions(WEAK, around(50), around(30), "choice")]
-    assert choose(study, candidates(WEAK, accepted=False), choice).configuration_id == study.baseline_id()
-
-
-def test_too_few_valid_repetitions_are_not_chosen_from():
-    study = study_of()
-    choice = [*baseline(phase="choice"), *repetitions(FAST, around(50)[:4], around(30)[:4], "choice")]
-    assert choose(study, candidates(FAST), choice).configuration_id == study.baseline_id()
-
-
-def test_equal_candidates_are_told_apart_by_their_id_whatever_the_order():
-    study = study_of()
-    choice = [
-        *repetitions(OTHER, around(50), around(30), "choice"),
-        *baseline(phase="choice"),
-        *repetitions(FAST, around(50), around(30), "choice"),
-    ]
-    smaller = min(configuration_id(FAST), configuration_id(OTHER))
-    assert choose(study, candidates(FAST, OTHER), choice).configuration_id == smaller
-    assert choose(study, candidates(OTHER, FAST), choice[::-1]).configuration_id == smaller
-
-
-def test_latencies_in_microseconds_are_balanced_below_half_a_millisecond():
-    study = study_of()
-    generator = study.protocol.model_copy(update={"load_tool": "load_generator"})
-    choice = [
-        *baseline(p95_ms=0.4, phase="choice"),
-        *repetitions(FAST, around(0.2), around(21), "choice"),
-        *repetitions(OTHER, around(0.4), around(25), "choice"),
-    ]
-    of_generator = study.model_copy(update={"protocol": generator})
-    assert choose(of_generator, candidates(FAST, OTHER), choice).configuration_id == configuration_id(FAST)
-    assert choose(study, candidates(FAST, OTHER), choice).configuration_id == configuration_id(OTHER)
-
-
 FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
 
 
@@ -136,6 +31,65 @@ def fast(p95_ms: float, throughput_mib_s: float, spread: float = 0.05) -> list[R
 
 def other(p95_ms: float, throughput_mib_s: float, spread: float = 0.05) -> list[Repetition]:
     return repetitions(OTHER, around(p95_ms), around(throughput_mib_s, spread), "choice")
+
+
+def with_minimum(valid: int, **confirmation: object) -> Study:
+    study = study_of(**confirmation)
+    protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": valid})
+    return study.model_copy(update={"protocol": protocol})
+
+
+def test_the_largest_product_of_both_gains_is_chosen_and_the_baseline_where_nothing_beats_it():
+    study = study_of()
+    assert chosen_from(study, fast(50, 30), other(90, 35)) == FAST_ID
+    assert chosen_from(study, fast(200, 30)) == study.baseline_id()
+
+
+def test_r1_chooses_the_steadiest_for_its_throughput():
+    assert chosen_from(study_of(choose_by="r1"), fast(50, 30, spread=0.2), other(90, 25, spread=0.01)) == OTHER_ID
+
+
+def test_a_configuration_that_is_valid_in_less_than_four_fifths_of_the_blocks_is_not_chosen():
+    study = with_minimum(2)
+    for valid, chosen in ((8, FAST_ID), (7, study.baseline_id())):
+        failed = [r.model_copy(update={"outcome": "failed"}) for r in fast(50, 30)[valid:]]
+        assert chosen_from(study, fast(50, 30)[:valid], failed) == chosen
+
+
+def test_a_configuration_is_scored_on_the_blocks_it_shares_with_the_baseline():
+    study = with_minimum(2)
+    hard = np.array([200.0] * 2 + [50.0] * 8)  # two blocks in which everything was slow, and in which FAST failed
+    beside = repetitions(study.baseline_configuration(), hard, 1000 / hard, "choice")
+    fast = repetitions(FAST, hard * 1.1, 900 / hard, "choice")
+    fast = [*(r.model_copy(update={"outcome": "failed"}) for r in fast[:2]), *fast[2:]]
+    assert choose(study, candidates(FAST), [*beside, *fast]).configuration_id == study.baseline_id()
+
+
+def test_a_configuration_that_lost_a_single_record_set_is_never_chosen():
+    study = with_minimum(5, choice_blocks=9)
+    lost = repetitions(FAST, [50], [30], "choice", "records_lost")
+    assert chosen_from(study, fast(50, 30)[1:], lost) == study.baseline_id()
+
+
+def test_a_weaker_durability_than_accepted_and_too_few_valid_repetitions_are_never_chosen():
+    study = study_of()
+    choice = [*baseline(phase="choice"), *repetitions(WEAK, around(50), around(30), "choice")]
+    assert choose(study, candidates(WEAK, accepted=False), choice).configuration_id == study.baseline_id()
+    assert chosen_from(study, fast(50, 30)[:4]) == study.baseline_id()
+
+
+def test_equal_candidates_are_told_apart_by_their_id_whatever_the_order():
+    choice = [*other(50, 30), *baseline(phase="choice"), *fast(50, 30)]
+    for names, measured in (((FAST, OTHER), choice), ((OTHER, FAST), choice[::-1])):
+        assert choose(study_of(), candidates(*names), measured).configuration_id == min(FAST_ID, OTHER_ID)
+
+
+def test_latencies_in_microseconds_are_balanced_below_half_a_millisecond():
+    study = study_of()
+    generator = study.protocol.model_copy(update={"load_tool": "load_generator"})
+    choice = [*baseline(p95_ms=0.4, phase="choice"), *fast(0.2, 21, 0.03), *other(0.4, 25, 0.03)]
+    for each, chosen in ((study.model_copy(update={"protocol": generator}), FAST_ID), (study, OTHER_ID)):
+        assert choose(each, candidates(FAST, OTHER), choice).configuration_id == chosen
 
 
 @pytest.mark.parametrize(("p95_ms", "chosen"), [(52.4, OTHER_ID), (52.6, FAST_ID)])
@@ -185,16 +139,14 @@ def test_a_cv_of_zero_counts_as_no_gain():
 @pytest.mark.parametrize(
     "asked",
     [
+        "r1",
         Lexicographic(lexicographic=["throughput_cv", "p95_latency_ms"]),
         Weighted(weights={"throughput_cv": 1, "p95_latency_ms": 1}),
     ],
 )
-def test_without_the_cvs_that_are_asked_for_the_choice_falls_back_to_the_balanced_gain(
-    asked: Lexicographic | Weighted,
-):
-    study = study_of(choose_by=asked, choice_blocks=1)
-    choice = [*baseline(phase="choice", blocks=1), *repetitions(FAST, [50], [30], "choice")]
-    chosen = choose(study, candidates(FAST), choice)
+def test_without_the_cvs_that_are_asked_for_the_choice_falls_back_to_the_balanced_gain(asked: object):
+    one = [*baseline(phase="choice", blocks=1), *fast(50, 30)[:1], *other(90, 31)[:1]]
+    chosen = choose(study_of(choose_by=asked, choice_blocks=1), candidates(FAST, OTHER), one)
     assert (chosen.configuration_id, chosen.chosen_by) == (FAST_ID, "balanced_gain")
 
 

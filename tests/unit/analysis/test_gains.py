@@ -22,10 +22,8 @@ _WITHIN_RUN = STUDY.protocol.model_copy(update={"variability": "within_run", "lo
 WITHIN_RUN = STUDY.model_copy(update={"protocol": _WITHIN_RUN})
 
 
-@pytest.fixture(scope="module")
-def sides() -> tuple[list[Repetition], list[Repetition]]:
-    recorded = sorted(recorded_repetitions((CASE,), configurations=1), key=lambda r: r.block)
-    return [r for r in recorded if r.is_baseline], [r for r in recorded if not r.is_baseline]
+RECORDED = sorted(recorded_repetitions((CASE,), configurations=1), key=lambda r: r.block)
+SIDES = [r for r in RECORDED if r.is_baseline], [r for r in RECORDED if not r.is_baseline]
 
 
 def with_cvs(repetitions: list[Repetition], centre: float, seed: int) -> list[Repetition]:
@@ -36,9 +34,9 @@ def with_cvs(repetitions: list[Repetition], centre: float, seed: int) -> list[Re
     ]
 
 
-def test_a_mean_is_compared_with_effect_sizes_beside(sides: tuple[list[Repetition], list[Repetition]]):
-    gain = compare("throughput_mib_s", *sides, STUDY)
-    baseline, candidate = ([r.number("throughput_mib_s") for r in side] for side in sides)
+def test_a_mean_is_compared_with_effect_sizes_beside():
+    gain = compare("throughput_mib_s", *SIDES, STUDY)
+    baseline, candidate = ([r.number("throughput_mib_s") for r in side] for side in SIDES)
     above = sum((c > b) - (c < b) for c in candidate for b in baseline)
     assert gain.cliffs_delta == pytest.approx(above / 100)
     pooled = math.sqrt((np.var(baseline, ddof=1) + np.var(candidate, ddof=1)) / 2)
@@ -46,14 +44,14 @@ def test_a_mean_is_compared_with_effect_sizes_beside(sides: tuple[list[Repetitio
     assert gain.hedges_g == pytest.approx(g)
 
 
-def test_a_cv_across_repetitions_has_no_sample_to_rank(sides: tuple[list[Repetition], list[Repetition]]):
-    gain = compare("latency_cv", *sides, STUDY)
+def test_a_cv_across_repetitions_has_no_sample_to_rank():
+    gain = compare("latency_cv", *SIDES, STUDY)
     assert gain.change_low_fraction is not None
     assert (gain.hedges_g, gain.cliffs_delta) == (None, None)
 
 
-def test_a_cv_within_runs_is_compared_like_a_mean(sides: tuple[list[Repetition], list[Repetition]]):
-    baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
+def test_a_cv_within_runs_is_compared_like_a_mean():
+    baseline, candidate = with_cvs(SIDES[0], 0.4, seed=1), with_cvs(SIDES[1], 0.3, seed=2)
     gain = compare("latency_cv", baseline, candidate, WITHIN_RUN)
     assert gain.reference_value == pytest.approx(0.4, abs=0.02)
     assert gain.change_fraction == pytest.approx(-0.25, abs=0.05)
@@ -61,10 +59,8 @@ def test_a_cv_within_runs_is_compared_like_a_mean(sides: tuple[list[Repetition],
     assert gain.cliffs_delta == -1.0
 
 
-def test_a_block_without_the_value_on_one_side_is_left_out_and_not_cited(
-    sides: tuple[list[Repetition], list[Repetition]],
-):
-    baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
+def test_a_block_without_the_value_on_one_side_is_left_out_and_not_cited():
+    baseline, candidate = with_cvs(SIDES[0], 0.4, seed=1), with_cvs(SIDES[1], 0.3, seed=2)
     candidate[3] = candidate[3].with_values({"throughput_cv_in_run": None})
     gain = compare("throughput_cv", baseline, candidate, WITHIN_RUN)
     assert len(gain.reference_repetition_ids) == len(gain.candidate_repetition_ids) == 9
@@ -81,19 +77,17 @@ def test_nothing_to_compare_gives_no_numbers_and_no_warning(study: Tune):
 
 
 @pytest.mark.parametrize(("study", "baseline_ms"), [(STUDY, 0.5), (WITHIN_RUN, 0.0005)])
-def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(
-    sides: tuple[list[Repetition], list[Repetition]], study: Tune, baseline_ms: float
-):
-    baseline = [r.with_values({"latency_p95_ms": 0.0}) for r in sides[0]]
-    candidate = [r.with_values({"latency_p95_ms": 5.0}) for r in sides[1]]
+def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(study: Tune, baseline_ms: float):
+    baseline = [r.with_values({"latency_p95_ms": 0.0}) for r in SIDES[0]]
+    candidate = [r.with_values({"latency_p95_ms": 5.0}) for r in SIDES[1]]
     gain = compare("p95_latency_ms", baseline, candidate, study)
     assert gain.reference_value == pytest.approx(baseline_ms)
     assert gain.change_fraction == pytest.approx(5.0 / baseline_ms - 1)
     assert gain.resolution == "worse"
 
 
-def test_a_repetition_has_no_share_in_a_cv_across_repetitions(sides: tuple[list[Repetition], list[Repetition]]):
-    (repetition,) = with_cvs(sides[0][:1], 0.4, seed=1)
+def test_a_repetition_has_no_share_in_a_cv_across_repetitions():
+    (repetition,) = with_cvs(SIDES[0][:1], 0.4, seed=1)
     assert per_repetition_value(repetition, "latency_cv", "across_repetitions") is None
     assert per_repetition_value(repetition, "latency_cv", "within_run") == repetition.number("latency_cv_in_run")
     assert per_repetition_value(repetition, "throughput_mib_s", "within_run") == repetition.number("throughput_mib_s")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,20 +11,17 @@ from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, encode_table
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
 
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return paper_study()
+STUDY = paper_study()
 
 
-@pytest.fixture(scope="module")
-def trials(study: Study) -> pd.DataFrame:
-    return summarise_trials(recorded_repetitions(("8192",)), study)
+@cache
+def recorded() -> pd.DataFrame:
+    return summarise_trials(recorded_repetitions(("8192",)), STUDY)
 
 
 def front_from(trials: pd.DataFrame) -> pd.DataFrame:
@@ -31,9 +30,9 @@ def front_from(trials: pd.DataFrame) -> pd.DataFrame:
     return trials.assign(**flags, **estimates)
 
 
-def test_the_best_of_each_objective_the_knee_and_r1_are_among_the_picked(study: Study, trials: pd.DataFrame):
-    front = front_from(trials)
-    picked = select_candidates(front, trials, study, 12)
+def test_the_best_of_each_objective_the_knee_and_r1_are_among_the_picked():
+    front = front_from(recorded())
+    picked = select_candidates(front, recorded(), STUDY, 12)
     others = front[~front.is_baseline]
     by_role = {role: row.configuration_id for row in picked.itertuples() for role in row.chosen_as}
     assert by_role["best_p95_latency_ms"] in set(
@@ -45,34 +44,34 @@ def test_the_best_of_each_objective_the_knee_and_r1_are_among_the_picked(study: 
     assert by_role["r1"] == others.loc[(others.throughput_mib_s / others.throughput_cv).idxmax()].configuration_id
     assert "knee" in by_role
     assert len(picked) == 12
-    encode_table(picked, CANDIDATE_COLUMNS, study)
+    encode_table(picked, CANDIDATE_COLUMNS, STUDY)
 
 
-def test_neither_the_baseline_nor_any_configuration_twice_is_picked(study: Study, trials: pd.DataFrame):
-    front = pd.concat([front_from(trials)] * 2)
-    picked = select_candidates(front, trials, study, 100)
-    assert study.baseline_id() not in set(picked.configuration_id)
+def test_neither_the_baseline_nor_any_configuration_twice_is_picked():
+    front = pd.concat([front_from(recorded())] * 2)
+    picked = select_candidates(front, recorded(), STUDY, 100)
+    assert STUDY.baseline_id() not in set(picked.configuration_id)
     assert picked.configuration_id.is_unique
-    assert len(picked) == len(trials) - 1
+    assert len(picked) == len(recorded()) - 1
 
 
-def test_the_order_of_the_front_changes_nothing(study: Study, trials: pd.DataFrame):
-    front = front_from(trials)
+def test_the_order_of_the_front_changes_nothing():
+    front = front_from(recorded())
     shuffled = front.sample(frac=1.0, random_state=3)
     pd.testing.assert_frame_equal(
-        select_candidates(front, trials, study, 10), select_candidates(shuffled, trials, study, 10)
+        select_candidates(front, recorded(), STUDY, 10), select_candidates(shuffled, recorded(), STUDY, 10)
     )
 
 
-def test_with_few_points_throughput_latency_knee_and_r1_come_first(study: Study, trials: pd.DataFrame):
-    picked = select_candidates(front_from(trials), trials, study, 2)
+def test_with_few_points_throughput_latency_knee_and_r1_come_first():
+    picked = select_candidates(front_from(recorded()), recorded(), STUDY, 2)
     roles = [role for chosen_as in picked.chosen_as for role in chosen_as]
     assert len(picked) == 2
     assert {"best_p95_latency_ms", "best_throughput_mib_s"} <= set(roles)
 
 
-def test_points_of_a_line_are_picked_far_from_each_other(study: Study, trials: pd.DataFrame):
-    front = front_from(trials[~trials.is_baseline].iloc[:11])
+def test_points_of_a_line_are_picked_far_from_each_other():
+    front = front_from(recorded()[~recorded().is_baseline].iloc[:11])
     along = np.linspace(0, 1, 11)
     front = front.sort_values("configuration_id").assign(
         estimated_p95_latency_ms=10 + along,
@@ -80,23 +79,23 @@ def test_points_of_a_line_are_picked_far_from_each_other(study: Study, trials: p
         estimated_latency_cv=np.nan,
         estimated_throughput_cv=np.nan,
     )
-    picked = select_candidates(front, trials.iloc[:0], study, 3)
+    picked = select_candidates(front, recorded().iloc[:0], STUDY, 3)
     assert sorted(picked.estimated_throughput_mib_s) == pytest.approx([10.0, 10.5, 11.0])
 
 
-def test_only_feasible_points_of_the_joint_front_are_picked(study: Study, trials: pd.DataFrame):
-    front = front_from(trials)
+def test_only_feasible_points_of_the_joint_front_are_picked():
+    front = front_from(recorded())
     front = front.assign(on_joint_front=front.acks != "0", feasible=front["batch.size"] >= 8192)
-    picked = select_candidates(front, trials.iloc[:0], study, 100)
+    picked = select_candidates(front, recorded().iloc[:0], STUDY, 100)
     assert len(picked)
     assert (picked.acks != "0").all()
     assert (picked["batch.size"] >= 8192).all()
 
 
-def test_a_small_front_is_filled_with_measured_trials_that_may_be_recommended(study: Study, trials: pd.DataFrame):
-    strict = study.model_copy(update={"durability": None})
-    front = front_from(trials[~trials.is_baseline & (trials.acks == "all")].iloc[:1])
-    picked = select_candidates(front, trials, strict, 5)
+def test_a_small_front_is_filled_with_measured_trials_that_may_be_recommended():
+    strict = STUDY.model_copy(update={"durability": None})
+    front = front_from(recorded()[~recorded().is_baseline & (recorded().acks == "all")].iloc[:1])
+    picked = select_candidates(front, recorded(), strict, 5)
     filled = picked[picked.configuration_id != front.configuration_id.iloc[0]]
     assert len(picked) == 5
     assert (filled.acks == "all").all()
@@ -105,17 +104,17 @@ def test_a_small_front_is_filled_with_measured_trials_that_may_be_recommended(st
     assert filled.chosen_as.iloc[0] == ["measured_non_dominated"]
 
 
-def test_a_measured_trial_that_lost_records_fills_nothing(study: Study, trials: pd.DataFrame):
-    lossy = trials.assign(repetitions_lost_records=1)
-    assert len(select_candidates(front_from(trials).iloc[:0], lossy, study, 5)) == 0
+def test_a_measured_trial_that_lost_records_fills_nothing():
+    lossy = recorded().assign(repetitions_lost_records=1)
+    assert len(select_candidates(front_from(recorded()).iloc[:0], lossy, STUDY, 5)) == 0
 
 
-def test_in_rounds_half_of_the_points_are_the_best_that_was_measured(study: Study, trials: pd.DataFrame):
-    in_rounds = study.model_copy(update={"strategy": "rounds", "limits": [Limit.parse("p95_latency_ms <= 200")]})
-    promised = trials[~trials.is_baseline].head(6)
-    picked = select_candidates(front_from(promised), trials, in_rounds, 8)
+def test_in_rounds_half_of_the_points_are_the_best_that_was_measured():
+    in_rounds = STUDY.model_copy(update={"strategy": "rounds", "limits": [Limit.parse("p95_latency_ms <= 200")]})
+    promised = recorded()[~recorded().is_baseline].head(6)
+    picked = select_candidates(front_from(promised), recorded(), in_rounds, 8)
     measured = picked[picked.chosen_as.map(lambda roles: roles[0].startswith("measured"))]
-    known = trials.set_index("configuration_id")
+    known = recorded().set_index("configuration_id")
 
     assert len(picked) == 8
     assert picked.configuration_id.is_unique
@@ -126,9 +125,9 @@ def test_in_rounds_half_of_the_points_are_the_best_that_was_measured(study: Stud
     assert len(of_front) > 0
 
 
-def test_objectives_without_a_model_are_left_out_of_the_roles(study: Study, trials: pd.DataFrame):
-    front = front_from(trials).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
-    roles = {role for chosen_as in select_candidates(front, trials, study, 6).chosen_as for role in chosen_as}
+def test_objectives_without_a_model_are_left_out_of_the_roles():
+    front = front_from(recorded()).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
+    roles = {role for chosen_as in select_candidates(front, recorded(), STUDY, 6).chosen_as for role in chosen_as}
     assert roles == {"best_p95_latency_ms", "best_throughput_mib_s", "knee", "spread"}
 
 
@@ -137,22 +136,20 @@ def losses_by_hand(rows: pd.DataFrame) -> np.ndarray:
     return np.column_stack([(each - each.min()) / (each.max() - each.min()) for each in columns])
 
 
-def test_the_knee_is_the_point_nearest_to_the_best_of_all_objectives_at_once(study: Study, trials: pd.DataFrame):
-    others = trials[~trials.is_baseline]
-    picked = select_candidates(front_from(trials), trials, study, 12)
+def test_the_knee_is_the_point_nearest_to_the_best_of_all_objectives_at_once():
+    others = recorded()[~recorded().is_baseline]
+    picked = select_candidates(front_from(recorded()), recorded(), STUDY, 12)
     [knee] = [row.configuration_id for row in picked.itertuples() if "knee" in row.chosen_as]
     assert knee == others.configuration_id.iloc[int(np.argmin((losses_by_hand(others) ** 2).sum(axis=1)))]
 
 
-def test_what_fills_up_is_the_measured_front_first_then_what_is_nearest_and_never_stands_on_the_estimated_front(
-    study: Study, trials: pd.DataFrame
-):
-    allowed = trials[~trials.is_baseline & (trials.acks == "all") & trials.feasible]
+def test_what_fills_up_is_the_measured_front_first_then_what_is_nearest_and_never_stands_on_the_estimated_front():
+    allowed = recorded()[~recorded().is_baseline & (recorded().acks == "all") & recorded().feasible]
     losses = losses_by_hand(allowed)
     beaten = np.array([((losses <= one).all(axis=1) & (losses < one).any(axis=1)).any() for one in losses])
     nearest = np.lexsort((np.linalg.norm(losses, axis=1), beaten))
-    strict = study.model_copy(update={"durability": None})
-    picked = select_candidates(front_from(trials).iloc[:0], trials, strict, len(allowed))
+    strict = STUDY.model_copy(update={"durability": None})
+    picked = select_candidates(front_from(recorded()).iloc[:0], recorded(), strict, len(allowed))
 
     assert picked.configuration_id.tolist() == allowed.configuration_id.iloc[nearest].tolist()
     assert picked.chosen_as.tolist() == [["measured" if beaten[at] else "measured_non_dominated"] for at in nearest]
@@ -160,30 +157,28 @@ def test_what_fills_up_is_the_measured_front_first_then_what_is_nearest_and_neve
     assert picked.durability_accepted.all()
 
 
-def test_one_valid_repetition_is_enough_to_fill_up_with_and_none_is_not(study: Study, trials: pd.DataFrame):
-    allowed = trials[~trials.is_baseline & (trials.acks == "all") & trials.feasible].iloc[:2]
+def test_one_valid_repetition_is_enough_to_fill_up_with_and_none_is_not():
+    allowed = recorded()[~recorded().is_baseline & (recorded().acks == "all") & recorded().feasible].iloc[:2]
     once, never = allowed.configuration_id
     counted = allowed.assign(repetitions_valid=[1, 0])
-    strict = study.model_copy(update={"durability": None})
-    filled = select_candidates(front_from(trials).iloc[:0], counted, strict, 5)
+    strict = STUDY.model_copy(update={"durability": None})
+    filled = select_candidates(front_from(recorded()).iloc[:0], counted, strict, 5)
     assert filled.configuration_id.tolist() == [once]
     assert never not in set(filled.configuration_id)
 
 
-def test_advice_comes_first_all_of_the_measured_front_up_to_half_of_the_points_else_the_best_of_it(
-    study: Study, trials: pd.DataFrame
-):
-    front = front_from(trials)
-    measured = select_candidates(front.iloc[:0], trials, study, len(trials))
+def test_advice_comes_first_all_of_the_measured_front_up_to_half_of_the_points_else_the_best_of_it():
+    front = front_from(recorded())
+    measured = select_candidates(front.iloc[:0], recorded(), STUDY, len(recorded()))
     on_front = [row.configuration_id for row in measured.itertuples() if "measured_non_dominated" in row.chosen_as]
     dominated = [row.configuration_id for row in measured.itertuples() if "measured" in row.chosen_as]
     assert len(on_front) >= 4
     for points in (3, 6):
-        picked = select_candidates(front, trials, study, points, [*on_front, *dominated])
+        picked = select_candidates(front, recorded(), STUDY, points, [*on_front, *dominated])
         advised = [row.configuration_id for row in picked.itertuples() if row.chosen_as == ["advised"]]
         assert advised == on_front[: points // 2]
         assert len(picked) == points
-    none_on_front = select_candidates(front, trials, study, 6, dominated)
+    none_on_front = select_candidates(front, recorded(), STUDY, 6, dominated)
     assert none_on_front.configuration_id[0] == dominated[0]
     assert none_on_front.chosen_as.tolist().count(["advised"]) == 1
-    assert not any("advised" in roles for roles in select_candidates(front, trials, study, 1, dominated).chosen_as)
+    assert not any("advised" in roles for roles in select_candidates(front, recorded(), STUDY, 1, dominated).chosen_as)

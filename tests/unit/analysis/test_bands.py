@@ -75,21 +75,14 @@ def test_the_trend_follows_levels_that_are_not_equally_far_apart():
 
 def test_a_level_that_failed_leaves_out_its_two_steps_only():
     steps = steps_beyond_trend({**curve(lambda _: 10.0), 1024: {}})
-    assert {(step.lower, step.upper) for step in steps} == set(pairwise(SIZES)) - {
-        (512, 1024),
-        (1024, 2048),
-    }
+    assert {(step.lower, step.upper) for step in steps} == set(pairwise(SIZES)) - {(512, 1024), (1024, 2048)}
 
 
-def test_three_levels_show_no_trend_to_jump_from():
+def test_three_levels_and_levels_without_any_value_show_no_trend_to_jump_from():
     whole = curve(lambda size: size)
-    assert steps_beyond_trend({size: whole[size] for size in SIZES[:3]}) == []
-    assert steps_beyond_trend({}) == []
+    for few in ({size: whole[size] for size in SIZES[:3]}, {}, {size: {} for size in SIZES}):
+        assert steps_beyond_trend(few) == []
     assert len(steps_beyond_trend({size: whole[size] for size in SIZES[:4]})) == 3
-
-
-def test_levels_without_any_value_have_no_steps():
-    assert steps_beyond_trend({size: {} for size in SIZES}) == []
 
 
 def test_a_level_of_zero_is_refused():

@@ -27,7 +27,6 @@ def made(slope: float, seed: int = 1, sd: float = 0.02, blocks: int = BLOCKS) ->
 @pytest.mark.parametrize("slope", [0.1, -0.1])
 def test_the_crossing_lies_in_its_interval_whichever_way_the_ratio_passes_one(slope: float) -> None:
     found = crossing_of(made(slope, seed=3), is_rising=slope > 0, rng=np.random.default_rng(2))
-
     assert found is not None
     assert 0.6 * CROSSING < found.low < CROSSING < found.high < 1.7 * CROSSING
     assert found.low < found.at < found.high
@@ -36,33 +35,24 @@ def test_the_crossing_lies_in_its_interval_whichever_way_the_ratio_passes_one(sl
 def test_the_interval_holds_the_crossing_in_most_of_many_series_and_is_narrow() -> None:
     found = [crossing_of(made(0.05, seed, 0.05), is_rising=True, rng=np.random.default_rng(seed)) for seed in range(40)]
     ends = [(each.low, each.high) for each in found if each and math.isfinite(each.low) and math.isfinite(each.high)]
-
     assert len(ends) == 40
     assert sum(low <= CROSSING <= high for low, high in ends) >= 36  # of intervals half as wide 32 would
     assert np.median([high / low for low, high in ends]) < 5  # the points reach over a factor of 500
 
 
-def test_a_series_that_does_not_cross_has_no_crossing_whatever_its_noise() -> None:
-    for seed in range(20):
-        apart = {
-            place: ({b: 1.2 * v for b, v in first.items()}, second)
-            for place, (first, second) in made(0.0, seed).items()
-        }
-        assert crossing_of(apart, is_rising=True, rng=np.random.default_rng(seed)) is None
-        assert crossing_of(apart, is_rising=False, rng=np.random.default_rng(seed)) is None
-
-
-def test_there_is_no_crossing_where_the_ratio_stays_on_one_side() -> None:
+@pytest.mark.parametrize("is_rising", [True, False])
+def test_a_series_that_stays_on_one_side_has_no_crossing_whatever_its_noise(is_rising: bool) -> None:
     above = {place: (dict.fromkeys(range(BLOCKS), 2.0), dict.fromkeys(range(BLOCKS), 1.0)) for place in (1.0, 2.0)}
-
-    assert crossing_of(above, is_rising=True, rng=np.random.default_rng(1)) is None
-    assert crossing_of(above, is_rising=False, rng=np.random.default_rng(1)) is None
+    assert crossing_of(above, is_rising=is_rising, rng=np.random.default_rng(1)) is None
+    for seed in range(20):
+        noisy = made(0.0, seed)
+        apart = {place: ({b: 1.2 * v for b, v in first.items()}, second) for place, (first, second) in noisy.items()}
+        assert crossing_of(apart, is_rising=is_rising, rng=np.random.default_rng(seed)) is None
 
 
 def test_an_end_of_the_interval_outside_the_points_is_not_known() -> None:
     near = {place: pair for place, pair in made(0.1, seed=3).items() if place > 4_000}
     found = crossing_of(near, is_rising=True, rng=np.random.default_rng(2))
-
     assert found is not None
     assert math.isnan(found.low)
     assert found.at < found.high
@@ -70,9 +60,7 @@ def test_an_end_of_the_interval_outside_the_points_is_not_known() -> None:
 
 def test_one_block_and_blocks_that_miss_a_point_give_none() -> None:
     assert crossing_of(made(0.1, blocks=1), is_rising=True, rng=np.random.default_rng(1)) is None
-    points = made(0.1)
-    first = min(points)
-    missing = {**points, first: ({0: 1.0}, {0: 1.0})}
+    missing = {**made(0.1), min(PLACES): ({0: 1.0}, {0: 1.0})}
     assert crossing_of(missing, is_rising=True, rng=np.random.default_rng(1)) is None
 
 
@@ -82,7 +70,6 @@ def test_a_pooled_ratio_is_the_mean_of_the_points_logs_within_blocks() -> None:
         2.0: ({0: 8.0, 1: 8.0, 2: 8.0}, {0: 1.0, 1: 1.0, 2: 1.0}),
     }
     found = pooled_ratio(points)
-
     assert found.value == pytest.approx(math.sqrt(2.0 * 8.0) * 1.1 ** (1 / 6))
     assert found.low < found.value < found.high
     assert math.isnan(pooled_ratio({}).value)

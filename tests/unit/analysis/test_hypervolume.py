@@ -30,15 +30,12 @@ def trials(study: Study) -> pd.DataFrame:
         ([[0.0, 0.0, 0.0]], REFERENCE**3),
         ([[-1.0, 0.0, 0.0], [0.0, 0.0, -1.0]], 2 * (1 + REFERENCE) * REFERENCE**2 - REFERENCE**3),
         ([[REFERENCE, -9.0]], 0.0),
+        (np.empty((0, 2)), 0.0),
         ([[np.inf, -9.0], [0.0, 0.0]], REFERENCE**2),
     ],
 )
-def test_the_volume_of_points_is_that_of_their_boxes(losses: list[list[float]], expected: float) -> None:
+def test_the_volume_of_points_is_that_of_their_boxes(losses: np.typing.ArrayLike, expected: float) -> None:
     assert volume(np.array(losses)) == pytest.approx(expected)
-
-
-def test_nothing_has_no_volume() -> None:
-    assert volume(np.empty((0, 2))) == 0.0
 
 
 def test_a_halved_latency_and_a_doubled_throughput_count_as_logs_relative_to_the_baseline() -> None:
@@ -76,15 +73,9 @@ def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> 
     assert measured_hypervolume(rows, study) == pytest.approx(LN2**2)
 
 
-def test_where_nothing_keeps_the_limits_there_is_no_volume() -> None:
-    study = changed(paper_study(), limits=["p95_latency_ms <= 60"])
-
-    assert measured_hypervolume(trials(study), study) == 0.0
-
-
-def test_without_a_measured_baseline_there_is_nothing_to_compare_with() -> None:
-    study = paper_study()
+def test_where_nothing_keeps_the_limits_or_the_baseline_was_not_measured_there_is_no_volume() -> None:
+    limited, study = changed(paper_study(), limits=["p95_latency_ms <= 60"]), paper_study()
     rows = trials(study)
-
+    assert measured_hypervolume(trials(limited), limited) == 0.0
     assert measured_hypervolume(rows[~rows.is_baseline], study) == 0.0
     assert relative_losses(rows.assign(latency_cv=np.nan), study, ["latency_cv"]) is None

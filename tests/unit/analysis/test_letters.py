@@ -36,17 +36,17 @@ def test_two_samples_are_compared_by_welch_s_test():
     assert games_howell(samples)[0, 1] == pytest.approx(stats.ttest_ind(*samples, equal_var=False).pvalue)
 
 
-def test_levels_between_two_others_share_a_letter_with_both():
-    assert compact_letters(differences(3, (0, 2))) == ["a", "ab", "b"]
-
-
-def test_all_levels_share_one_letter_where_none_differ_and_none_where_all_do():
-    assert compact_letters(differences(4)) == ["a"] * 4
-    assert compact_letters(differences(3, (0, 1), (0, 2), (1, 2))) == ["a", "b", "c"]
-
-
-def test_a_noisy_level_may_share_a_letter_with_levels_that_differ_around_it():
-    assert compact_letters(differences(4, (0, 1), (1, 3))) == ["a", "b", "ab", "a"]
+@pytest.mark.parametrize(
+    ("size", "pairs", "letters"),
+    [
+        (3, [(0, 2)], ["a", "ab", "b"]),
+        (4, [], ["a"] * 4),
+        (3, [(0, 1), (0, 2), (1, 2)], ["a", "b", "c"]),
+        (4, [(0, 1), (1, 3)], ["a", "b", "ab", "a"]),  # a noisy level among levels that differ around it
+    ],
+)
+def test_levels_share_a_letter_where_they_do_not_differ(size: int, pairs: list[tuple[int, int]], letters: list[str]):
+    assert compact_letters(differences(size, *pairs)) == letters
 
 
 @pytest.mark.slow
@@ -61,9 +61,7 @@ def test_two_levels_share_a_letter_exactly_where_they_do_not_differ(size: int, d
 
 
 def test_letters_do_not_run_out():
-    pairs = [(first, second) for first, second in combinations(range(60), 2)]
-    letters = compact_letters(differences(60, *pairs))
-    assert len(set(letters)) == 60
+    assert len(set(compact_letters(differences(60, *combinations(range(60), 2))))) == 60
 
 
 def test_planted_groups_are_told_apart_from_the_best_on():
@@ -77,10 +75,7 @@ def test_samples_that_cannot_be_tested_have_no_letter_and_do_not_hinder_the_othe
     spread = np.array([1.0, 1.1, 0.9])
     samples = [10 * spread, np.array([50.0]), np.full(3, 20.0), np.array([0.0, 1.0, 2.0]), 30 * spread, np.array([])]
     assert letters_of(samples, maximised=False, significance=0.05) == ["a", "", "", "", "b", ""]
-
-
-def test_a_single_sample_that_can_be_tested_has_no_letter():
-    assert letters_of([np.array([1.0, 2.0]), np.array([1.0])], maximised=True, significance=0.05) == ["", ""]
+    assert letters_of([spread, np.array([1.0])], maximised=True, significance=0.05) == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +94,5 @@ def test_the_tail_is_that_of_scipy(groups: int, freedom: float):
     expected = stats.studentized_range.sf(statistics, groups, freedom)
     tail = studentized_range_sf(statistics, groups, np.full(3, freedom))
     assert tail == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_range_that_no_group_reaches_has_no_probability():
-    tail = studentized_range_sf(np.array([1e9, 1e12]), 4, np.array([8.0, 8.0]))
-    assert tail == pytest.approx(0.0, abs=1e-12)
+    beyond = studentized_range_sf(np.array([1e9, 1e12]), groups, np.array([8.0, 8.0]))
+    assert beyond == pytest.approx(0.0, abs=1e-12)

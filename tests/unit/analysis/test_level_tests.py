@@ -19,18 +19,15 @@ def test_a_mean_has_student_s_interval():
     assert mean.sd == pytest.approx(math.sqrt(2.5))
 
 
-def test_a_single_value_is_a_mean_without_interval_and_none_is_no_mean():
-    assert mean_of(np.array([7.0])).value == 7.0
-    assert math.isnan(mean_of(np.array([7.0])).low)
-    assert math.isnan(mean_of(np.array([7.0])).sd)
-    assert math.isnan(mean_of(np.array([])).value)
-
-
-def test_equal_values_have_no_interval_since_the_tool_may_hide_their_spread():
-    mean = mean_of(np.full(5, 23.0))
-    assert (mean.value, mean.sd) == (23.0, 0.0)
-    assert math.isnan(mean.low)
-    assert math.isnan(mean.high)
+@pytest.mark.parametrize(
+    ("values", "mean", "sd"), [([], math.nan, math.nan), ([7.0], 7.0, math.nan), ([23.0] * 5, 23.0, 0.0)]
+)
+def test_no_value_one_and_equal_ones_whose_spread_a_tool_may_hide_have_no_interval(
+    values: list[float], mean: float, sd: float
+):
+    found = mean_of(np.array(values))
+    assert [found.value, found.sd] == pytest.approx([mean, sd], abs=0, nan_ok=True)
+    assert np.isnan([found.low, found.high]).all()
 
 
 def test_times_are_relative_to_the_fastest_as_hyperfine_prints_them():

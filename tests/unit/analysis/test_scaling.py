@@ -54,12 +54,8 @@ def test_throughput_that_does_not_bend_has_no_limit():
 
 
 def test_throughput_that_falls_with_more_clients_tends_to_no_more_than_one_client_s():
-    fit = fitted(
-        {
-            clients: dict(enumerate(1e5 / clients * row))
-            for clients, row in zip(CLIENTS, noise(np.random.default_rng(1), 5), strict=True)
-        }
-    )
+    rows = zip(CLIENTS, noise(np.random.default_rng(1), 5), strict=True)
+    fit = fitted({clients: dict(enumerate(1e5 / clients * row)) for clients, row in rows})
     assert (fit.serial_fraction.value, fit.limit.value) == (1.0, 1.0)
 
 
@@ -76,14 +72,8 @@ def test_without_one_client_there_is_no_speed_up():
     assert fit_scaling({**throughput, 1: {}}) is None
 
 
-def test_one_block_gives_a_fraction_and_no_interval_nor_limit():
-    fit = fitted(measured(0.3, blocks=1))
-    assert fit.serial_fraction.value == pytest.approx(0.3, abs=0.1)
-    assert math.isnan(fit.serial_fraction.low)
-    assert math.isnan(fit.limit.value)
-
-
-def test_one_client_alone_has_no_serial_fraction():
-    fit = fitted({1: {0: 1.0, 1: 2.0}})
-    assert math.isnan(fit.serial_fraction.value)
-    assert math.isnan(fit.limit.value)
+def test_one_block_has_no_interval_nor_limit_and_one_client_alone_no_serial_fraction():
+    one, alone = fitted(measured(0.3, blocks=1)), fitted({1: {0: 1.0, 1: 2.0}})
+    assert one.serial_fraction.value == pytest.approx(0.3, abs=0.1)
+    unknown = (one.serial_fraction.low, one.limit.value, alone.serial_fraction.value, alone.limit.value)
+    assert np.isnan(unknown).all()

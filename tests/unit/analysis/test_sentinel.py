@@ -48,10 +48,12 @@ def test_a_step_is_found_where_it_is_with_its_size():
     assert not throughput.moved
 
 
-def test_slow_drift_is_found():
+def test_slow_drift_is_found_and_a_steady_sentinel_shows_no_move():
     report = report_of(series(steady() * np.linspace(1, 1.5, 30)))
     assert report.moved
     assert report.series[0].drift_tau > 0.4
+    still = report_of(series(steady()))
+    assert (len(still.series), still.moved) == (2, False)
 
 
 def test_a_slow_first_repetition_is_found_but_is_no_move():
@@ -61,12 +63,6 @@ def test_a_slow_first_repetition_is_found_but_is_no_move():
     assert not report.moved
     assert report.series[0].first_run_change_fraction == pytest.approx(1.5, abs=0.2)
     assert report.series[0].first_run_p_value_holm < SIGNIFICANCE
-
-
-def test_a_steady_sentinel_shows_no_move():
-    report = report_of(series(steady()))
-    assert len(report.series) == 2
-    assert not report.moved
 
 
 def test_too_few_repetitions_are_named_and_not_tested():
@@ -94,8 +90,9 @@ def test_the_recorded_baseline_is_reported_and_the_report_survives_json():
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_series_without_any_spread_has_not_moved():
-    report = report_of(series(np.full(15, 7.0), np.full(15, 20.0)))
+@pytest.mark.parametrize("p95_ms", [np.full(15, 7.0), np.array([0.0, 1.0] * 10)], ids=["equal", "below the resolution"])
+def test_latencies_without_spread_or_below_the_tools_resolution_have_not_moved(p95_ms: np.ndarray):
+    report = report_of(series(p95_ms, np.full(len(p95_ms), 20.0)))
     assert not report.moved
     assert SentinelReport.model_validate_json(report.model_dump_json()) == report
 
@@ -104,11 +101,6 @@ def test_a_repetition_without_throughput_is_left_out_rather_than_guessed():
     found = series(steady())
     without = found[3].with_values({"throughput_mib_s": None})
     assert report_of([*found[:3], without, *found[4:]]) == report_of([*found[:3], *found[4:]])
-
-
-def test_latencies_below_the_tools_resolution_are_no_error():
-    report = report_of(series(np.array([0.0, 1.0] * 10)))
-    assert not report.moved
 
 
 @pytest.mark.slow

@@ -186,7 +186,7 @@ def open_pipeline_testbed(
         replayed = replayed_log(campaign, study, folder / "replayed.json")
         try:
             web = opened.enter_context(WebServer(folder, programs.python, study.database, study.seed))
-        except LoadStartError as error:
+        except (LoadStartError, LoadToolError) as error:
             raise ClusterError(str(error)) from error
         keep_fingerprint(campaign, case, fingerprint_of_own(cluster, study.heap_mib))
         yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web, replayed)

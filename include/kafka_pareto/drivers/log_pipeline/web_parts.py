@@ -54,30 +54,17 @@ class MariaDb:
     @property
     def install_argv(self) -> list[str]:
         """Return the command that creates its data folder; the socket authenticates the user, without a password."""
-        return [
-            self.installer,
-            "--no-defaults",
-            f"--datadir={self.folder / 'data'}",
-            "--auth-root-authentication-method=socket",
-            f"--auth-root-socket-user={self.user}",
-            "--skip-test-db",
-            *self._as_root(),
-        ]
+        login = ["--auth-root-authentication-method=socket", f"--auth-root-socket-user={self.user}"]
+        return [self.installer, *self._options(), *login, "--skip-test-db", *self._as_root()]
 
     @property
     def argv(self) -> list[str]:
         """Return the command that runs it until SIGTERM."""
-        return [
-            self.server,
-            "--no-defaults",
-            f"--datadir={self.folder / 'data'}",
-            f"--socket={self.socket}",
-            f"--pid-file={self.folder / 'mariadb.pid'}",
-            f"--tmpdir={self.folder}",
-            "--skip-networking",
-            "--skip-log-bin",
-            *self._as_root(),
-        ]
+        files = [f"--socket={self.socket}", f"--pid-file={self.folder / 'mariadb.pid'}", f"--tmpdir={self.folder}"]
+        return [self.server, *self._options(), *files, "--skip-networking", "--skip-log-bin", *self._as_root()]
+
+    def _options(self) -> list[str]:
+        return ["--no-defaults", f"--datadir={self.folder / 'data'}"]
 
     def _as_root(self) -> list[str]:
         return [f"--user={_ROOT}"] if self.user == _ROOT else []
@@ -201,7 +188,6 @@ def _socket(path: Path) -> Path:
 
 def _plain(path: Path) -> str:
     text = str(path.absolute())
-    refused = sorted(_REFUSED_IN_PATHS & set(text))
-    if refused:
+    if refused := sorted(_REFUSED_IN_PATHS & set(text)):
         raise BadInputError(f"{path}: nginx cannot be told of a path with {refused[0]!r}; take another folder")
     return text

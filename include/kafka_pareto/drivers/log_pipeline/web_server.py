@@ -6,7 +6,7 @@ import getpass
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import ChildProcess, end_all, run_to_end
 from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, search_path
-from kafka_pareto.errors import LoadStartError, LoadToolError
+from kafka_pareto.errors import LoadStartError
 
 Database = Literal["mariadb", "sqlite"]
 _READY_S = 30.0
@@ -30,6 +30,7 @@ class WebServer(Opened):
 
     Raises:
         LoadStartError: On entering, if a part does not start.
+        LoadToolError: On entering, if the database cannot be created.
     """
 
     def __init__(self, folder: Path, python: Path, database: Database, seed: int) -> None:
@@ -45,9 +46,11 @@ class WebServer(Opened):
         opened.callback(lambda: end_all(reversed(self._children.values()), _STOP_S))
         if self._mariadb:
             self._start_database(self._mariadb)
-        _run("the shop's database", self._shop.create_argv(self._seed), self._shop.environment)
-        self._children["shop"] = ChildProcess("the shop", self._shop.argv, self._shop.environment, end_by="TERM")
-        self._wait("shop", lambda: _listens_at(self._shop.socket))
+        shop = self._shop
+        run_to_end("what makes the shop's database", shop.create_argv(self._seed), shop.environment, _CREATED_S)
+        self._add(
+            "shop", ChildProcess("the shop", shop.argv, shop.environment, "TERM"), lambda: _listens_at(shop.socket)
+        )
 
     @property
     def pids(self) -> dict[str, int]:
@@ -75,8 +78,8 @@ class WebServer(Opened):
         (port,) = free_ports(1)
         nginx = Nginx(folder, port, log_file, self._shop.socket, self._user, log_lines)
         nginx.configuration_file.write_text(nginx.configuration, encoding="utf-8")
-        self._children["nginx"] = ChildProcess("nginx", nginx.argv, {"PATH": search_path()}, end_by="TERM")
-        self._wait("nginx", lambda: is_listening(port))
+        child = ChildProcess("nginx", nginx.argv, {"PATH": search_path()}, end_by="TERM")
+        self._add("nginx", child, lambda: is_listening(port))
         return nginx.url
 
     def stop_nginx(self) -> None:
@@ -87,27 +90,19 @@ class WebServer(Opened):
     def _start_database(self, mariadb: MariaDb) -> None:
         mariadb.folder.mkdir()
         environment = {"PATH": search_path(), "LC_ALL": "C.UTF-8"}
-        _run("MariaDB's data folder", mariadb.install_argv, environment)
-        self._children["database"] = ChildProcess("MariaDB", mariadb.argv, environment)
-        self._wait("database", lambda: _listens_at(mariadb.socket))
+        run_to_end("what makes MariaDB's data folder", mariadb.install_argv, environment, _CREATED_S)
+        child = ChildProcess("MariaDB", mariadb.argv, environment)
+        self._add("database", child, lambda: _listens_at(mariadb.socket))
 
-    def _wait(self, name: str, is_ready: Callable[[], bool]) -> None:
-        child, deadline = self._children[name], time.monotonic() + _READY_S
+    def _add(self, name: str, child: ChildProcess, is_ready: Callable[[], bool]) -> None:
+        self._children[name] = child
+        deadline = time.monotonic() + _READY_S
         while not is_ready():
             if child.exit_code is not None or time.monotonic() > deadline:
                 raise LoadStartError(f"{child.name} does not start: {child.last_words()}")
             time.sleep(_LOOK_S)
 
 
-def _run(what: str, argv: list[str], environment: dict[str, str]) -> None:
-    try:
-        run_to_end(f"what makes {what}", argv, environment, _CREATED_S)
-    except LoadToolError as error:
-        raise LoadStartError(str(error)) from error
-
-
 def _listens_at(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
-        probe.connect(str(path))
-        return True
-    return False
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0

@@ -17,9 +17,8 @@ from kafka_pareto.steps import design, design_comparison
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.advice import load_advice
 from kafka_pareto.study.compare import Compare, compare_study
-from kafka_pareto.study.left_out import without_impossible
 from kafka_pareto.study.options import DesignOptions
-from kafka_pareto.study.overrides import baseline_of, cluster_with, overrides_of, with_overrides
+from kafka_pareto.study.overrides import baseline_of, cluster_with, overrides_of, with_overrides, without_impossible
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import read_corpus

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -188,27 +188,24 @@ class _Pace:
         self._expected = expected
         begun = sorted((part for part in parts if part.stored_at), key=lambda part: part.stored_at)
         self.last = max([began, *(part.stored_at[-1] for part in begun)])
-        self._took_s: dict[str, float] = {}
-        self._planned_s: dict[str, float] = {}
+        self._took_s: defaultdict[str, float] = defaultdict(float)
+        self._planned_s: defaultdict[str, float] = defaultdict(float)
         for part in begun:
             planned_s = self._planned_repetition_s(part.case, part.round_number)
             for before, after in pairwise(part.stored_at):
-                took_s = min((after - before).total_seconds(), _LONGEST_INTERVAL * planned_s)
-                self._took_s[part.case] = self._took_s.get(part.case, 0.0) + took_s
-                self._planned_s[part.case] = self._planned_s.get(part.case, 0.0) + planned_s
-        took_s = sum(self._took_s.values())
+                self._took_s[part.case] += min((after - before).total_seconds(), _LONGEST_INTERVAL * planned_s)
+                self._planned_s[part.case] += planned_s
         cases = expected.study.cases
         mean_s = sum(self._planned_repetition_s(case, 0) for case in cases) / len(cases)
         prior_s = _PLAN_COUNTS_AS * mean_s
-        self._factor = (took_s + prior_s) / (sum(self._planned_s.values()) + prior_s)
+        self._factor = (sum(self._took_s.values()) + prior_s) / (sum(self._planned_s.values()) + prior_s)
         self._starts, self.analysis_s = self._gaps(begun)
 
     def repetition_s(self, case: str, round_number: int | None) -> float:
         """Return the time of one repetition."""
         planned_s = self._planned_repetition_s(case, round_number)
         prior_s = _ALL_CASES_COUNT_AS * self._planned_repetition_s(case, 0)
-        took_s, of_plan_s = self._took_s.get(case, 0.0), self._planned_s.get(case, 0.0)
-        return planned_s * (took_s + prior_s * self._factor) / (of_plan_s + prior_s)
+        return planned_s * (self._took_s[case] + prior_s * self._factor) / (self._planned_s[case] + prior_s)
 
     def start_s(self, work: Work) -> float:
         """Return the time before a part's first repetition."""

@@ -71,13 +71,11 @@ class FolderStore:
 
     def folders(self, prefix: str) -> list[str]:
         """List the folders directly below the prefix that hold a file at any depth, sorted."""
-        below = self._path(prefix.rpartition("/")[0])
-        start = prefix.rpartition("/")[2]
-        found = below.iterdir() if below.is_dir() else ()
+        above, _, start = prefix.rpartition("/")
+        found = self._path(above).glob(f"{glob.escape(start)}*")
         # Deleted objects leave empty folders.
-        holding = (path for path in found if any(each.is_file() for each in path.rglob("*")))
-        named = (path.name for path in holding if path.name.startswith(start))
-        return sorted(name.removeprefix(start) for name in named)
+        holding = [path.name for path in found if any(each.is_file() for each in path.rglob("*"))]
+        return sorted(name.removeprefix(start) for name in holding)
 
     def delete(self, key: str) -> None:
         """Delete the file, if it exists."""

@@ -103,7 +103,7 @@ class ClusterLease:
         # An unreachable store must not mask the block's error; the lease lapses.
         with suppress(StoreError):
             if self._tag is not None and not self._renewal.is_alive():
-                self._write(self._tag, {"returned": True})
+                self._write(self._tag, returned=True)
         self._tag = None
 
     def is_held(self) -> bool:
@@ -134,20 +134,18 @@ class ClusterLease:
         lapsed = current is None or now - self._watched[1] >= self._term_s
         if not lapsed and "returned" not in self._stored():
             return False
-        return self._write(current, self._claim())
+        return self._write(current)
 
     def _renew(self) -> bool:
         with self._turn:
-            if self._tag is not None and not self._write(self._tag, self._claim()):
+            if self._tag is not None and not self._write(self._tag):
                 self._tag = None
             return self._tag is not None
 
-    def _claim(self) -> dict[str, object]:
-        self._writes += 1
-        return {"nonce": self._nonce, "write": self._writes}
-
-    def _write(self, expected_tag: str | None, state: dict[str, object]) -> bool:
+    def _write(self, expected_tag: str | None, *, returned: bool = False) -> bool:
         at = self._clock()
+        self._writes += 1
+        state = {"returned": True} if returned else {"nonce": self._nonce, "write": self._writes}
         content = json.dumps({"holder": self._holder, **state}).encode()
         tag = self._store.put_if(self._key, content, expected_tag)
         if tag is None and (own_tag := self._tag_if_ours()) is not None:

@@ -178,7 +178,7 @@ class Compare(Study):
                 if isinstance(part, Variants):
                     self._check_values(name, levels, place)
                 else:
-                    self._check_levels(name, levels, part.fixed.get(name), place)
+                    self._check_levels(name, levels, part, place)
         if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
             raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
         for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
@@ -224,14 +224,12 @@ class Compare(Study):
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
 
-    def _check_levels(
-        self, name: str, levels: Sequence[PropertyValue], fixed: PropertyValue | None, place: str
-    ) -> None:
+    def _check_levels(self, name: str, levels: Sequence[PropertyValue], part: Part, place: str) -> None:
         """Require distinct levels that include the reference's: what the part fixes, else the study's."""
         typed = self._check_values(name, levels, place)
         if len(set(typed)) != len(typed):
             raise ValueError(f"{place}: {name}: a level is listed twice")
-        reference = self._of_reference(name) if fixed is None else self._typed(name, [fixed])[0]
+        reference = self._typed(name, [part.fixed[name]])[0] if name in part.fixed else self._of_reference(name)
         if reference not in typed:
             raise ValueError(
                 f"{place}: {name}: the reference {reference!r} is none of its levels "

@@ -33,9 +33,8 @@ class ConfigurationSpace:
     def encode(self, configuration: Mapping[Any, FactorValue]) -> Positions | None:
         """Return a point that decodes to this configuration; None if it is outside the space."""
         point = np.array([_position(factor, configuration[name]) for name, factor in self._factors.items()])
-        if np.isnan(point).any() or dict(self.decode(point[None])[0]) != dict(configuration):
-            return None
-        return point
+        is_inside = not np.isnan(point).any() and dict(self.decode(point[None])[0]) == dict(configuration)
+        return point if is_inside else None
 
 
 def rows_of(columns: Mapping[str, Column]) -> list[Row]:

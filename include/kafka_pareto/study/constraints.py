@@ -61,10 +61,9 @@ class Constraint(BaseModel):
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
         """Return whether the configuration satisfies the constraint in this case."""
         known = {**configuration, **variables}
-        left, right = known.get(self.left, self.left), known.get(self.right, self.right)
-        if is_number(left) and is_number(right):
-            return bool(_OPERATORS[self.operator](float(left), float(right)))
-        return bool(_OPERATORS[self.operator](str(left), str(right)))
+        left, right = (known.get(side, side) for side in (self.left, self.right))
+        read = float if is_number(left) and is_number(right) else str
+        return bool(_OPERATORS[self.operator](read(left), read(right)))
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
         """Return a mask of the rows that satisfy the constraint, given one column per factor; agrees with `holds`.

@@ -202,9 +202,5 @@ class Driver:
     @cached_property
     def steadiness(self) -> tuple[str, str] | None:
         """Return a mean of which more is better and its spread, whose ratio is the paper's R1; None without such."""
-        spreads = [each for each in self.objectives if each.spread_of]
-        names = [(each.spread_of, each.name) for each in spreads if self._objective(each.spread_of).maximised]
-        return names[0] if names else None
-
-    def _objective(self, name: str) -> Objective:
-        return next(each for each in self.objectives if each.name == name)
+        more = [each.name for each in self.objectives if each.maximised]
+        return next(((each.spread_of, each.name) for each in self.objectives if each.spread_of in more), None)

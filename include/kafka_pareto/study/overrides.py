@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
@@ -14,12 +14,16 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES
+from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import AnyStudy, checked, tunable_properties
 from kafka_pareto.study.warm_start import Campaigns
 
+_AnyCompare = TypeVar("_AnyCompare", bound=Compare)
 # Cluster and earlier campaigns belong to a campaign and are reported elsewhere.
 _NOT_COMPARED = ("cluster", "warm_start")
 _CEILINGS = ("ceiling_mib_s", "ceiling_gib")
@@ -155,3 +159,40 @@ def cluster_with(
             "give both --ceiling-mib-s and --ceiling-gib"
         )
     return ForeignCluster.model_validate(merged)
+
+
+def without_impossible(
+    study: _AnyCompare, fault_of: Callable[[Configuration], str]
+) -> tuple[_AnyCompare, list[Override]]:
+    """Return the study without the levels that cannot be measured here, and the reason for each.
+
+    A part with fewer than two levels left is dropped. Grids and series are never cut.
+
+    Raises:
+        BadInputError: If a reference or a level of a grid or series cannot be measured here, or no part is left.
+    """
+    told: list[Override] = []
+    kept: list[Part] = []
+    for part in study.parts:
+        levels = study.levels_of(part.part)
+        faults = [fault_of(level) for level in levels]
+        places = [place for place, fault in enumerate(faults) if not fault]
+        if len(places) == len(levels):
+            kept.append(part)
+            continue
+        reference = study.baseline_configuration(part.part)
+        if isinstance(part, Grid | Series) or reference not in [levels[place] for place in places]:
+            missing = next(filter(None, faults))
+            raise BadInputError(f"study {study.name}: part {part.part}: cannot be measured here: {missing}")
+        names = part.variants if isinstance(part, Variants) else map(str, part.levels)
+        told += [
+            Override(key=f"part {part.part}", of_file=name, of_campaign=f"left out: {fault}")
+            for name, fault in zip(names, faults, strict=True)
+            if fault
+        ]
+        kept += [part.only(places)] if len(places) > 1 else []
+    if told and not kept:
+        raise BadInputError(f"study {study.name}: nothing is left to compare: {'; '.join(map(str, told))}")
+    of_kind = {kind: [part for part in kept if isinstance(part, kind)] for kind in (Variants, Table)}
+    update = {"variants": of_kind[Variants], "tables": of_kind[Table]}
+    return (study.model_copy(update=update) if told else study), told

@@ -129,16 +129,12 @@ class Confirmation(Section):
         point. Settings in force other than the baseline are in every block. The best advice is in all but the choice
         blocks; if it replaces the pick, gain blocks without the pick follow.
         """
-        in_every_block, final_blocks = 1 + in_force, 0
-        if self.can_claim:
-            final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks)
-        of_choice = (self.points + in_every_block) * self.choice_blocks
-        compared = 1 + in_every_block
-        if not advice:
-            return of_choice + compared * (self.gain_blocks + final_blocks)
-        once = (compared + 1) * (self.gain_blocks + final_blocks)
-        twice = (compared + 1) * self.gain_blocks + compared * (self.gain_blocks + final_blocks)
-        return of_choice + max(once, twice)
+        final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks) if self.can_claim else 0
+        compared, blocks = 2 + in_force, self.gain_blocks + final_blocks
+        most = compared * blocks
+        if advice:
+            most = (compared + 1) * self.gain_blocks + max((compared + 1) * final_blocks, most)
+        return self.fewest_repetitions(in_force) + most
 
     def likely_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
         """Return one case's repetitions if its pick is offered: sequential blocks end after a third of the most."""
@@ -146,10 +142,8 @@ class Confirmation(Section):
         if not self.is_sequential:
             return most
         gain_blocks = min(max(self.gain_blocks // 3, self.minimum_blocks + 2), self.gain_blocks)
-        in_every_block = 1 + in_force
-        compared = 1 + in_every_block + advice
-        likely = (self.points + in_every_block) * self.choice_blocks + compared * (gain_blocks + self.final_blocks)
-        return min(likely, most)
+        of_the_pick = (2 + in_force + advice) * (gain_blocks + self.final_blocks)
+        return min(self.fewest_repetitions(in_force) + of_the_pick, most)
 
     def fewest_repetitions(self, in_force: bool = False) -> int:
         """Return the fewest: nothing is picked or claimed."""

@@ -9,7 +9,7 @@ import pytest
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.left_out import without_impossible
+from kafka_pareto.study.overrides import without_impossible
 
 pytestmark = pytest.mark.fast
 

@@ -1,1 +1,1 @@
-"""Holds what several drivers use: a cluster and its guard, processes that load it, and what they answer."""
+"""Shared by several drivers: cluster access, its guard, and load processes with their output."""

@@ -1,4 +1,4 @@
-"""Watches all topics of a cluster that others use, as far as this user may describe them."""
+"""Watch the topics of other users on a shared cluster, as far as this user may describe them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _POLL_S = 1.0
 
 
 class AllTopicsWatch:
-    """Looks whether a topic lacks a leader or a replica in sync, whoever it belongs to."""
+    """Check that every topic of the cluster, whoever owns it, has a leader and all replicas in sync."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._next_look_at = -math.inf
 
     def trouble(self) -> str:
-        """Names the topics in trouble; empty where there are none, or they were looked at just now.
+        """Name the unhealthy topics; empty if there are none, or if they were checked a moment ago.
 
         Raises:
             ClusterError: If the cluster does not answer.
@@ -42,10 +42,10 @@ class AllTopicsWatch:
         return f"{named}; and {more} other topics" if more > 0 else named
 
     def wait_until_calm(self, within_s: float) -> None:
-        """Waits for topics in trouble to recover: what is seen later has appeared since.
+        """Wait for unhealthy topics to recover, so that later trouble is known to be new.
 
         Raises:
-            ClusterError: Naming them, if they do not recover in time; or if the cluster does not answer.
+            ClusterError: If they do not recover in time (it names them), or if the cluster does not answer.
         """
         left = retry(
             retry=retry_if_result(bool),

@@ -1,4 +1,4 @@
-"""Breaks brokers of one's own on purpose, at once or while a load runs, and starts them again."""
+"""Inject broker faults into the study's own brokers, at once or during a load."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def broken(brokers: Brokers, fault: BrokerFault, health: TopicHealth) -> Iterator[str]:
-    """Opens a context in which a broker that leads a partition of a topic is killed, or stopped; names it.
-
-    A killed broker is started again on leaving, and has its data; a stopped one goes on where it stood.
+    """Kill or stop a broker that leads a partition of a topic; yield its name, and restart or resume it on leaving.
 
     Raises:
         ClusterError: If no broker leads a partition, or on leaving if the broker cannot be started.
@@ -40,7 +38,7 @@ def broken(brokers: Brokers, fault: BrokerFault, health: TopicHealth) -> Iterato
 
 
 def broker_to_lose(brokers: Brokers, health: TopicHealth) -> str:
-    """Returns a broker that leads a partition; one without which no controller is left only where there is no other.
+    """Return a broker that leads a partition; prefer one without which a controller quorum remains.
 
     Raises:
         ClusterError: If none does.
@@ -56,18 +54,18 @@ def broker_to_lose(brokers: Brokers, health: TopicHealth) -> str:
 def faults_meanwhile(
     brokers: Brokers | None, faults: Sequence[BrokerFault], times: FaultTimes, look: Callable[[], TopicHealth]
 ) -> Iterator[None]:
-    """Opens a context in which the faults are made, one after the other; on leaving, every broker runs.
+    """Inject the faults one after the other while the context is open; on leaving, every broker runs.
 
-    A load that ends before a fault begins is not broken: the fault is left out.
+    Faults due after the end of the load are skipped.
 
     Args:
         brokers: The study's own.
-        faults: What is broken; without any nothing is done.
-        times: When the first begins, counted from here, how long each lasts, and how long it is to the next.
-        look: Returns the health of the topic that is loaded: one that leads it is lost.
+        faults: May be empty: then nothing happens.
+        times: Delay of the first fault from here, duration of each, and the pause between two.
+        look: Returns the health of the loaded topic, whose leader is the victim.
 
     Raises:
-        ClusterError: If a broker cannot be broken or started again.
+        ClusterError: If a fault cannot be injected or a broker cannot be restarted.
     """
     if not faults:
         yield

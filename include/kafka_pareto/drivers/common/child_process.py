@@ -1,4 +1,4 @@
-"""Starts programs as children that end with this process, and talks with them by lines of JSON."""
+"""Child processes that end with this process and exchange lines of JSON with it."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ from kafka_pareto.brokers.processes import tied
 from kafka_pareto.errors import LoadStartError, LoadToolError
 
 Line = dict[str, Any]
-"""Is a line that a child says or is told: a JSON object."""
+"""A line to or from a child: a JSON object."""
 
 READY = "ready"
-"""Is the key of the line that a child says once it can be used."""
+"""The key of the line by which a child reports that it is ready."""
 _LAST_BYTES = 400
 _LOOK_S = 0.1
 _LISTENED_S = 2.0
 
 
 class ChildProcess:
-    """Is a program that runs. It is named in messages, and its standard error is kept for its last words.
+    """A running program. Its standard error is kept for error messages.
 
     Args:
-        name: As messages call it.
+        name: Used in messages.
         argv: Its command line.
-        environment: Its environment, whole.
-        end_by: The signal that it gets when this process ends; one that has children of its own needs TERM.
+        environment: Its whole environment.
+        end_by: The signal it gets when this process ends; one with children of its own needs TERM.
 
     Attributes:
-        name: As messages call it.
-        said: The lines of JSON that it has said and that nobody has taken; all else on its standard output is passed
-            over.
+        name: Used in messages.
+        said: JSON lines from its standard output not yet taken; other output is discarded.
 
     Raises:
         LoadStartError: If it cannot be started.
@@ -68,22 +67,22 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Returns its process id."""
+        """Return its process id."""
         return self._popen.pid
 
     @property
     def exit_code(self) -> int | None:
-        """Returns what it ended with; None while it runs."""
+        """Return its exit code; None while it runs."""
         return self._popen.poll()
 
     def last_words(self) -> str:
-        """Returns the end of what it wrote to its standard error."""
+        """Return the end of its standard error."""
         size = os.fstat(self._complaints.fileno()).st_size
         end = os.pread(self._complaints.fileno(), _LAST_BYTES, max(size - _LAST_BYTES, 0))
         return " ".join(end.decode(errors="replace").split()) or "it said nothing"
 
     def tell(self, line: Line) -> None:
-        """Writes a line to its standard input.
+        """Write a line to its standard input.
 
         Raises:
             LoadToolError: If it has ended.
@@ -100,17 +99,17 @@ class ChildProcess:
     def next_line(
         self, key: str, timeout_s: float, value: object = None, meanwhile: Callable[[], None] = lambda: None
     ) -> Line:
-        """Returns the next line that has this key, and this value of it where one is given; others are passed over.
+        """Return the next line with this key and, if given, this value; discard others.
 
         Args:
             key: The key.
-            timeout_s: How long it is waited for.
+            timeout_s: The longest wait.
             value: None for any.
-            meanwhile: Is called while nothing is said; may raise an error of its own.
+            meanwhile: Called repeatedly while waiting; may raise.
 
         Raises:
-            LoadStartError: If it was to say that it is ready, and did not.
-            LoadToolError: If it says nothing of the kind in time, or has ended.
+            LoadStartError: If the program was expected to report that it is ready, and did not.
+            LoadToolError: If no such line arrives in time, or the program has ended.
         """
         deadline = time.monotonic() + timeout_s
         kind = LoadStartError if key == READY else LoadToolError
@@ -129,7 +128,7 @@ class ChildProcess:
                 return said
 
     def require_running(self) -> None:
-        """Makes sure that it runs.
+        """Check that it still runs.
 
         Raises:
             LoadToolError: With its last words, if it has ended.
@@ -138,7 +137,7 @@ class ChildProcess:
             raise LoadToolError(f"{self.name} has ended with exit code {code}: {self.last_words()}")
 
     def cpu_s(self) -> float:
-        """Returns the CPU time that it has used; 0 once it has ended."""
+        """Return the CPU time it has used, in seconds; 0 once it has ended."""
         try:
             used = psutil.Process(self.pid).cpu_times()
         except psutil.Error:
@@ -146,23 +145,23 @@ class ChildProcess:
         return float(used.user + used.system)
 
     def kill(self) -> None:
-        """Kills it with -9."""
+        """Send SIGKILL."""
         self._popen.kill()
         self._popen.wait()
 
     def ask_to_end(self) -> None:
-        """Sends SIGTERM."""
+        """Send SIGTERM."""
         with suppress(OSError):
             self._popen.send_signal(signal.SIGTERM)
 
     def wait(self, seconds: float) -> int | None:
-        """Waits until it has ended, and returns what with; None if it has not in time."""
+        """Wait for its end and return the exit code; None after a timeout."""
         with suppress(subprocess.TimeoutExpired):
             return self._popen.wait(max(seconds, 0.0))
         return None
 
     def close(self) -> None:
-        """Kills it if it still runs, and closes what was opened for it."""
+        """Kill it if it still runs, and close its files."""
         self.kill()
         # A grandchild that outlives it for a moment may still hold the pipe.
         self._listener.join(_LISTENED_S)
@@ -188,7 +187,7 @@ class ChildProcess:
 def start_ready(
     name: str, argv: Sequence[str], environment: Mapping[str, str], within_s: float
 ) -> tuple[ChildProcess, Line]:
-    """Starts a program and waits until it says that it is ready; returns both. One that does not is ended.
+    """Start a program and wait for its ready line; return both. Kill it if the line does not come.
 
     Raises:
         LoadStartError: If it cannot be started, or does not become ready.
@@ -204,11 +203,11 @@ def start_ready(
 def run_to_end(
     name: str, argv: Sequence[str], environment: Mapping[str, str], within_s: float, stdin: int | BinaryIO = DEVNULL
 ) -> bytes:
-    """Runs a program to its end, as a child that ends with this process; returns its standard output.
+    """Run a program to its end and return its standard output.
 
     Raises:
         LoadStartError: If it cannot be started.
-        LoadToolError: If it ends with an error, or does not end in time.
+        LoadToolError: If it fails or times out.
     """
     try:
         ended = subprocess.run(
@@ -225,7 +224,7 @@ def run_to_end(
 
 
 def end_all(children: Iterable[ChildProcess], within_s: float) -> None:
-    """Asks all to end, and kills what has not ended in time."""
+    """Send SIGTERM to all, and SIGKILL to those still running after `within_s`."""
     asked = list(children)
     for each in asked:
         each.ask_to_end()

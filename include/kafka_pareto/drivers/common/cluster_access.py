@@ -1,4 +1,4 @@
-"""Opens the cluster that a study works on: one that is there, or brokers of its own; with the lease of either."""
+"""Open the cluster a study works on, existing or started for it, and hold its lease."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True)
 class OpenCluster:
-    """Holds a cluster that nobody else loads meanwhile; `brokers` are the study's own, if it has any."""
+    """A cluster reserved for one load; `brokers` are the study's own, if any."""
 
     cluster: Cluster
     description: ClusterDescription
@@ -45,11 +45,10 @@ class OpenCluster:
 
 
 def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
-    """Returns the bootstrap servers and the client configuration of the cluster that the study is about.
+    """Return the bootstrap servers and the client configuration of the study's cluster.
 
     Raises:
-        BadInputError: If there is none; if the client configuration is not where it should be, cannot be read, or is
-            for other brokers.
+        BadInputError: If there is none, or if the client configuration is missing, unreadable, or for other brokers.
     """
     if study.cluster is None:
         if not settings.bootstrap_servers:
@@ -74,13 +73,13 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
 
 
 def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings: Settings) -> None:
-    """Sends credentials to no brokers but those that they are for, whoever names others: these would learn them.
+    """Refuse to send credentials to brokers they are not meant for, since those would learn them.
 
-    Whoever may write studies or client configurations says so: studies by the servers beside the file's name, the file
-    by its own `bootstrap.servers`; where both do, to either. A file of which nobody says so goes to any.
+    Brokers are approved by the servers listed beside the file's name in a study, or by the file's own
+    `bootstrap.servers`. A file without either may go to any.
 
     Raises:
-        BadInputError: If these are other brokers, or if a study that may say so cannot be read.
+        BadInputError: If these are other brokers, or if a study that may approve them cannot be read.
     """
     allowed, files = server_set(servers_in_file), sorted(settings.studies.glob("*.yaml"))
     try:
@@ -98,19 +97,19 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
 
 
 def servers_of_others(study: Study, settings: Settings) -> str:
-    """Returns the installation's servers if the study would load them and our stack did not start them; else empty.
+    """Return the installation's servers if the study would load them and this stack did not start them; else empty.
 
-    Whose a cluster is follows from who started its brokers, not from how it was named: the stack that did says its id.
+    Ownership follows from who started the brokers: the stack that did knows the cluster's id.
     """
     loads_them = isinstance(study, TopicStudy) and study.own_brokers is None and study.cluster is None
     return settings.bootstrap_servers if loads_them and not settings.own_cluster_id else ""
 
 
 def require_started_here(cluster_id: str, study: Study, settings: Settings) -> None:
-    """Refuses to take a cluster for the stack's own, which is loaded without ceilings, that the stack has not started.
+    """Refuse to load a cluster as the stack's own, without ceilings, unless the stack started it.
 
     Raises:
-        BadInputError: If the study names no cluster, and the installation's is not the one that its stack has started.
+        BadInputError: If the study names no cluster, and the installation's was not started by its stack.
     """
     if study.cluster is None and study.own_brokers is None and cluster_id != settings.own_cluster_id:
         raise BadInputError(
@@ -122,11 +121,11 @@ def require_started_here(cluster_id: str, study: Study, settings: Settings) -> N
 
 @contextmanager
 def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings) -> Iterator[OpenCluster]:
-    """Opens the study's cluster and takes its lease; starts the study's own brokers, as the case's baseline needs them.
+    """Open the study's cluster and take its lease; start the study's own brokers as the case's baseline needs them.
 
     Raises:
         ClusterError: If the cluster cannot be reached, or a broker does not start.
-        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
+        LeaseHeldError: If another load runs on the cluster, or on this machine if the study starts brokers.
     """
     with ExitStack() as opened:
         if study.own_brokers is None:
@@ -145,9 +144,10 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
 
 @contextmanager
 def deleted_at_the_end(system: OpenCluster, topics: Sequence[str]) -> Iterator[None]:
-    """Deletes the topics when the context ends, in whatever state; what stays after all is said, and hides no error.
+    """Delete the topics when the context ends. A topic that cannot be deleted is logged and hides no other error.
 
-    Topics on the study's own brokers go with these. Where the lease was lost, the step's next try may use the topics.
+    Topics on the study's own brokers disappear with them. If the lease was lost, the next attempt may be using the
+    topics.
     """
     try:
         yield
@@ -178,9 +178,9 @@ def _own_brokers(study: TopicStudy, case: str, settings: Settings) -> Brokers:
 
 
 def machine_lease(boot_id: Path = _BOOT_ID) -> str:
-    """Returns the name of the lease of this machine: the study's own brokers are new at every start.
+    """Return the name of this machine's lease, for studies that start brokers.
 
-    Containers of Docker and Kubernetes have names of their own, and share the id of their machine's boot.
+    It is the boot id, which containers share with their host, unlike the host name.
     """
     try:
         return f"machine-{boot_id.read_text(encoding='ascii').strip()}"

@@ -1,7 +1,6 @@
-"""The guard of the cluster: no load on one in trouble, a stop where going on would harm it or measure nothing.
+"""Protect the cluster: no load while it is unhealthy, and a stop if continuing would do harm or measure nothing.
 
-Trouble that may pass is a ClusterError: the campaign waits and measures the block again. Trouble that waiting does not
-mend is a SafetyStop.
+Transient trouble is a ClusterError: the campaign waits and repeats the block. Permanent trouble is a SafetyStop.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
 
 
 class TopicTestbed(Protocol):
-    """Names the cluster and the topic that are watched."""
+    """The cluster and the topic to watch."""
 
     @property
     def cluster(self) -> Cluster:
-        """Returns the cluster."""
+        """Return the cluster."""
 
     @property
     def topic(self) -> str:
-        """Returns the topic's name."""
+        """Return the topic's name."""
 
 
 class ClusterGuard:
-    """Watches one testbed's cluster before, during and after each load."""
+    """Watch one testbed's cluster before, during and after each load."""
 
     def __init__(
         self, study: TopicStudy, testbed: TopicTestbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS
@@ -63,11 +62,12 @@ class ClusterGuard:
         self._others = None if study.cluster is None else AllTopicsWatch(testbed.cluster)
 
     def allow(self, load_bytes: int) -> None:
-        """Counts the load against the ceiling of a cluster that is not ours.
+        """Count the load towards the ceiling of a foreign cluster.
 
         Raises:
-            PlanError: If the campaign would send more than it may, pilots and repeated attempts included. What a
-                killed task sent last and could not store is not known.
+            PlanError: If the campaign would exceed it, pilots and repeated attempts included. What a killed task sent
+                last and
+                did not store is not counted.
         """
         self.count(load_bytes)
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:
@@ -77,18 +77,18 @@ class ClusterGuard:
             )
 
     def count(self, further_bytes: int) -> None:
-        """Counts what a load has sent beyond what it was allowed: the first of a warm JVM warms it up for longer."""
+        """Count bytes a load sent beyond its allowance: the first load of a warm JVM warms it up for longer."""
         self._sent_bytes += max(further_bytes, 0)
 
     def wait_until_healthy(self, bytes_to_write: int = 0) -> None:
-        """Waits for a cluster in trouble to recover; each new reason is logged once.
+        """Wait for an unhealthy cluster to recover; log each new reason once.
 
         Args:
-            bytes_to_write: What is about to be sent; every log directory must have room for all its replicas.
+            bytes_to_write: About to be sent; every log directory must have room for all replicas.
 
         Raises:
-            ClusterError: With its trouble, if it does not recover in time.
-            SafetyStop: If this user may not look.
+            ClusterError: If it does not recover in time.
+            SafetyStop: If this user lacks the rights to check.
         """
         logged = ""
 
@@ -115,11 +115,11 @@ class ClusterGuard:
             log.info("the cluster has recovered")
 
     def require_healthy(self) -> TopicHealth:
-        """The topic's health, seen just now; on a cluster that is not ours, all topics are looked at.
+        """Return the topic's current health; on a foreign cluster, check all topics too.
 
         Raises:
-            ClusterError: If the topic is in trouble, or the cluster does not answer.
-            SafetyStop: If this user may not look.
+            ClusterError: If the topic is unhealthy, or the cluster does not answer.
+            SafetyStop: If this user lacks the rights to check.
         """
         if self._seen_healthy and time.monotonic() - self._seen_healthy[0] < _FRESH_S:
             return self._seen_healthy[1]
@@ -133,38 +133,38 @@ class ClusterGuard:
         return health
 
     def begin(self) -> None:
-        """Looks at the topic just before a load.
+        """Check the topic just before a load.
 
         Raises:
-            ClusterError: If the topic is in trouble, or the cluster does not answer.
-            SafetyStop: If this user may not look.
+            ClusterError: If the topic is unhealthy, or the cluster does not answer.
+            SafetyStop: If this user lacks the rights to check.
         """
         self._begun = self.require_healthy()
 
     def begun(self) -> TopicHealth:
-        """Returns what `begin` saw; a load that it did not precede is a fault of the caller's."""
+        """Return what `begin` saw; calling it first is the caller's duty."""
         health, self._begun = self._begun, None
         if health is None:
             raise RuntimeError("begin() comes before attempt()")
         return health
 
     def _require_others_healthy(self, words: str) -> None:
-        """Looks at the topics of others as well, on a cluster that is not ours.
+        """Check the topics of other users on a foreign cluster.
 
         Raises:
-            ClusterError: Naming the topics in trouble.
+            ClusterError: Naming the unhealthy topics.
         """
         if self._others is not None and (trouble := self._others.trouble()):
             raise ClusterError(f"{words}: {trouble}")
 
     def require_log_dirs(self, bytes_to_write: int = 0) -> None:
-        """No log directory may be offline, or too full for what is about to be sent.
+        """Require every log directory to be online, with room for what is about to be sent.
 
-        Every replica may lie on the same volume, as in the embedded stack.
+        All replicas may share one volume, as in the embedded stack.
 
         Raises:
             ClusterError: Naming the directory and its broker.
-            SafetyStop: If this user may not look.
+            SafetyStop: If this user lacks the rights to check.
         """
         needed_bytes = bytes_to_write * self._replication_factor
         with _refusals_stop():
@@ -180,7 +180,7 @@ class ClusterGuard:
                 )
 
     def watch(self) -> Callable[[], None] | None:
-        """Returns what the load tool asks every second; only for a cluster that is not ours, since asking costs CPU."""
+        """Return the load tool's check for every second; only for a foreign cluster, since checking costs CPU."""
         if self._foreign is None:
             return None
 
@@ -195,10 +195,10 @@ class ClusterGuard:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """While the context is open, errors of a cluster that is not ours become SafetyStop.
+        """While the context is open, errors of a foreign cluster become SafetyStop.
 
         Raises:
-            SafetyStop: In place of a ClusterError, where the load may be the cause or a right is missing.
+            SafetyStop: In place of a ClusterError, if the load may be the cause or a right is missing.
         """
         with _refusals_stop():
             try:
@@ -209,18 +209,18 @@ class ClusterGuard:
                 raise SafetyStop(f"the campaign stops, since its load may be the cause: {error}") from error
 
     def disturbance(self, before: TopicHealth) -> str:
-        """Says what happened to the topic during a load and has passed already; empty if nothing did.
+        """Describe what happened to the topic during a load and is over by now; empty if nothing did.
 
         Raises:
-            ClusterError: If the cluster is in trouble now.
-            SafetyStop: If this user may not look.
+            ClusterError: If the cluster is unhealthy now.
+            SafetyStop: If this user lacks the rights to check.
         """
         self._seen_healthy = None
         after = self.require_healthy()
         return "" if after.leaders == before.leaders else "a partition changed its leader during the repetition"
 
     def judged(self, attempt: Attempt, before: TopicHealth) -> Attempt:
-        """Returns the attempt once the cluster was looked at: trouble fails it, disturbance excuses it, both count."""
+        """Check the cluster after an attempt: trouble fails the attempt, a past disturbance excuses it."""
         try:
             disturbance = self.disturbance(before)
         except (ClusterError, SafetyStop) as error:
@@ -230,7 +230,7 @@ class ClusterGuard:
         return replace(attempt, upsets=bool(disturbance))
 
     def check_throttling(self, result: LoadResult) -> None:
-        """Refuses to go on where a quota held the load back: the quota would be measured, not the configuration.
+        """Stop if a quota throttled the load: the result would describe the quota, not the configuration.
 
         Raises:
             SafetyStop: If the cluster throttled.
@@ -243,7 +243,7 @@ class ClusterGuard:
             )
 
     def check_authorisation(self, complaint: str) -> None:
-        """Refuses to go on where the load tool was refused: every further load would be, too.
+        """Stop if the load tool was denied access: every further load would be, too.
 
         Raises:
             SafetyStop: If the tool's complaint is about rights or credentials.
@@ -257,7 +257,7 @@ class ClusterGuard:
 
 @contextmanager
 def _refusals_stop() -> Iterator[None]:
-    """Within, what this user may not do ends the campaign: asking again would be refused again."""
+    """Turn denied access into a SafetyStop: a retry would be denied again."""
     try:
         yield
     except ClusterError as error:

@@ -1,7 +1,7 @@
-"""Keeps loads of several installations from one cluster, by a mark on the cluster itself.
+"""Keep several installations from loading one cluster at once, by a mark on the cluster itself.
 
-The lease in the store keeps apart those who share the store. The mark is a topic whose creation is the lock: of all who
-make it at once, Kafka lets one succeed. Its records say who holds it, since when, and for how long each of them counts.
+The lease in the store separates users of one store. The mark is a topic whose creation is the lock: Kafka lets only one
+creator succeed. Its records name the holder, the start, and the term of each record.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _POLL_S = 1.0
 
 @contextmanager
 def exclusive_load(store: Store, cluster: Cluster, description: ClusterDescription, wait_s: float) -> Iterator[Lease]:
-    """Takes the cluster's lease in the store, then its mark, for as long as the context is open.
+    """Hold the cluster's lease in the store and its mark while the context is open.
 
     Args:
-        store: All loads of this installation share it.
+        store: Shared by all loads of this installation.
         cluster: The open cluster.
-        description: What it says of itself.
-        wait_s: How long another holder is waited for, with either.
+        description: Of the cluster.
+        wait_s: The longest wait for another holder of either.
 
     Raises:
         LeaseHeldError: If another load runs on the cluster.
@@ -62,20 +62,23 @@ def exclusive_load(store: Store, cluster: Cluster, description: ClusterDescripti
 
 
 class ClusterMark:
-    """Opens a context in which no other installation loads the cluster, as far as this user's rights allow a mark.
+    """A context in which no other installation loads the cluster, as far as this user's rights allow a mark.
 
-    The holder appends a record every quarter of the term. Whoever waits takes the mark of a holder that has appended
-    nothing for a whole term, measured with their own clock, and at once that of a killed process of their own
-    installation: they have its lease. A mark is deleted by its topic's id: of two who do so, one makes the next. Within
-    an installation the mark is whose the lease is: who lost the lease leaves the mark to its successor.
+    The holder appends a record every quarter of the term. A waiting installation takes over a mark without a new record
+    for
+    a whole term by its own clock; the mark of a killed process of its own installation at once, since it has the lease.
+    A
+    mark is deleted by its topic's id, so of two that delete it, only one can create the next. Within an installation
+    the
+    mark belongs to the holder of the lease: one that lost the lease leaves the mark to its successor.
 
     Args:
         cluster: The open cluster, which must stay open.
-        lease: Its holder alone, of all who share the store, may make, keep up and delete the mark.
-        brokers: How many live brokers it has.
-        installation: Names all who share a store, and so a lease.
-        wait_s: How long to wait for another holder before LeaseHeldError.
-        term_s: The term after which a mark lapses that is not kept up.
+        lease: Only its holder, within this installation, may create, renew and delete the mark.
+        brokers: The number of live brokers.
+        installation: Identifies all who share a store, and so a lease.
+        wait_s: The longest wait for another holder before LeaseHeldError.
+        term_s: A mark lapses this long after its last renewal.
     """
 
     def __init__(
@@ -139,7 +142,7 @@ class ClusterMark:
         return self._trouble is not None and is_refusal(self._trouble)
 
     def is_held(self) -> bool:
-        """Tells whether lease and mark are still held; asks the cluster if the mark was not renewed for a term."""
+        """Return whether lease and mark are still held; ask the cluster if the mark was not renewed for a term."""
         if not self._lease.is_held():
             return False
         if self._is_refused or seconds_since_boot() - self._renewed_at < self._term_s:
@@ -147,11 +150,11 @@ class ClusterMark:
         return self._is_ours()
 
     def renew(self) -> bool:
-        """Renews the lease, and tells whether both were held throughout: nobody takes a mark that cannot be reached."""
+        """Renew the lease and return whether both were held throughout; an unreachable mark cannot be taken."""
         return self._lease.renew() and self._is_ours()
 
     def _is_ours(self) -> bool:
-        """Tells whether this holder has the mark; makes it again if somebody has deleted it."""
+        """Return whether this holder has the mark; create it again if somebody deleted it."""
         with self._turn, suppress(ClusterError):
             if self._is_refused or self._is_lost:
                 return not self._is_lost
@@ -163,7 +166,7 @@ class ClusterMark:
         return not self._is_lost
 
     def _try_to_acquire(self) -> bool:
-        """Makes the mark, or deletes one that has lapsed; trouble of the cluster that may pass is tried again."""
+        """Create the mark, or delete a lapsed one; retry after transient cluster trouble."""
         self._trouble = None
         try:
             made = self._mark.make(self._replicas, _CONFIGS)
@@ -177,7 +180,7 @@ class ClusterMark:
         return True
 
     def _found(self) -> str | None:
-        """Returns the id of the mark that is there if it is ours; deletes another's that has lapsed."""
+        """Return the id of the existing mark if it is ours; delete another's lapsed one."""
         topic_id: str | None = None
         end: MarkEnd | None = None
         with suppress(ClusterError):  # it is being made or deleted, or may not be seen: somebody's, until it is gone
@@ -226,7 +229,7 @@ class ClusterMark:
 
 
 def why_no_mark(cluster: Cluster, brokers: int) -> str:
-    """Says why this user may not make the mark; empty if they may. Nothing is made."""
+    """Return why this user may not create the mark, without creating it; empty if they may."""
     try:
         cluster.mark(MARK_TOPIC).make(min(brokers, _MOST_REPLICAS), _CONFIGS, only_asks=True)
     except ClusterError as error:
@@ -237,7 +240,7 @@ def why_no_mark(cluster: Cluster, brokers: int) -> str:
 
 
 def is_refusal(error: ClusterError) -> bool:
-    """Tells whether this user's rights, or the cluster's rules or age, allow no mark."""
+    """Return whether this user's rights, or the cluster's rules or version, rule out a mark."""
     return error.kafka_error.endswith(
         ("AuthorizationException", "PolicyViolationException", "UnsupportedVersionException")
     )

@@ -1,4 +1,4 @@
-"""Asks a Java for its version."""
+"""Find the version of a Java installation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TIMEOUT_S = 30.0
 
 @cache
 def java_version(java: str) -> int:
-    """Returns the feature version of a Java, as 17.
+    """Return its feature version, such as 17.
 
     Raises:
-        LoadStartError: If it does not start, or does not say.
+        LoadStartError: If it does not start or prints no version.
     """
     try:
         environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}

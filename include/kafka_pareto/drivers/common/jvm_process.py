@@ -1,4 +1,4 @@
-"""Runs a load's Java program as a process that dies with its step. Its properties, maybe secret, are on no disk."""
+"""Run a load's Java program as a process that dies with its step. Its properties may be secret: no disk holds them."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ _MOST_CHARACTERS = 1000
 
 
 class JvmRequest(Protocol):
-    """Describes one execution of a Java program."""
+    """One execution of a Java program."""
 
     @property
     def timeout_s(self) -> float:
-        """Returns the longest time that it may take."""
+        """Return the longest time it may take."""
 
     @property
     def heap_mib(self) -> int:
-        """Returns the heap that it needs, in MiB."""
+        """Return the heap it needs, in MiB."""
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
-        """Returns the properties of its clients, each by the option that names the client's file."""
+        """Return the properties of its clients, by the option that names each client's file."""
 
 
 class JvmResult(Protocol):
-    """Is a dataclass that holds what came of an execution, and the program's first complaint."""
+    """The outcome of an execution."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def errors(self) -> str:
-        """Returns the first complaint; empty where there is none."""
+        """Return the first complaint; empty if there is none."""
 
 
 Result = TypeVar("Result", bound=JvmResult)
 
 
 class LoadProcess:
-    """Runs a Java program as a subprocess that dies with this process, even when that is killed with -9."""
+    """A Java program run as a subprocess that dies with this process, even on kill -9."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._bootstrap_servers = bootstrap_servers
@@ -69,16 +69,16 @@ class LoadProcess:
         self._settings = settings
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
-        """Returns how long the JVM that gets this request must send first, to be like the one of any other request."""
+        """Return how long the JVM must send before measuring, to be like that of any other request."""
         return 0.0
 
     def without_secrets(self, text: str) -> str:
-        """Returns the text with `[hidden]` in place of each secret of the client configuration."""
+        """Replace each secret of the client configuration in the text by `[hidden]`."""
         client = read_client_config(self._client_config) if self._client_config else ""
         return hidden(text, secrets_in(client))
 
     def close(self) -> None:
-        """Ends what is left of it: nothing, since each load's process ends with the load."""
+        """Do nothing: each load's process ends with the load."""
 
     def run(
         self,
@@ -89,15 +89,16 @@ class LoadProcess:
         read: Callable[[Execution], Result],
         follow: Callable[[str], None] | None = None,
     ) -> Result:
-        """Runs the class with the options and the files of its clients' properties, and parses its output.
+        """Run the class with the options and its clients' property files, and parse its output.
 
-        Neither result nor error holds a secret of the client configuration, whatever the tool printed. `follow` gets
-        the line that the tool keeps in the file of its option `--progress`, every second.
+        Results and errors never contain secrets of the client configuration. `follow` receives, every second, the line
+        in the
+        file of the option `--progress`.
 
         Raises:
-            BadInputError: If the client configuration cannot be read, or the tool refuses what it was given.
+            BadInputError: If the client configuration cannot be read, or the tool rejects its input.
             ClusterError: If this machine has no setpriv.
-            LoadToolError: If it cannot be started, ends with an error, runs out of time, or cannot be read.
+            LoadToolError: If it cannot be started, fails, times out, or prints something unreadable.
         """
         client = read_client_config(self._client_config) if self._client_config else ""
         secrets = secrets_in(client)
@@ -142,11 +143,11 @@ class LoadProcess:
 
 
 def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_s: float = 0.0) -> list[str]:
-    """Returns the command line up to the program's own options.
+    """Return the command line up to the program's own options.
 
-    Everything that may be secret is in the properties file. The program has a time limit of its own, somewhat above the
-    one that `LoadProcess` keeps, in whole minutes: if nobody is left who would end it, it ends itself. One that serves
-    several requests lives for `serving_s` longer.
+    Anything secret is in the properties file. In case nobody is left to end it, the program ends itself after a limit
+    in
+    whole minutes slightly above `LoadProcess`'s. One that serves several requests lives `serving_s` longer.
     """
     limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
     # A Java that knows no such limit starts all the same.
@@ -156,7 +157,7 @@ def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_
 
 
 def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:
-    """Starts a tied process.
+    """Start a process that dies with this one.
 
     Raises:
         LoadStartError: If it cannot be started.
@@ -169,12 +170,12 @@ def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subproc
 
 
 def require_success(exit_code: int, complaint: str) -> None:
-    """Refuses what a process leaves that did not end well.
+    """Raise the error that matches a failed process's exit code.
 
     Raises:
-        BadInputError: If what it was given cannot be used; it says so in one line.
+        BadInputError: If its input cannot be used, with its one-line reason.
         LoadStartError: If it never began.
-        LoadToolError: If it ended with an error.
+        LoadToolError: If it failed.
     """
     if exit_code == EXIT_BAD_INPUT:
         raise BadInputError(complaint)
@@ -185,10 +186,10 @@ def require_success(exit_code: int, complaint: str) -> None:
 
 
 def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watch: Callable[[], None] | None) -> None:
-    """Waits until the file descriptor can be read, and asks the watch every second.
+    """Wait until the file descriptor can be read; call the watch every second.
 
     Raises:
-        LoadToolError: If that is not so by the deadline, of the monotonic clock; the message names the timeout.
+        LoadToolError: After the deadline (monotonic clock); the message names the timeout.
     """
     readable = select.poll()
     readable.register(descriptor, select.POLLIN)
@@ -205,7 +206,7 @@ def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watc
 
 
 def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
-    """Waits for the end of the process by its file descriptor, since `Popen.wait` looks only every 50 ms."""
+    """Wait for the process by its file descriptor, since `Popen.wait` polls every 50 ms."""
     descriptor = os.pidfd_open(process.pid)
     try:
         wait_until_readable(descriptor, time.monotonic() + timeout_s, timeout_s, watch)
@@ -218,7 +219,7 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[]
 def _looking(
     watch: Callable[[], None] | None, follow: Callable[[str], None], progress: MemoryFile
 ) -> Callable[[], None]:
-    """Returns a watch that also hands over the line in the file."""
+    """Return a watch that also delivers the line in the progress file."""
 
     def look() -> None:
         if watch:
@@ -236,10 +237,10 @@ def _children_cpu_s() -> float:
 
 
 def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
-    """Returns the most telling line of the tool's stderr from this offset on, without secrets.
+    """Return the most informative line of the tool's stderr from this offset on, without secrets.
 
-    That is an error of Kafka's own if there is one, since the client logs less telling lines before it. Else it is the
-    first line that is no stack frame, no logging set-up and, where there is any other, no warning.
+    That is Kafka's own error if there is one, since the client logs vaguer lines before it; else the first line that is
+    neither a stack frame nor about logging and, if possible, not a warning.
     """
     errors.seek(offset)
     said = hidden(errors.read().decode(errors="replace"), secrets)  # before it is cut: part of a secret would stay
@@ -251,7 +252,7 @@ def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
 
 
 class MemoryFile:
-    """Holds a file in this process's memory. Processes of the same user open it by its path while it is open here."""
+    """A file in this process's memory. Processes of the same user can open it by its path while it is open here."""
 
     def __init__(self, content: bytes = b"") -> None:
         self._file = os.fdopen(os.memfd_create("kafka-pareto"), "w+b", buffering=0)
@@ -268,10 +269,10 @@ class MemoryFile:
 
     @property
     def path(self) -> str:
-        """Returns where a child of this process finds it."""
+        """Return its path as seen by a child process."""
         return f"/proc/{os.getpid()}/fd/{self._file.fileno()}"
 
     def read(self) -> bytes:
-        """Returns what it holds now."""
+        """Return its current content."""
         size = os.fstat(self._file.fileno()).st_size
         return os.pread(self._file.fileno(), size, 0)

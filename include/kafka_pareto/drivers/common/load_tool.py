@@ -1,4 +1,4 @@
-"""Defines what a load is asked to do and what it answers, for every load tool; reads the line that ours print last."""
+"""Requests and results shared by all load tools, and the parser of our tools' last line."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ _Output = TypeVar("_Output", bound=BaseModel)
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """Describes one execution: what to send where, how fast, and with which producer properties.
+    """One execution: what to send where, how fast, and with which producer properties.
 
-    Kafka's tool sends `records`, which include the `warmup_records`; the load generator does what `timed` says.
-    `throughput_records_s` bounds either; None means as fast as possible. Without a `payload_file` (one record per line)
-    the tool makes the values, as `made_payload` says. Several `producers` of the load generator have a sending thread
-    each, and share all rates.
+    Kafka's tool sends `records`, which include the `warmup_records`; the load generator follows `timed`.
+    `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one record per line)
+    the
+    tool generates the values named by `made_payload`. Each of the load generator's `producers` has its own sending
+    thread;
+    they share all rates.
     """
 
     topic: str
@@ -49,18 +51,18 @@ class LoadRequest:
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
-        """Returns the producer's properties by the option of either tool that names their file."""
+        """Return the producer's properties by the tool's option that names their file."""
         return {"--command-config": self.properties}
 
     @property
     def heap_mib(self) -> int:
-        """Returns the heap that the producers need, in MiB."""
+        """Return the heap the producers need, in MiB."""
         buffer_mib = int(self.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
         return 192 + 2 * self.producers * buffer_mib
 
 
 def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
-    """Reads the client's metrics by Kafka's own names, of group `producer-metrics`; NaN and infinity become None."""
+    """Read the client's metrics by Kafka's own names (group `producer-metrics`); NaN and infinity become None."""
 
     def value(name: str, unit: float = 1.0) -> float | None:
         number = found.get(name)
@@ -83,23 +85,23 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """Holds what came of one execution, and what its process cost.
+    """The outcome of one execution, and what its process cost.
 
-    `records_attempted` and `records_sent` count everything, warm-up included; sent are those that the producer reported
-    as done. `figures` is None when nothing was measured, as when every send failed. `paced_records_unsent` were due at
-    the fixed rate when the tool gave up on a growing backlog: latencies were then still rising.
+    `records_attempted` and `records_sent` include the warm-up; sent means acknowledged to the producer. `figures` is
+    None
+    if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the tool
+    gave
+    up on a growing backlog: latencies were still rising then.
 
-    Six values describe the unthrottled part after its warm-up. `unthrottled_began_s` is when it began, in seconds since
-    the load did, and `unthrottled_s` how long it took. `sending_cpu_s`
-    is the CPU time of the sending thread. `unthrottled_sent_records_s` is its pace. `unthrottled_wait_s` is how long it
-    waited for Kafka: for buffer space, and at the end for records without an answer yet (None: not known). Of several
-    producers, CPU time, pace and waits are those of all threads together. `unthrottled_client`
-    are the client's metrics of that part alone; `client` has its averages from the last part.
+    Six values describe the unthrottled part after its warm-up: `unthrottled_began_s` (seconds from the load's start),
+    `unthrottled_s` (its duration), `sending_cpu_s` (CPU time of the sending threads), `unthrottled_sent_records_s`
+    (their
+    rate), `unthrottled_wait_s` (their wait for Kafka: for buffer space, and at the end for outstanding answers; None if
+    unknown), and `unthrottled_client` (the client's metrics of that part alone; `client` has the averages of the last
+    part). With several producers the values are those of all threads together.
 
-    Between the parts the tool waited `settling_s` for the machine to write what brokers on it had left to be written.
-    Where that took too long, it is not `is_settled`, and went on during the paced part.
-
-    `errors` is the first complaint of the tool.
+    Between the parts the tool waits `settling_s` for the machine to write back what its brokers left. If that takes too
+    long, `is_settled` is False and writing continued during the paced part. `errors` is the tool's first complaint.
     """
 
     records_attempted: int
@@ -121,20 +123,19 @@ class LoadResult:
 
 
 class LoadTool(Protocol):
-    """Executes load requests."""
+    """Execute load requests."""
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Executes the request; `watch` is called every second, and an error that it raises ends the load.
+        """Execute the request; `watch` is called every second, and an error it raises ends the load.
 
         Raises:
-            LoadToolError: If it does not start, ends with an error, runs out of time, is stopped, or prints
-                something that cannot be read.
+            LoadToolError: If the tool does not start, fails, times out, is stopped, or prints something unreadable.
         """
 
 
 @dataclass(frozen=True)
 class Execution:
-    """Holds what an ended process of a load tool left: its output and its cost."""
+    """Output and cost of a finished load tool process."""
 
     output: str
     complaint: str
@@ -144,12 +145,13 @@ class Execution:
 
 @dataclass(frozen=True)
 class LoadFigures:
-    """Holds what a load tool measured after its warm-up. None: the tool does not say.
+    """What a load tool measured after its warm-up; None for what the tool does not report.
 
-    Where the load generator paced the load, latencies count from the moment a record was due; else from the call of
-    `send()`. `latency_from_send_p95_ms` counts from `send()` in both cases. The CVs are of this run alone: of its
-    latencies, and of the throughput of its windows. `printed_mib_s` is the tool's own figure, rounded to 0.01. Of a
-    load with both parts, `unthrottled_latency_…` is that of the part without a fixed rate, from the call of `send()`.
+    For a paced load, latencies count from the moment a record was due, else from the call of `send()`;
+    `latency_from_send_p95_ms` always counts from `send()`. The CVs are of this run alone: of its latencies, and of its
+    windows' throughput. `printed_mib_s` is the tool's own figure, rounded to 0.01. `unthrottled_latency_…` is that of
+    the
+    part without a fixed rate, from the call of `send()`.
     """
 
     throughput_records_s: Annotated[float, Shown("throughput", maximised=True)]
@@ -174,10 +176,11 @@ class LoadFigures:
 
 @dataclass(frozen=True)
 class ClientMetrics:
-    """Holds the producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
+    """The producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
 
     Averages cover the client's last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every
-    part; the load generator leaves its warm-ups out of these counts. None: the client did not say.
+    part
+    except the load generator's warm-ups. None: not reported.
     """
 
     queue_time_avg_ms: Annotated[float | None, Shown("time in the queue", maximised=False)] = None
@@ -194,13 +197,13 @@ class ClientMetrics:
 
 
 class ToolOutput(BaseModel):
-    """Is the base of what a tool of ours prints: unknown keys and wrong types are refused."""
+    """Base of what our tools print: unknown keys and wrong types are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class LatencyUs(ToolOutput):
-    """Holds a latency histogram's figures, in microseconds."""
+    """Figures of a latency histogram, in microseconds."""
 
     mean: Amount
     standard_deviation: Amount
@@ -222,11 +225,11 @@ class LatencyUs(ToolOutput):
 
 
 class Outcomes(ToolOutput):
-    """Holds what came of the records that a producer of ours sent after its warm-up, as `Outcomes.java` counts them.
+    """The outcome of the records one of our producers sent after its warm-up, as `LatencyStatistics.java` counts them.
 
-    `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer. Latencies count from the moment
-    a record was due, and from `send()`. `planned` records are due: fewer are attempted where one failed, or where the
-    backlog grew too long.
+    `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer. Latencies count from the moment a
+    record was due, and from `send()`. Of `planned` records fewer are attempted if one failed or the backlog grew too
+    long.
     """
 
     planned: Count
@@ -254,15 +257,10 @@ class Outcomes(ToolOutput):
 
 
 def read_last_line(text: str, output: type[_Output], tool: str) -> _Output:
-    """Returns the last line of a tool's standard output.
-
-    Args:
-        text: All that it printed.
-        output: What the line is to hold.
-        tool: As messages name it.
+    """Parse the last line of a tool's standard output as `output`.
 
     Raises:
-        LoadToolError: If there is none, it is not such JSON, or its numbers do not add up.
+        LoadToolError: If there is none, it is not such JSON, or its numbers do not add up; the message names the tool.
     """
     lines = text.strip().splitlines()
     if not lines:

@@ -1,4 +1,4 @@
-"""Runs Kafka's own load tool, `kafka-producer-perf-test`, in a fresh JVM each, and parses its output (KIP-1052)."""
+"""Run Kafka's own load tool, `kafka-producer-perf-test`, each time in a fresh JVM, and parse its output (KIP-1052)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _METRIC = re.compile(rf"producer-metrics:([a-z0-9-]+):\{{.*\}}\s*: (-?{_NUMBER})
 
 
 class ProducerPerformance:
-    """Runs `kafka-producer-perf-test` as a load tool."""
+    """`kafka-producer-perf-test` as a load tool."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Runs one load in a new JVM; refuses what Kafka's tool does not know: timed loads, keys, zeros, producers."""
+        """Run one load in a new JVM; refuse what Kafka's tool lacks: timed loads, keys, zeros, several producers."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
                 "Kafka's load tool sends a number of records, without keys; the load generator does more"
@@ -56,7 +56,7 @@ class ProducerPerformance:
 
 
 def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> LoadResult:
-    """Translates what the tool printed into the result that all load tools share."""
+    """Translate what the tool printed into the result all load tools share."""
     measured = output.steady_state if request.warmup_records else output.whole_run
     return LoadResult(
         records_attempted=request.records,
@@ -70,7 +70,7 @@ def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> L
 
 
 def perf_test_options(request: LoadRequest) -> list[str]:
-    """Lists the tool's own options, without its file of producer properties."""
+    """List the tool's own options, without its file of producer properties."""
     rate = "-1" if request.throughput_records_s is None else str(_whole_rate(request))
     options = ["--topic", request.topic, "--num-records", str(request.records)]
     if request.payload_file is None:
@@ -84,7 +84,7 @@ def perf_test_options(request: LoadRequest) -> list[str]:
 
 
 def _whole_rate(request: LoadRequest) -> int:
-    """Returns the tool's `--throughput`, a whole number. It is rounded down, since it may be a ceiling."""
+    """Return the tool's `--throughput`, a whole number; rounded down, since it may be a ceiling."""
     asked = request.throughput_records_s or 0.0
     if asked < 1:
         raise BadInputError(
@@ -96,9 +96,9 @@ def _whole_rate(request: LoadRequest) -> int:
 
 @dataclass(frozen=True)
 class PerfSummary:
-    """Holds one summary line. The tool counts only sends that succeeded; its `MB/sec` are MiB/s, rounded to 0.01.
+    """One summary line. The tool counts only successful sends; its `MB/sec` are MiB/s, rounded to 0.01.
 
-    `figures` is None for the line that the tool prints, with exit code 0, when every send failed.
+    `figures` is None for the line the tool prints, with exit code 0, if every send failed.
     """
 
     records_sent: int
@@ -107,7 +107,7 @@ class PerfSummary:
 
 @dataclass(frozen=True)
 class PerfOutput:
-    """Holds everything read from one execution; `steady_state` only when warm-up records were asked for."""
+    """Everything read from one execution; `steady_state` only if warm-up records were requested."""
 
     whole_run: PerfSummary
     steady_state: PerfSummary | None
@@ -115,14 +115,11 @@ class PerfOutput:
 
 
 def parse_perf_output(text: str) -> PerfOutput:
-    """Reads the tool's standard output.
-
-    Progress windows, notices and metrics between the summary lines are skipped.
+    """Parse the tool's standard output; progress windows, notices and metrics are skipped.
 
     Raises:
         LoadToolError: If there is not exactly one whole-run line and at most one steady-state line, or if their numbers
-            contradict each other. This happens when the tool was cut off, or runs under a locale with another decimal
-            sign.
+            contradict each other: the tool was cut off, or runs under a locale with another decimal sign.
     """
     whole_run: list[PerfSummary] = []
     steady_state: list[PerfSummary] = []
@@ -141,10 +138,10 @@ def parse_perf_output(text: str) -> PerfOutput:
 
 
 def _summary(match: re.Match[str]) -> PerfSummary:
-    """Reads one summary line; its latencies are from the call of `send()`.
+    """Parse one summary line; its latencies count from the call of `send()`.
 
     Raises:
-        LoadToolError: If its numbers cannot belong together: records take time, and percentiles never fall.
+        LoadToolError: If its numbers are inconsistent: records take time, and percentiles never fall.
     """
     records_sent = int(match[1])
     if not records_sent:

@@ -1,4 +1,4 @@
-"""Describes the system of a study and this machine, and refuses a plan that the system has no room for."""
+"""Describe a study's system and this machine, and refuse plans that do not fit them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _FREE_DISK_MARGIN = 1.2
 
 @contextmanager
 def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], int]) -> Iterator[System]:
-    """Opens the cluster that the study is about; brokers of its own do not run before it measures.
+    """Open the study's cluster; brokers of its own start only for the measurement.
 
     Args:
         study: Of any driver that loads a cluster.
         settings: Name the cluster that belongs to this installation.
-        tool_heap_mib: Computes the heap that the load tool needs beside brokers of the study's own, in MiB.
+        tool_heap_mib: Computes the heap the load tool needs beside the study's own brokers, in MiB.
 
     Raises:
-        BadInputError: If the settings name no cluster, or one that is taken for the stack's own and is not.
+        BadInputError: If the settings name no cluster, or one wrongly taken for the stack's own.
         ClusterError: If it cannot be reached.
     """
     if study.own_brokers is not None:
@@ -61,20 +61,20 @@ def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], in
 
 
 class ClusterSystem(System):
-    """Stands for a cluster that is there, and open."""
+    """An existing cluster, open."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
-        """Describes the cluster and this machine, as they are now."""
+        """Describe the cluster and this machine as they are now."""
         return fingerprint_of(self._description, topic_study(campaign.study), topic_name(campaign.keys, case))
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
-        """Refuses a plan that does not fit the brokers' disks; adds to the plan what will not be done for others there.
+        """Refuse a plan that does not fit the brokers' disks; add to the plan which safeguards are missing.
 
         Raises:
-            PlanError: With both numbers and the remedy.
+            PlanError: With both numbers and the fix.
         """
         if campaign.study.cluster is not None:
             for line in missing_safeguards(self._cluster, self._description):
@@ -96,7 +96,7 @@ class ClusterSystem(System):
 
 
 class OwnBrokersSystem(System):
-    """Stands for brokers that do not run yet: the `System` of a study that starts its own."""
+    """The `System` of a study that starts its own brokers, which do not run yet."""
 
     def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:
         self._asked = asked
@@ -105,20 +105,20 @@ class OwnBrokersSystem(System):
 
     @property
     def needed_mib(self) -> int:
-        """Returns the memory of all brokers and the load tool, in MiB."""
+        """Return the memory of all brokers and the load tool, in MiB."""
         return self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + self._tool_mib
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002
-        """Describes this machine; the brokers are described once they run."""
+        """Describe this machine; the brokers are described once they run."""
         return Fingerprint(
             system={"cluster_id": "own brokers"}, **client_machine(), load_and_brokers_share_a_machine=True
         )
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:  # noqa: ARG002
-        """Refuses a plan that this machine has no memory or disk for.
+        """Refuse a plan for which this machine lacks memory or disk.
 
         Raises:
-            PlanError: With both numbers and the remedy.
+            PlanError: With both numbers and the fix.
         """
         free_mib = psutil.virtual_memory().available // _MIB
         if free_mib < self.needed_mib:
@@ -136,7 +136,7 @@ class OwnBrokersSystem(System):
 
 
 def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> list[str]:
-    """Says what this user's rights keep from being done for others on the cluster; empty if nothing is missing."""
+    """List the protections of other users that this user's rights do not allow; empty if none is missing."""
     lines = []
     if refusal := why_no_mark(cluster, len(description.brokers)):
         lines.append(
@@ -153,14 +153,14 @@ def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> lis
 
 
 def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
-    """Over how many disks the replicas spread; log folders of equal size count as one disk, as embedded ones are."""
+    """Return the number of disks the replicas spread over; log folders of equal size count as one disk."""
     return max(len({directory.total_bytes for directory in log_dirs}), 1)
 
 
 def fingerprint_of(
     description: ClusterDescription, study: TopicStudy, topic: str, container: Container = CONTAINER
 ) -> Fingerprint:
-    """The cluster as described and the machine that this process runs on."""
+    """Describe the cluster and the machine of this process."""
     return Fingerprint(
         system={
             "kafka_version": description.kafka_version or "unknown",
@@ -180,10 +180,10 @@ def fingerprint_of(
 
 
 def fingerprint_of_own(cluster: Cluster, heap_mib: int) -> Fingerprint:
-    """Describes brokers that a driver starts for itself, and this machine.
+    """Describe brokers a driver starts for itself, and this machine.
 
     Raises:
-        ClusterError: If they do not say their version.
+        ClusterError: If they do not report their version.
     """
     version = cluster.describe().kafka_version
     if version is None:
@@ -196,13 +196,13 @@ def fingerprint_of_own(cluster: Cluster, heap_mib: int) -> Fingerprint:
 
 
 def _own_brokers(study: TopicStudy) -> dict[str, int]:
-    """Returns what is known of brokers that the study starts itself; they are new, with another id, at every start."""
+    """Describe brokers the study starts itself; they are new, with another id, at every start."""
     own = study.own_brokers
     return {} if own is None else {"broker_heap_mib": own.heap_mib}
 
 
 def _is_on_this_machine(host: str, docker_mark: Path) -> bool:
-    """Returns whether the host is this machine or, seen from a container, one on the same bridge."""
+    """Return whether the host is this machine or, seen from a container, one on the same bridge."""
     own = [item for items in psutil.net_if_addrs().values() for item in items]
     if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
         return True

@@ -1,4 +1,4 @@
-"""Fits a line to values that follow each other in time and depend on the ones before. Pure."""
+"""Fit a line to an autocorrelated time series."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LEAST_POINTS = 6
 
 @dataclass(frozen=True)
 class Trend:
-    """Holds the slope of a line.
+    """The slope of a line.
 
     Attributes:
-        slope: In units of y for each one of x.
+        slope: In units of y per unit of x.
         error: Its standard error.
         freedom: Student's degrees of freedom of the error.
     """
@@ -28,19 +28,22 @@ class Trend:
 
 
 def trend_of(x: _Values, y: _Values) -> Trend:
-    """Returns the slope by generalised least squares, where each residual carries over a share of the one before.
+    """Estimate the slope by generalised least squares with first-order autocorrelated residuals.
 
-    An error that takes residuals as independent is too small for a queue: what waits now waits in a moment, too. The
-    share is the residuals' autocorrelation, less its bias where a line was fitted (van Giersbergen, Economics Letters
-    89, 2005) and one standard error more, from 0 to 1. At 1 the values are a random walk, and the slope is the last
-    less the first (Prais and Winsten, Cowles Commission Discussion Paper 383, 1954).
+    Independent residuals would make the error too small for a queue, where each wait depends on the one before. The
+    share
+    carried over is the residuals' autocorrelation, corrected for the bias of a fitted line (van Giersbergen, Economics
+    Letters 89, 2005) plus one standard error, limited to 0 to 1. At 1 the values are a random walk, and the slope is
+    the
+    last less the first value over their distance (Prais and Winsten, Cowles Commission Discussion Paper 383, 1954).
 
-    With 40 values an interval of 95 % covers the slope in 95 of 100 cases up to a share of 0.8, and in 78 for a random
-    walk, whose share is estimated too low. Where values may be one, the error needs a lower bound from elsewhere.
+    With 40 values a 95 % interval covers the slope in 95 of 100 cases up to a share of 0.8, and in 78 for a random
+    walk,
+    whose share is underestimated. If values may be one, the error needs a lower bound from elsewhere.
 
     Args:
         x: Times in rising order, shape (n,) with n of at least `LEAST_POINTS`.
-        y: The values then.
+        y: The values, same shape.
     """
     number = len(x)
     left = y - np.polyval(np.polyfit(x - x[0], y, 1), x - x[0])

@@ -1,4 +1,4 @@
-"""Repeats a load until a cluster is warm: brokers that have just started take a fraction of what they take later."""
+"""Repeat a load until a cluster is warm: freshly started brokers reach only a fraction of their later throughput."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FLAT_LOADS = 2
 
 
 def pace_when_warm(load: Callable[[float], float], most_loads: int) -> float:
-    """Repeats a load until two in a row bring no more than a tenth over the best before them.
+    """Repeat a load until two in a row exceed the best rate before them by at most a tenth.
 
     Args:
-        load: Runs one, given the best pace so far (0 at first), and returns its pace.
-        most_loads: How many are run at most.
+        load: Runs one, given the best rate so far (0 at first), and returns its rate.
+        most_loads: The maximum number of loads.
 
     Returns:
-        The best pace.
+        The best rate.
     """
     best, flat = load(0.0), 0
     for _ in range(most_loads - 1):

@@ -41,11 +41,7 @@ class Settings(BaseSettings):
 
 
 def load_settings() -> Settings:
-    """Read the settings from the environment.
-
-    Raises:
-        BadInputError: Names the variable and the rule it breaks.
-    """
+    """Read the settings from the environment; raises BadInputError with the variable and its rule."""
     try:
         return Settings()
     except ValidationError as error:

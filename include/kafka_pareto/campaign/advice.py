@@ -59,8 +59,8 @@ def followed_advice(campaign: Campaign) -> FollowedAdvice:
 def follow(study: Tune, advice: Sequence[Advice]) -> FollowedAdvice:
     """Return what the study measures of each advice on its driver, per case.
 
-    Advice fills at most two thirds of a design, since surrogates must also learn from other points. If there is more,
-    it is taken alternately from advice on throughput, on latency and on both.
+    Advice fills at most two thirds of a design, since surrogates must also learn from other points; if there is more,
+    throughput, latency and balance alternate.
     """
     ends = ("throughput", "latency", "balance")
     by_end = [[one for one in advice if one.driver == study.driver and one.meant_for == end] for end in ends]

@@ -61,11 +61,7 @@ class Campaign:
 
     @classmethod
     def at(cls, store: Store, keys: CampaignKeys) -> Campaign:
-        """Open the campaign or check with artifacts under these keys.
-
-        Raises:
-            BadInputError: If it has no frozen study.
-        """
+        """Open the campaign or check with artifacts under these keys; raises BadInputError without a frozen study."""
         try:
             text = store.get(keys.frozen_study()).decode()
         except MissingArtifactError as error:
@@ -95,11 +91,7 @@ class Campaign:
         return decode_record(self.store.get(key), key, model)
 
     def read_repetition(self, key: str) -> Repetition:
-        """Read a repetition; an optional quantity declared after it was stored is None.
-
-        Raises:
-            ArtifactError: If a quantity breaks its declaration.
-        """
+        """Read a repetition (None for a quantity declared later); raises ArtifactError if one breaks its declaration."""
         found = self.read_record(key, Repetition)
         driver = self.study.declaration
         found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})

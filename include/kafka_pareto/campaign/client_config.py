@@ -37,8 +37,8 @@ def handed_over(
 ) -> Iterator[None]:
     """Write the campaign's file for a run that the block starts; the run removes it when it ends.
 
-    If the block raises, the file is removed here; after a kill, by the next sweep. The caller holds the
-    `run_start_lock`, so no sweep can run between the file and its run.
+    If the block raises, it is removed here, after a kill by the next sweep; hold the `run_start_lock`, which excludes
+    sweeps.
     """
     try:
         keep_client_config(folder, campaign, run_id, text, bootstrap_servers)
@@ -72,10 +72,7 @@ def forget_client_config(folder: Path, campaign: str, run_id: str) -> bool:
 
 
 def sweep_client_configs(folder: Path, active_runs: Callable[[], Collection[str]]) -> list[str]:
-    """Remove the files of ended or unstarted runs and of killed writers; return their campaigns.
-
-    `active_runs` returns the ids of unfinished runs; it is called only if there is a file.
-    """
+    """Remove the files of ended or unstarted runs and of killed writers; return their campaigns."""
     if not folder.is_dir():
         return []
     with run_start_lock(folder):

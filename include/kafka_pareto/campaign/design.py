@@ -29,9 +29,6 @@ def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | Non
     Each case has its own random generator, so its design does not change when other cases are left out. With one factor
     at a time, the levels alone make the design.
 
-    Returns:
-        A frame with `DESIGN_COLUMNS` and one column per factor.
-
     Raises:
         StudyError: If the feasible space of a case is smaller than its design.
     """
@@ -49,11 +46,7 @@ def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | Non
 
 
 def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
-    """Return the rows that a round measures: per case the baseline, then its configurations.
-
-    Returns:
-        A frame with `DESIGN_COLUMNS` and one column per factor.
-    """
+    """Return the rows that a round measures: per case the baseline, then its configurations, with their factors."""
     rules = study.rules()
     rows: list[dict[str, object]] = []
     for case, chosen in configurations.items():
@@ -73,10 +66,7 @@ def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Conf
 
 
 def one_at_a_time(study: Tune, case: str) -> list[Configuration]:
-    """Return the baseline with one factor changed: to each level, or to evenly spaced values of its range.
-
-    With `design.feasible`, configurations that break a constraint in this case are left out.
-    """
+    """Return the baseline with one factor changed to each level, or to evenly spaced values, if feasible."""
     baseline, rules = study.baseline_configuration(), study.rules()
     found: dict[str, Configuration] = {}
     for name, factor in study.factors.items():
@@ -97,10 +87,8 @@ def latin_hypercube(
     With `design.feasible`, factors are first narrowed to the feasible values, which keeps marginals balanced over
     those. Rows that break constraints between factors, or repeat another row, are repaired by swaps within columns,
     which preserve every marginal; a row beyond repair is redrawn independently and logged. With `strategy: rounds`,
-    weaker durability than the study accepts is not drawn; `one_shot` draws it to show the weaker fronts.
-
-    Raises:
-        StudyError: If there are too few distinct configurations.
+    weaker durability than the study accepts is not drawn. Raises StudyError if there are too few distinct
+    configurations.
     """
     from scipy.stats import qmc  # noqa: PLC0415  (takes a second to import, and only drawing needs it)
 

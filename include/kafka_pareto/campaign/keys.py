@@ -10,10 +10,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class CampaignKeys:
-    """Keys and prefixes of one campaign's artifacts, all under `<study>/<campaign>/`.
-
-    A key takes what its path names, and the round (0, the design's, by default) if it is one of a round's.
-    """
+    """Keys of one campaign's artifacts, below `<study>/<campaign>/`; those of a round end with its number."""
 
     study: str
     campaign: str
@@ -70,10 +67,7 @@ class CampaignKeys:
         return self._of_round(f"02_failed/{case}.json" if case else "02_failed/", round_number)
 
     def confirmation(self, case: str, name: str = "") -> str:
-        """Return the key of `in_force.json` (`FoundInForce`), `candidates.parquet`, `decision.json` (`Decision`), ….
-
-        The others are `repetitions/…` and `trials.parquet`.
-        """
+        """Return the key of `in_force.json`, `candidates.parquet`, `repetitions/…`, `trials.parquet` or `decision.json`."""
         return self._key("06_confirmation/{}/{}", case, name)
 
     def answer(self, at: datetime) -> str:

@@ -23,14 +23,7 @@ State = Literal["designed", "measuring", "confirming", "reported"]
 
 
 class CampaignEntry(BaseModel):
-    """One campaign.
-
-    Attributes:
-        state: The last phase with an object in the store.
-        designed_at: When its study was frozen.
-        cases: Those with measurements.
-        cluster: Name of its cluster; empty for the installation's own.
-    """
+    """One campaign: its last phase with an object, its cases with measurements, and its cluster's name, if any."""
 
     study: str
     campaign: str

@@ -22,9 +22,8 @@ class Notice(Frozen):
 class Manifest(Record):
     """A step's result in one line of keys and counts; nothing else travels between tasks.
 
-    Attributes:
-        event: Payload of the step's asset events, to which other DAGs react; empty without events.
-        question: Parameters of the run that asks a person; empty if nobody is asked.
+    `event` is the payload of its asset events, `question` the parameters of the run that asks a person; both may be
+    empty.
     """
 
     step: str

@@ -1,7 +1,4 @@
-"""Critical rules of the suite `valid_repetitions`, evaluated before a repetition is stored.
-
-Great Expectations evaluates the same files in the gate but takes seconds to load; a test holds the two equal.
-"""
+"""Critical rules of the suite `valid_repetitions`, evaluated here since Great Expectations takes seconds to load."""
 
 from __future__ import annotations
 
@@ -26,11 +23,7 @@ _FIXED_ARGUMENTS = {"or_equal": True, "ignore_row_if": "either_value_is_missing"
 
 
 class PlausibilityRules:
-    """The suite's critical rules for one study.
-
-    Raises:
-        BadInputError: If a rule cannot be judged here as Great Expectations would.
-    """
+    """A suite's critical rules for one study; raises BadInputError if Great Expectations would judge one differently."""
 
     def __init__(self, study: Study, suite: Sequence[Expectation] | None = None) -> None:
         self._study = study

@@ -29,13 +29,7 @@ class StepProgress(BaseModel):
 
 
 class ProgressReport(BaseModel):
-    """A campaign at one moment.
-
-    Attributes:
-        repetitions_likely: Expected total without the noise study's; None until planned.
-        repetitions_most: Upper bound of that total.
-        time_left: Until the report is written; None until planned and once reported.
-    """
+    """A campaign at one moment; numbers exclude the noise study, and those of the plan are None until it is made."""
 
     steps: list[StepProgress]
     repetitions: int

@@ -21,13 +21,12 @@ Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
 class Timeline(Frozen):
-    """Observations of a repetition per second or slice, from the first record sent.
+    """Observations of a repetition per slice, from the first record sent.
 
     Attributes:
         what: The process that was broken, or the action; empty without a fault.
         ended_s: When the process resumed or was restarted, or the action was over.
-        done: Orders or events completed per slice.
-        latency_p95_ms: Of orders completed, or events logged, in each slice; None where there were none.
+        done: Orders or events completed; `latency_p95_ms` is theirs, None without any.
         series: A driver's further observations, by quantity with unit.
     """
 
@@ -89,11 +88,8 @@ class Repetition(Record):
 class Stop(Frozen):
     """Why no further round follows in a case.
 
-    Attributes:
-        code: `rise_too_small`: the last two rounds gained less than the study asks for. `last_round`: the study plans
-            no more. `nothing_left`: no unmeasured configuration is expected to add anything.
-        rise_fraction: Rise of the measured hypervolume over those two rounds; only for `rise_too_small`.
-        least_rise_fraction: The study's threshold; only for `rise_too_small`.
+    `rise_too_small`: two rounds raised the measured hypervolume by less than the study's least. `last_round`: the study
+    plans no more. `nothing_left`: no unmeasured configuration is expected to add anything.
     """
 
     code: Literal["rise_too_small", "last_round", "nothing_left"]
@@ -102,12 +98,9 @@ class Stop(Frozen):
 
 
 class RoundsSoFar(Frozen):
-    """Rounds of one case, and whether another follows.
+    """Rounds of one case, and whether another follows (`stopped_because` is None).
 
-    Attributes:
-        measured_hypervolume: After each measured round, the design's first. Relative to one baseline, so it never
-            falls.
-        stopped_because: None while another round follows.
+    The `measured_hypervolume` after each round, the design's first, is relative to one baseline, so it never falls.
     """
 
     case: str
@@ -132,12 +125,7 @@ class Proposal(Record):
 
 
 class PriorCampaign(Frozen):
-    """Contribution of an earlier campaign to a warm start; `left_out` names what it lacks, and why.
-
-    Attributes:
-        age_days: Age of the campaign's last repetition in each case that is used.
-        trials: Number used, over all these cases.
-    """
+    """Contribution of an earlier campaign to a warm start: trials used, age by case; `left_out` is what it lacks."""
 
     campaign: str
     age_days: dict[str, float] = Field(default_factory=dict)
@@ -155,9 +143,8 @@ class Prior(Record):
 class Plan(Record):
     """Upper bounds of a campaign's cost, computed before anything is sent.
 
-    The fewest repetitions are given where they may differ. `noise_repetitions` and each case's most confirmation
-    repetitions are included in `repetitions`. `start_s` is the wait before a case's first repetition: broker start,
-    sizing loads, noise study. `overrides` are the campaign's deviations from the study file.
+    `repetitions` includes `noise_repetitions` and each case's most confirmation repetitions. `start_s` is the wait
+    before a case's first repetition: broker start, sizing loads, noise study.
     """
 
     repetitions: int
@@ -208,10 +195,9 @@ class TimedLoad(Frozen):
 
 
 class Sizing(Record):
-    """The load of one repetition, equal for all configurations of a case.
+    """The load of one repetition, equal for all configurations of a case; `pilot_bytes` were sent to find it.
 
-    `records` includes the warm-up; for a `timed` load it is estimated from the baseline's pace. With a paced protocol,
-    the ramp found the baseline's capacity. `pilot_bytes` counts the bytes sent for sizing.
+    `records` includes the warm-up; for a `timed` load it is estimated from the baseline's pace.
     """
 
     records: int

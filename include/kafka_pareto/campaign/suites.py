@@ -19,10 +19,7 @@ Severity = Literal["critical", "warning"]
 
 
 class Expectation(BaseModel):
-    """One entry of a suite file, whose header has the format.
-
-    Kwargs, and `columns` as a whole, may be a `$` parameter; a mapping holds one value per column.
-    """
+    """One entry of a suite file (format in its header); `$` parameters may be mappings with one value per column."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -97,10 +97,7 @@ CANDIDATE_INTERVAL_COLUMNS = CANDIDATE_COLUMNS | _INTERVAL_COLUMNS
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
-    """Return a table's Arrow schema; with a study, one column per factor is added.
-
-    A name with `{objective}` or `{mean}` stands for one column per objective or mean.
-    """
+    """Return a table's Arrow schema, with a study's factors; `{objective}` and `{mean}` stand for one column each."""
     fields = [pa.field(name, kind) for given, kind in columns.items() for name in _names(given, study)]
     for name, factor in (study.varied_factors if study else {}).items():
         integer = factor.type == "integer"
@@ -138,11 +135,7 @@ def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: St
 
 
 def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], study: Study | None = None) -> pd.DataFrame:
-    """Decode and validate a Parquet artifact; `key` names it in messages.
-
-    Raises:
-        ArtifactError: If it is damaged, of another schema version, or lacks a column.
-    """
+    """Decode the Parquet artifact `key`; raises ArtifactError if damaged, incomplete or of another schema version."""
     try:
         # No Arrow threads: one still holding Python's bytes at exit would abort the process.
         with pq.ParquetFile(io.BytesIO(content), pre_buffer=False) as file:

@@ -45,13 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Work:
-    """What one part will likely still measure.
-
-    Attributes:
-        repetitions: A mean, not a whole number.
-        likelihood: Probability that an undecided round takes place.
-        is_begun: Whether a repetition of the part is stored.
-    """
+    """What one part will likely still measure: a mean number, and the probability of an undecided round."""
 
     case: str
     round_number: int | None
@@ -62,10 +56,9 @@ class Work:
 
 @dataclass(frozen=True)
 class ExpectedRepetitions:
-    """A campaign's planned measurements; methods take the known parts, and the cases of every decided round.
+    """A campaign's planned measurements, with each case's design size (baseline included).
 
-    Attributes:
-        configurations: Design size per case, including the baseline.
+    Methods take the known parts, and the cases of every decided round.
     """
 
     study: Study
@@ -73,10 +66,7 @@ class ExpectedRepetitions:
     configurations: Counter[str]
 
     def most(self, parts: Sequence[Part], cases_of_rounds: Mapping[int, Sequence[str]]) -> int:
-        """Return the upper bound of repetitions over all parts, without the noise study's.
-
-        It falls as parts end: adaptive trials may stop early, and a case without a pick needs no gain blocks.
-        """
+        """Return the upper bound of repetitions without the noise study's; it falls as parts end early."""
         spared = sum(len(self.study.cases) - len(cases) for cases in cases_of_rounds.values())
         most = self.plan.repetitions - self.plan.noise_repetitions - spared * self._most_in_a_round()
         return most - sum(self.most_of(part) - part.repetitions for part in parts if part.ended)
@@ -87,11 +77,7 @@ class ExpectedRepetitions:
         return sum(part.repetitions for part in parts) + round(to_come)
 
     def to_come(self, parts: Sequence[Part], cases_of_rounds: Mapping[int, Sequence[str]]) -> list[Work]:
-        """List the work likely left, in pipeline order.
-
-        A running confirmation is expected to take the average of the ended ones, or the study's estimate. An undecided
-        round counts with its observed frequency.
-        """
+        """List the work likely left, in pipeline order; an undecided round counts with its observed frequency."""
         known = {(part.case, part.round_number): part for part in parts}
         works = [
             self._work(known.get((case, number)) or Part(case, number, (), ended=False), 1.0)
@@ -177,12 +163,7 @@ def time_left(
 
 
 class _Pace:
-    """Measured times relative to the planned ones.
-
-    Attributes:
-        last: Time of the last event.
-        analysis_s: Time from a stage's last repetition to the start of the next stage's first task.
-    """
+    """Measured times relative to the planned ones."""
 
     def __init__(self, expected: ExpectedRepetitions, parts: Sequence[Part], began: datetime) -> None:
         self._expected = expected

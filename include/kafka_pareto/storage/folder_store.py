@@ -42,11 +42,7 @@ class FolderStore:
                 raise
 
     def get(self, key: str) -> bytes:
-        """Read the file.
-
-        Raises:
-            MissingArtifactError: If there is none.
-        """
+        """Read the file; raises MissingArtifactError if there is none."""
         with self._errors(f"read {key}"):
             try:
                 return self._path(key).read_bytes()

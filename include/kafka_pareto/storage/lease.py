@@ -42,12 +42,10 @@ def seconds_since_boot() -> float:
 class ClusterLease:
     """Context in which this process alone may load the cluster.
 
-    The holder renews the lease every quarter of its term, so a killed holder's lease lapses after one term. Waiters
-    time that term with their own clocks, so machines' clocks need not agree.
-
-    The clocks of a suspended virtual machine stop too, so its holder may not notice. `renew` detects that afterwards:
-    it writes conditionally, and only the last holder's write succeeds. Releasing is also a write, since few S3 stores
-    can delete on a condition.
+    The holder renews the lease every quarter of its term; unrenewed, it lapses after one term by the waiters' own
+    clocks, so machines' clocks need not agree. The clocks of a suspended virtual machine stop too: `renew` detects that
+    afterwards, since only the last holder's conditional write succeeds. Releasing is a write, as few S3 stores can
+    delete on a condition.
 
     Args:
         store: Shared by all who load the cluster.
@@ -113,10 +111,7 @@ class ClusterLease:
     def renew(self) -> bool:
         """Rewrite the lease and return whether it was held throughout; checked before a repetition is stored.
 
-        Waits for an unreachable store: nobody else can take the lease meanwhile.
-
-        Raises:
-            StoreError: If the store stays unreachable for minutes.
+        Waits for an unreachable store, as nobody else can take the lease meanwhile; raises StoreError after minutes.
         """
         persistently = retry(
             retry=retry_if_exception_type(StoreError),

@@ -11,10 +11,9 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file readable by its owner alone, atomically even on power failure; the last concurrent writer wins.
+    """Write a file for its owner alone, atomically even on power failure; the last concurrent writer wins.
 
-    Raises:
-        OSError: If it cannot be written; names the path.
+    Raises an OSError that names the path if it cannot be written.
     """
     remove_leftovers(path.parent, path.name)
     try:

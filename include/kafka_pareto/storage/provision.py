@@ -27,10 +27,7 @@ class Login:
 
 
 def make_buckets_and_users(address: str, *, root: Login, pareto: Login, explorer: Login, mlflow: Login) -> None:
-    """Create missing buckets and users, and set each user's secret; `address` is MinIO's `host:port`.
-
-    `pareto` and `mlflow` own their buckets; `explorer` reads the pipeline's.
-    """
+    """Create missing buckets and users of the MinIO at `host:port`, and set their secrets; `explorer` only reads."""
     http = urllib3.PoolManager(timeout=10.0, retries=3)
     client = Minio(
         address,

@@ -28,11 +28,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord:
-    """Decode a JSON artifact; `key` names it in messages.
-
-    Raises:
-        ArtifactError: If it is damaged, of another schema version, or invalid.
-    """
+    """Decode a JSON artifact named `key`; raises ArtifactError if damaged, invalid or of another schema version."""
     try:
         return model.model_validate_json(content)
     except ValidationError as error:

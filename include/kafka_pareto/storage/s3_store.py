@@ -24,10 +24,7 @@ _RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, status_forcelist=[500, 502
 
 
 class S3Store:
-    """Objects in an existing S3 bucket; conditional writes use `If-Match` and `If-None-Match`.
-
-    `clock` is the time that conditional writes are signed with: S3 accepts up to 15 minutes of error.
-    """
+    """Objects in an existing S3 bucket. `clock` signs conditional writes; S3 accepts up to 15 minutes of error."""
 
     def __init__(
         self,
@@ -70,11 +67,7 @@ class S3Store:
             self._client.put_object(self._bucket, key, io.BytesIO(content), len(content))
 
     def get(self, key: str) -> bytes:
-        """Download the object.
-
-        Raises:
-            MissingArtifactError: If there is none.
-        """
+        """Download the object; raises MissingArtifactError if there is none."""
         with self._errors(key):
             response = self._client.get_object(self._bucket, key)
             try:

@@ -40,11 +40,7 @@ class Store(Protocol):
 
 
 def open_store(settings: Settings) -> Store:
-    """Open the store that the settings name.
-
-    Raises:
-        BadInputError: If they name none, or an S3 store without credentials.
-    """
+    """Open the store that the settings name; raises BadInputError for none, or for an S3 store without credentials."""
     if settings.store_folder is not None:
         return FolderStore(settings.store_folder)
     if not (settings.s3_endpoint and settings.s3_access_key and settings.s3_secret_key.get_secret_value()):

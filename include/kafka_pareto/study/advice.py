@@ -19,14 +19,9 @@ from kafka_pareto.study.tune import Tune
 
 
 class Advice(Section):
-    """A configuration advised by a guide, a vendor or the documentation.
+    """A configuration advised by a guide, a vendor or the documentation (`source`), under the file's own name.
 
-    Attributes:
-        name: The file's own name.
-        title: Who advises it, and what for.
-        source: An address or a publication.
-        note: What was chosen from a range, or left out.
-        properties: All others keep the baseline's values.
+    `note` says what was chosen from a range, or left out. Other properties keep the baseline's values.
     """
 
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
@@ -60,8 +55,7 @@ def load_advice(folder: Path) -> list[Advice]:
 def configuration_advised(study: Tune, case: str, advice: Advice) -> Configuration | str:
     """Return the configuration to measure for this advice, or the reason why there is none.
 
-    Settings that determine durability keep the study's values, because the study decides which durability guarantee it
-    accepts. All others must be factors within their ranges and obey the study's rules.
+    Durability stays the study's, which decides the guarantee it accepts; all other settings must be within its factors.
     """
     baseline = study.baseline_configuration()
     told = study.told(baseline)

@@ -20,10 +20,7 @@ YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeErro
 
 
 def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
-    """Map each study with a named cluster to that cluster, skipping unreadable files.
-
-    The files are read without the schema, which takes too long to load here.
-    """
+    """Map each study with a named cluster to that cluster, skipping unreadable files."""
     named = {file.stem: (_cluster_in(file) or {}).get("name") for file in study_files}
     return {study: name for study, name in named.items() if isinstance(name, str) and re.fullmatch(CLUSTER_NAME, name)}
 
@@ -40,10 +37,9 @@ def cluster_of(studies: Path, study: str) -> str:
 
 
 def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
-    """Return the brokers, as `host:port`, that studies name with this client configuration.
+    """Return the brokers (`host:port`) that studies name with this client configuration.
 
-    Raises:
-        BadInputError: If none names any and one is unreadable, since that may be the one.
+    Raises BadInputError if none names any and one is unreadable, since that may be the one.
     """
     files = list(study_files)
     clusters = [_cluster_in(file) for file in files]

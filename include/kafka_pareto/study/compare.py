@@ -96,10 +96,7 @@ class Compare(Study):
         return {"parts": list(cases)}
 
     def one_line_table(self) -> dict[str, str]:
-        """Return factor and levels of a study with one plain table only; empty for any other.
-
-        Such a study is equal whether the table comes from its file or the command line.
-        """
+        """Return factor and levels of a study with one plain table only, which a command line can state; else empty."""
         if self.grid or self.variants or self.series or len(self.tables) != 1:
             return {}
         table = self.tables[0]

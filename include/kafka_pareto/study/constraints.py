@@ -66,10 +66,7 @@ class Constraint(BaseModel):
         return bool(_OPERATORS[self.operator](read(left), read(right)))
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Return a mask of the rows that satisfy the constraint, given one column per factor; agrees with `holds`.
-
-        A categorical factor has few levels and is never compared with another factor, so each level is checked once.
-        """
+        """Return a mask of the rows that satisfy the constraint, given one column per factor; agrees with `holds`."""
         known = {**columns, **{name: np.array(value) for name, value in variables.items()}}
         name = self.left if self.left in columns else self.right
         if columns[name].dtype == object:
@@ -128,11 +125,7 @@ _OPERATORS = {
 def narrowed(
     factors: Mapping[str, Factor], constraints: Sequence[Constraint], variables: Variables
 ) -> dict[str, Factor]:
-    """Narrow each factor to the values that its single-factor constraints allow in this case.
-
-    Raises:
-        ValueError: If nothing is left.
-    """
+    """Narrow each factor by its single-factor constraints in this case; raises ValueError if nothing is left."""
     remaining = dict(factors)
     for constraint in constraints:
         names = set(constraint.factors_in(factors))

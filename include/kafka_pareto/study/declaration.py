@@ -18,10 +18,7 @@ from kafka_pareto.study.quantity import Quantity, Value, Values
 class Objective:
     """A quantity that a study may optimise; `name` includes the unit, as in `p95_latency_ms`.
 
-    Attributes:
-        quantity: For a mean, the repetition's quantity to average; for a spread, that of the spread within a single
-            run.
-        spread_of: For a spread, the mean whose coefficient of variation across repetitions this is; empty for a mean.
+    `quantity` is a mean's, or that of the spread within a run; `spread_of` is the mean whose CV a spread is.
     """
 
     name: str
@@ -51,13 +48,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Feature:
-    """A derived model input.
-
-    Attributes:
-        name: With unit; used in stored encodings.
-        columns: Its inputs: factors, or `case`.
-        values: Compute one value per row from those columns.
-    """
+    """A derived model input: `values` computes one value per row from its `columns` (factors, or `case`)."""
 
     name: str
     label: str
@@ -79,13 +70,9 @@ class ClientFile:
 
 @dataclass(frozen=True)
 class OverTime:
-    """Labels of a driver's timelines in figures.
+    """Labels of a driver's timelines: the first item sent, what is completed, the series of uncompleted items.
 
-    Attributes:
-        begins_with: The first item sent, as in `order`.
-        done: What is completed per second, as in `orders confirmed`.
-        waiting: The series of uncompleted items; the others that are no stages passed some point.
-        passes: Series of a pace, one pass after another, each with its axis titles.
+    `passes` are series of a pace, one pass after another, each with its axis titles.
     """
 
     begins_with: str = "record"
@@ -99,8 +86,6 @@ class Driver:
     """A system under load, as studies name it, and what is measured of it.
 
     Attributes:
-        quantities: A repetition's, in column order.
-        objectives: In the order of tables and pages.
         expectations: File of additions to the suites in `campaign/expectations.yaml`.
         identity: Fingerprint facts that identify a system; constant within a campaign.
         counted: List facts whose lengths must agree between comparable campaigns.
@@ -109,10 +94,8 @@ class Driver:
         case_words: A case in words: singular and plural.
         derived_quantities: Computed from a repetition's values for display in comparisons.
         stages: Quantities that add up to a whole, in time order.
-        settings_word: What a configuration sets, in words.
-        client_files: Written from the settings in force.
-        states_durability: Whether cards and files name the durability. A producer's follows from defaults that no table
-            shows; if all settings involved are shown, the name adds nothing.
+        states_durability: Whether cards and files name the durability, because it follows from defaults not shown
+            there.
     """
 
     name: str
@@ -190,10 +173,7 @@ class Driver:
 
     @cached_property
     def plane(self) -> tuple[str, str]:
-        """Return the objectives on a page's x and y axes.
-
-        They are the first mean of which more is better and the first of which less is; else the first two objectives.
-        """
+        """Return a page's x and y axes: the first maximised and the first minimised mean, else the first two objectives."""
         means = [each for each in self.objectives if not each.spread_of]
         more = [each.name for each in means if each.maximised]
         less = [each.name for each in means if not each.maximised]

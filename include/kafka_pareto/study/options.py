@@ -1,7 +1,4 @@
-"""Options of campaigns and of moves of the settings in force, declared once for `make`, Airflow's forms and the steps.
-
-A list is a text with commas wherever it is written. DAG files import this module, so it imports little.
-"""
+"""Options of campaigns and moves, for `make`, Airflow's forms and the steps. Imports little, for DAG files."""
 
 from __future__ import annotations
 
@@ -253,11 +250,7 @@ AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 
 
 def read_options(model: type[AnyOptions], given: Mapping[str, Any], written: Callable[[str], str]) -> AnyOptions:
-    """Parse the given values, possibly texts, as the model's fields; `written` returns a field's name for users.
-
-    Raises:
-        BadInputError: One line per missing or invalid option.
-    """
+    """Parse the given values as the model's fields; raises BadInputError, naming fields as `written`, line by line."""
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:

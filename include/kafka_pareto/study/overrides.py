@@ -107,13 +107,10 @@ def with_overrides(
 
 
 def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
-    """Return the tunable properties in a user's `producer.properties`; `place` names it in messages.
+    """Return the tunable properties in a user's `producer.properties`, without addresses and classes.
 
-    Unlike a file that a study names, the text is stored and shown, so text that may hold a secret is rejected.
-    Addresses and classes are skipped.
-
-    Raises:
-        BadInputError: Names the property and the rule, never a value that may be a secret.
+    The text is stored and shown, so one that may hold a secret is rejected. The BadInputError names `place`, property
+    and rule, but never the value of a secret.
     """
     try:
         given = parse_properties(text)
@@ -166,10 +163,8 @@ def without_impossible(
 ) -> tuple[_AnyCompare, list[Override]]:
     """Return the study without the levels that cannot be measured here, and the reason for each.
 
-    A part with fewer than two levels left is dropped. Grids and series are never cut.
-
-    Raises:
-        BadInputError: If a reference or a level of a grid or series cannot be measured here, or no part is left.
+    A part with fewer than two levels left is dropped. Raises BadInputError for a reference, a grid or a series that
+    cannot be measured whole, or if no part is left.
     """
     told: list[Override] = []
     kept: list[Part] = []

@@ -55,11 +55,8 @@ class Resolution:
 class Quantity:
     """One value of a repetition; `name` includes the unit, as in `latency_p95_ms`.
 
-    Attributes:
-        choices: Allowed texts; empty for any.
-        label: Readable name without unit; empty if no page shows it.
-        maximised: Whether more is better; None if neither is.
-        resolution: Return the smallest difference that a study's tool shows; None if unlimited.
+    Without `choices` any text is allowed, without a `label` no page shows it, without `maximised` it is neutral.
+    `resolution` returns the smallest difference that a study's tool shows.
     """
 
     name: str

@@ -21,11 +21,7 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class Texts:
-    """Annotation of a list whose values are texts in files, parsed once and written by `str`.
-
-    Attributes:
-        parse: Parse one text; a ValueError rejects the list.
-    """
+    """Annotation of a list whose values are texts in files, read by `parse` and written by `str`."""
 
     parse: Callable[[str], Any]
 

@@ -16,11 +16,9 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting, by its name in study files.
+    """One setting, by its name in study files, of its default's type.
 
     Attributes:
-        default: Its type is the setting's.
-        scope: Brokers read theirs when they start.
         choices: Allowed texts; empty for a number or any text.
         properties: Broker properties that it sets; by default its own name.
     """
@@ -39,11 +37,7 @@ class Setting:
         return isinstance(self.default, int) and not isinstance(self.default, bool)
 
     def value(self, given: PropertyValue) -> FactorValue:
-        """Return a value as configurations hold it: a whole number, or a text in lower case.
-
-        Raises:
-            ValueError: Names the setting, the value and the rule.
-        """
+        """Return a whole number, or a text in lower case; the ValueError names setting, value and rule."""
         text = str(given).lower() if isinstance(given, bool) or not self.is_number else str(given)
         if not self.is_number:
             if self.choices and text not in self.choices:

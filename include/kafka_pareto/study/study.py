@@ -42,11 +42,7 @@ class Study(Section):
 
     @classmethod
     def of(cls, study: Study) -> Self:
-        """Return a study as one of this class.
-
-        Raises:
-            BadInputError: If it has another driver.
-        """
+        """Return a study as one of this class; raises BadInputError if it has another driver."""
         if not isinstance(study, cls):
             raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be {cls.declaration.name} here")
         return study
@@ -90,10 +86,7 @@ class Study(Section):
 
     @abstractmethod
     def conditions(self) -> dict[str, Any]:
-        """Return what a repetition's outcome depends on besides configuration, case and cluster, by key.
-
-        Repetitions of two studies are comparable if these are equal.
-        """
+        """Return what makes repetitions of two studies comparable, by key, besides configuration, case and cluster."""
 
     def durability_of(self, configuration: Configuration) -> Durability:  # noqa: ARG002
         """Return the configuration's durability; the strongest if it has no influence."""

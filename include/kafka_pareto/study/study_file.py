@@ -43,11 +43,7 @@ def load_study(path: Path) -> Study:
 
 
 def load_named_study(folder: Path, name: str) -> Study:
-    """Read `<folder>/<name>.yaml`.
-
-    Raises:
-        StudyError: If there is no such file (the message lists those that exist), or if the study has another name.
-    """
+    """Read `<folder>/<name>.yaml`; raises StudyError, with the known names, if it is missing or has another name."""
     path = folder / f"{name}.yaml"
     if not re.fullmatch(STUDY_NAME, name) or not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
@@ -85,11 +81,7 @@ def read_section(path: Path, model: type[AnySection]) -> AnySection:
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
-    """Return the text to send; None if the study names no file for it.
-
-    Raises:
-        StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds no such text.
-    """
+    """Return the text to send, None if the study names no file; raises StudyError if it is unreadable or unusable."""
     name = study.text_file()
     if name is None:
         return None
@@ -143,11 +135,7 @@ def _mapping(text: str, file: str) -> dict[str, Any]:
 
 
 def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnySection:
-    """Validate the content as this model; `file` names it in messages.
-
-    Raises:
-        StudyError: One line per defect, each with file, key, value and rule.
-    """
+    """Validate the content as this model; raises StudyError with one line per defect: `file`, key, value and rule."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -155,11 +143,7 @@ def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnyS
 
 
 def tunable_properties(given: Mapping[str, str]) -> dict[str, PropertyValue]:
-    """Return the tunable properties of a producer's file, typed, without addresses, credentials and classes.
-
-    Raises:
-        ValueError: If one has a value of another type.
-    """
+    """Return a producer's tunable properties, typed, without addresses, credentials and classes; raises ValueError."""
     return {name: typed_value(name, value) for name, value in given.items() if name in DEFAULTS}
 
 

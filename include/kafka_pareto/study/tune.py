@@ -74,11 +74,7 @@ class Tune(Study):
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:  # noqa: ARG003 (for drivers that know their settings)
-        """Return a setting's value in a baseline or an advice as configurations hold it.
-
-        Raises:
-            ValueError: If the setting does not exist or cannot have this value.
-        """
+        """Return a setting's value as configurations hold it; raises ValueError if there is no such setting or value."""
         return given
 
     @field_validator("limits")
@@ -191,10 +187,7 @@ def tune_study(study: Study) -> Tune:
 
 
 def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], variables: Variables) -> bool:
-    """Return whether any configuration satisfies the constraints.
-
-    Constraints on one factor are checked exactly, constraints between two at the factors' extremes.
-    """
+    """Return whether any configuration satisfies the constraints; those between two factors are checked at extremes."""
     try:
         remaining = narrowed(factors, constraints, variables)
     except ValueError:

@@ -34,15 +34,8 @@ FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
 
 
 def in_force(**changes: object) -> InForce:
-    properties = study_of().properties(OTHER)
-    found = InForce(
-        version=3,
-        campaign="c0",
-        configuration_id=OTHER_ID,
-        configuration=OTHER,
-        properties=properties,
-        durability="acks_all_idempotent",
-    )
+    known = {"configuration_id": OTHER_ID, "configuration": OTHER, "properties": study_of().properties(OTHER)}
+    found = InForce(version=3, campaign="c0", durability="acks_all_idempotent", **known)
     return found.model_copy(update=changes)
 
 
@@ -57,7 +50,11 @@ def fast(p95_ms: float, throughput: float, phase: str = "gain", blocks: int = 10
 
 
 def decided(
-    gain: list[Repetition], chosen_id: str = FAST_ID, study: Tune | None = None, final: list[Repetition] | None = None
+    gain: list[Repetition],
+    chosen_id: str = FAST_ID,
+    study: Tune | None = None,
+    final: list[Repetition] | None = None,
+    found: FoundInForce | None = None,
 ) -> Decision:
     return decide(
         study or study_of(),
@@ -67,25 +64,24 @@ def decided(
         choice_repetitions=[],
         gain_repetitions=gain,
         final_repetitions=final or [],
-        found=FoundInForce(newest_version=3, settings=in_force()),
+        found=found or FoundInForce(newest_version=3, settings=in_force()),
     )
 
 
+def chosen(study: Tune, measured: list[Repetition], in_force_id: str | None = OTHER_ID) -> str:
+    return choose(study, candidates(FAST), [*baseline(phase="choice"), *measured], in_force_id).configuration_id
+
+
 def test_a_candidate_that_beats_the_baseline_but_not_what_is_in_force_is_not_chosen():
-    measured = [*baseline(phase="choice"), *fast(80, 25, "choice"), *other(50, 30, "choice")]
-    assert choose(study_of(), candidates(FAST), measured, OTHER_ID).configuration_id == OTHER_ID
-    assert choose(study_of(), candidates(FAST), measured).configuration_id == FAST_ID
+    measured = [*fast(80, 25, "choice"), *other(50, 30, "choice")]
+    assert (chosen(study_of(), measured), chosen(study_of(), measured, None)) == (OTHER_ID, FAST_ID)
 
 
-def test_a_baseline_that_beats_what_is_in_force_is_chosen_like_any_candidate():
-    measured = [*baseline(phase="choice"), *fast(300, 5, "choice"), *other(200, 10, "choice")]
-    assert choose(study_of(), candidates(FAST), measured, OTHER_ID).configuration_id == study_of().baseline_id()
-
-
-def test_a_baseline_that_breaks_a_constraint_does_not_replace_what_is_in_force():
+def test_a_baseline_that_beats_what_is_in_force_is_chosen_like_any_candidate_unless_it_breaks_a_constraint():
     strict = study_of().model_copy(update={"constraints": [Constraint.parse("batch.size >= 20000")]})
-    measured = [*baseline(phase="choice"), *fast(300, 5, "choice"), *other(200, 10, "choice")]
-    assert choose(strict, candidates(FAST), measured, OTHER_ID).configuration_id == OTHER_ID
+    measured = [*fast(300, 5, "choice"), *other(200, 10, "choice")]
+    assert chosen(study_of(), measured) == study_of().baseline_id()
+    assert chosen(strict, measured) == OTHER_ID
 
 
 def test_settings_in_force_that_miss_a_limit_do_not_compete():
@@ -135,6 +131,7 @@ def test_better_than_what_is_in_force_replaces_it_and_the_change_against_the_bas
         "comparison with the baseline is not included."
     ) in notes_of(decision)
     assert settings_rows(decision)[0] == ("Settings", "recommended", "in force (v3)", "baseline", "")
+    assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
 
 
 def test_the_baseline_as_the_pick_goes_back_to_it():
@@ -155,29 +152,15 @@ def test_settings_in_force_that_break_a_rule_of_today_are_named_on_the_card():
 
 def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
     found = FoundInForce(newest_version=2, left_out=["workload.keys: 0 then, 10 now"])
-    decision = decide(
-        study_of(),
-        CASE,
-        Choice(configuration_id=FAST_ID, chosen_by="balanced_gain"),
-        candidates(FAST),
-        choice_repetitions=[],
-        gain_repetitions=[*baseline(), *fast(50, 30)],
-        found=found,
-    )
+    decision = decided([*baseline(), *fast(50, 30)], found=found)
     assert decision.in_force is None
     assert decision.newest_version == 2
     assert "version 2 is in force, and does not count here: workload.keys: 0 then, 10 now." in notes_of(decision)
 
 
-def test_such_a_decision_survives_the_store():
-    decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
-    assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
-
-
 def test_settings_in_force_that_lose_records_do_not_compete_and_are_a_persons_matter():
     lossy = [each.model_copy(update={"outcome": "records_lost"}) for each in other(50, 60, "choice")[:1]]
-    measured = [*baseline(phase="choice"), *fast(80, 25, "choice"), *other(50, 60, "choice")[1:], *lossy]
-    assert choose(study_of(), candidates(FAST), measured, OTHER_ID).configuration_id == FAST_ID
+    assert chosen(study_of(), [*fast(80, 25, "choice"), *other(50, 60, "choice")[1:], *lossy]) == FAST_ID
     gain = [*baseline(), *fast(40, 40), *other(50, 30)]
     gain[-1] = gain[-1].model_copy(update={"outcome": "records_lost"})
     decision = decided(gain)
@@ -234,15 +217,9 @@ def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_i
     }
     card = decision.model_copy(update={**wide, "in_force": in_force(version=42)})
     sentinel = SentinelReport(repetition_ids=[], series=[])
-    context = CardContext(
-        case=CASE,
-        variability="across_repetitions",
-        sizing=None,
-        noise=None,
-        sentinel=sentinel,
-        breakdown=None,
-        repetitions_set_aside=0,
-    )
+    unknown_parts = dict.fromkeys(("sizing", "noise", "breakdown"))
+    of_case = {"case": CASE, "variability": "across_repetitions", "repetitions_set_aside": 0}
+    context = CardContext(sentinel=sentinel, **of_case, **unknown_parts)
     text = card_text(card, context, "20261121T221230")
     assert "in force (v42)" in text
     assert max(map(len, text.splitlines())) <= WIDTH

@@ -32,18 +32,9 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
     measured = []
     for case, rows in design.groupby("case"):
         candidates = [Candidate(row.configuration_id, row.is_baseline, {}) for row in rows.itertuples()]
-        planned = plan_blocks(
-            candidates,
-            study.protocol.repetitions,
-            order="blocks",
-            phase="design",
-            case=str(case),
-            seed=study.seed,
-        )
-        measured += [repetition.repetition_id for repetition in planned]
-
+        plan = {"order": "blocks", "phase": "design", "case": str(case), "seed": study.seed}
+        measured += [each.repetition_id for each in plan_blocks(candidates, study.protocol.repetitions, **plan)]
     planned_ids = planned_repetitions(design, [], study)
-
     assert len(planned_ids) == len(set(planned_ids)) == 5 * 7
     assert set(planned_ids) == set(measured)
 
@@ -61,27 +52,19 @@ def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() 
     design = pd.DataFrame(
         [{**r.configuration, **r.model_dump(include={"case", "configuration_id", "is_baseline"})} for r in values]
     )
-
     planned = planned_repetitions(design, [*stored, stored[0]], study)
-
     assert sum(worst in identity for identity in planned) == 2
     assert {row.repetition_id for row in stored} == set(planned)
 
 
-def test_the_table_as_read_shows_factors_that_the_study_does_not_have_and_lacks_those_that_are_missing() -> None:
-    study = paper_study()
+def test_the_table_as_read_has_the_factors_of_the_records_and_of_none_all_columns() -> None:
+    study, columns = paper_study(), table_schema(repetition_columns(PRODUCER), paper_study()).names
     rows = recorded_repetitions(("8192",), configurations=0, blocks=2)
     stray = [row.with_values({"configuration": {"acks": "all", "retries": 1}}) for row in rows]
-
-    columns = set(table_as_read(stray, study).columns)
-
-    assert columns - set(table_schema(repetition_columns(PRODUCER), study).names) == {"retries"}
-    assert set(study.factors) - columns == {"batch.size", "linger.ms", "compression.type"}
-
-
-def test_the_table_as_read_of_no_repetitions_has_all_columns() -> None:
-    study = paper_study()
-    assert list(table_as_read([], study).columns) == table_schema(repetition_columns(PRODUCER), study).names
+    found = set(table_as_read(stray, study).columns)
+    assert found - set(columns) == {"retries"}
+    assert set(study.factors) - found == {"batch.size", "linger.ms", "compression.type"}
+    assert list(table_as_read([], study).columns) == columns
 
 
 def test_completeness_counts_how_often_each_planned_repetition_is_stored() -> None:
@@ -110,37 +93,30 @@ def test_the_recording_keeps_every_derived_relation() -> None:
     assert [rules.with_implausible_failed(row) for row in rows] == rows
 
 
-def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
-    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
-    steady = row.with_values({"window": "steady_state", "wall_s": 9.0})
-    assert derived_table([steady], [], paper_study()).elapsed_ms.tolist() == [9000.0]
+ROW = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
+
+
+def test_a_steady_state_window_is_as_long_as_its_process_and_a_throughput_of_zero_has_no_elapsed_time() -> None:
+    steady, still = {"window": "steady_state", "wall_s": 9.0}, {"throughput_records_s": 0.0}
+    table = derived_table([ROW.with_values(steady), ROW.with_values(still)], [], paper_study())
+    assert table.elapsed_ms.tolist() == pytest.approx([9000.0, float("nan")], nan_ok=True)
 
 
 def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check() -> None:
     study = load_study(STUDIES / "steady.yaml")
     study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"load_tool": "kafka_perf_test"})})
     share = study.protocol.seconds / (study.protocol.seconds + study.protocol.warmup_seconds)
-    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     steady = {"window": "steady_state", "wall_s": 9.0, "records_sent": 1000}
-    rows = [row.with_values({**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
-
+    rows = [ROW.with_values({**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
     table = derived_table(rows, [], study)
-
     assert (table.elapsed_at_throughput_ms <= table.wall_ms).tolist() == [True, False]
-
-
-def test_a_throughput_of_zero_has_no_elapsed_time() -> None:
-    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
-    table = derived_table([row.with_values({"throughput_records_s": 0.0})], [], paper_study())
-    assert pd.isna(table.elapsed_ms[0])
 
 
 def test_a_rejected_row_is_written_with_its_reason() -> None:
     rows = recorded_repetitions(("8192",), configurations=1, blocks=2)
     rejected = rejected_table(rows, {rows[1].repetition_id: "its clock ran backwards"}, paper_study())
-    assert rejected[["repetition_id", "rejected_because"]].to_numpy().tolist() == [
-        [rows[1].repetition_id, "its clock ran backwards"]
-    ]
+    assert rejected.repetition_id.tolist() == [rows[1].repetition_id]
+    assert rejected.rejected_because.tolist() == ["its clock ran backwards"]
 
 
 def test_the_windows_of_the_load_generator_are_of_the_steady_state_and_its_columns_its_own() -> None:
@@ -156,8 +132,7 @@ def test_the_windows_of_the_load_generator_are_of_the_steady_state_and_its_colum
 
 def test_the_load_generators_share_of_the_records_is_not_guessed() -> None:
     study = load_study(STUDIES / "steady.yaml")
-    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
-    steady = row.with_values({"window": "steady_state", "records_sent": 10**9})
+    steady = ROW.with_values({"window": "steady_state", "records_sent": 10**9})
     table = derived_table([steady], [], study)
     assert pd.isna(table.elapsed_at_throughput_ms[0])
 

@@ -9,9 +9,11 @@ from sklearn.metrics import r2_score
 
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, decode_table, encode_table
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Surrogate
 from kafka_pareto.surrogates.noise_ceiling import error_variances, noise_ceiling, trial_keys
 from kafka_pareto.surrogates.scores import (
+    JudgedSurrogate,
     cross_validated,
     describe_scores,
     is_learnable,
@@ -37,23 +39,27 @@ def recorded() -> tuple[pd.DataFrame, list]:  # type: ignore[type-arg]
     return summarise_trials(repetitions, STUDY), repetitions
 
 
+@cache
+def judged(objective: ObjectiveName = "p95_latency_ms", default: bool = False) -> JudgedSurrogate:
+    study, (trials, repetitions) = DEFAULT if default else STUDY, recorded()
+    return judge_objective(study, feature_encoding(study, trials), trials, repetitions, objective)
+
+
 def planted_trials(truth: np.ndarray, noise: np.ndarray) -> pd.DataFrame:
     names = [f"c{place}" for place in range(len(truth))]
     return pd.DataFrame({"case": "1024", "configuration_id": names, "p95_latency_ms": truth + noise})
 
 
 def test_r2_is_pooled_and_within_each_record_size_on_held_out_rows() -> None:
-    trials, repetitions = recorded()
-    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
-    _, held_out = split_by_configuration(trials, STUDY)
+    _, held_out = split_by_configuration(recorded()[0], STUDY)
     expected = {}
     for case, rows in {None: held_out, **dict(tuple(held_out.groupby("case")))}.items():
-        residual = rows["p95_latency_ms"] - judged.surrogate.predict(rows)
+        residual = rows["p95_latency_ms"] - judged().surrogate.predict(rows)
         spread = rows["p95_latency_ms"] - rows["p95_latency_ms"].mean()
         expected[case] = 1 - (residual**2).sum() / (spread**2).sum()
-    found = {None if pd.isna(case) else case: r2 for case, r2 in judged.scores[["case", "r2_held_out"]].values}
+    found = {None if pd.isna(case) else case: r2 for case, r2 in judged().scores[["case", "r2_held_out"]].values}
     assert found == pytest.approx(expected)
-    assert found[None] == judged.pooled_r2_held_out()
+    assert found[None] == judged().pooled_r2_held_out()
 
 
 def test_the_error_of_a_mean_is_its_squared_standard_error() -> None:
@@ -90,23 +96,16 @@ def test_the_error_of_a_logarithm_is_relative() -> None:
     assert list(of_logarithm.values()) == pytest.approx(relative, rel=0.05)
 
 
-@pytest.mark.slow
 def test_a_model_of_the_logarithm_is_scored_on_the_logarithm() -> None:
-    trials, repetitions = recorded()
-    encoding = feature_encoding(DEFAULT, trials)
-    judged = judge_objective(DEFAULT, encoding, trials, repetitions, "p95_latency_ms")
-    _, held_out = split_by_configuration(trials, DEFAULT)
-    expected = r2_score(np.log(held_out["p95_latency_ms"]), np.log(judged.surrogate.predict(held_out)))
-    assert judged.scores["of_logarithm"].all()
-    assert judged.pooled_r2_held_out() == pytest.approx(expected)
+    found = judged(default=True)
+    _, held_out = split_by_configuration(recorded()[0], DEFAULT)
+    expected = r2_score(np.log(held_out["p95_latency_ms"]), np.log(found.surrogate.predict(held_out)))
+    assert found.scores["of_logarithm"].all()
+    assert found.pooled_r2_held_out() == pytest.approx(expected)
 
 
-@pytest.mark.slow
 def test_the_default_settings_come_near_the_ceiling_within_a_record_size() -> None:
-    trials, repetitions = recorded()
-    encoding = feature_encoding(DEFAULT, trials)
-    judged = judge_objective(DEFAULT, encoding, trials, repetitions, "p95_latency_ms")
-    within = judged.scores.dropna(subset=["case"])
+    within = judged(default=True).scores.dropna(subset=["case"])
     assert (within["r2_cross_validated"] > 0.9 * within["r2_noise_ceiling"]).all()
     assert within["learnable"].all()
 
@@ -152,11 +151,11 @@ def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> N
         for r in recorded_repetitions(CASES, configurations=40)
     ]
     trials = summarise_trials(repetitions, STUDY)
-    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
-    pooled = judged.scores.iloc[0]
+    found = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
+    pooled = found.scores.iloc[0]
     assert pooled["r2_noise_ceiling"] < 0.2
     assert not pooled["learnable"]
-    assert "not learnable" in describe_scores(judged.scores)
+    assert "not learnable" in describe_scores(found.scores)
 
 
 def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
@@ -174,16 +173,15 @@ def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
 def test_a_handful_of_trials_is_judged_by_nothing_and_breaks_nothing(configurations: int) -> None:
     repetitions = recorded_repetitions(("1024",), configurations=configurations, blocks=3)
     trials = summarise_trials(repetitions, STUDY)
-    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "throughput_mib_s")
-    assert judged.pooled_r2_held_out() is None
-    assert not judged.scores["learnable"].any()
-    assert "too few rows to judge" in describe_scores(judged.scores)
+    found = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "throughput_mib_s")
+    assert found.pooled_r2_held_out() is None
+    assert not found.scores["learnable"].any()
+    assert "too few rows to judge" in describe_scores(found.scores)
 
 
 def test_scores_survive_their_artifact_with_a_null_for_the_pooled_record_size() -> None:
-    trials, repetitions = recorded()
-    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "latency_cv")
-    again = decode_table(encode_table(judged.scores, SCORE_COLUMNS), "scores.parquet", SCORE_COLUMNS)
+    scores = judged("latency_cv").scores
+    again = decode_table(encode_table(scores, SCORE_COLUMNS), "scores.parquet", SCORE_COLUMNS)
     assert again["case"].isna().tolist() == [True, False, False]
 
 

@@ -67,7 +67,6 @@ def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> 
     rows = trials(study)
     rows.loc[1, ["p95_latency_ms", "throughput_mib_s"]] = [50.0, 20.0]
     assert measured_hypervolume(rows, study) > LN2**2
-
     for name, value in change.items():
         rows.loc[1, name] = value
     assert measured_hypervolume(rows, study) == pytest.approx(LN2**2)

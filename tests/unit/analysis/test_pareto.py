@@ -22,7 +22,6 @@ def dominates(row: Losses, other: Losses) -> bool:
 @given(arrays(np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=25), elements=LOSS))
 def test_a_row_is_marked_exactly_when_no_other_dominates_it(losses: Losses) -> None:
     expected = [not any(dominates(other, row) for other in losses) for row in losses]
-
     assert non_dominated(losses).tolist() == expected
 
 
@@ -33,5 +32,4 @@ def test_without_rows_or_without_objectives_nothing_is_dominated(shape: tuple[in
 
 def test_only_points_that_no_other_dominates_are_non_dominated() -> None:
     losses = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [3.0, 3.0], [1.0, 3.0]])
-
     assert non_dominated(losses).tolist() == [True, True, True, False, True]

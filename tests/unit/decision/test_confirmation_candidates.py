@@ -115,7 +115,6 @@ def test_in_rounds_half_of_the_points_are_the_best_that_was_measured():
     picked = select_candidates(front_from(promised), recorded(), in_rounds, 8)
     measured = picked[picked.chosen_as.map(lambda roles: roles[0].startswith("measured"))]
     known = recorded().set_index("configuration_id")
-
     assert len(picked) == 8
     assert picked.configuration_id.is_unique
     assert list(measured.index[:4]) == [0, 1, 2, 3]
@@ -150,7 +149,6 @@ def test_what_fills_up_is_the_measured_front_first_then_what_is_nearest_and_neve
     nearest = np.lexsort((np.linalg.norm(losses, axis=1), beaten))
     strict = STUDY.model_copy(update={"durability": None})
     picked = select_candidates(front_from(recorded()).iloc[:0], recorded(), strict, len(allowed))
-
     assert picked.configuration_id.tolist() == allowed.configuration_id.iloc[nearest].tolist()
     assert picked.chosen_as.tolist() == [["measured" if beaten[at] else "measured_non_dominated"] for at in nearest]
     assert not picked[["on_joint_front", "limits_met_estimated"]].any(axis=None)

@@ -40,7 +40,6 @@ def proposed_for(study: Study, trials: pd.DataFrame, round_number: int = 1) -> l
 def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> None:
     study = in_rounds(durability=Durability.acks_1, forbidden=["compression.type == none and batch.size >= 131072"])
     proposed = proposed_for(study, recorded(), 1)
-
     assert len(proposed) == 6
     assert all(study.may_be_recommended(each, CASE) for each in proposed)
     ids = {configuration_id(each) for each in proposed}
@@ -57,7 +56,6 @@ def test_the_same_study_data_and_round_propose_the_same_and_another_seed_draws_a
 @pytest.mark.slow
 def test_limits_bind_the_proposals_and_what_cannot_keep_them_is_not_measured() -> None:
     limited = in_rounds(limits=["p95_latency_ms <= 30"])
-
     assert proposed_for(limited, recorded(), 1) != proposed()
     assert proposed_for(in_rounds(limits=["p95_latency_ms <= 0.001"]), recorded(), 1) == []
 
@@ -67,7 +65,6 @@ def test_proposals_of_a_space_of_ranges_lie_within_them_and_differ() -> None:
     wide = {**paper_study().factors, "batch.size": NumericFactor(type="integer", low=8192, high=1 << 20, scale="log")}
     study = in_rounds(factors=wide)
     proposed = proposed_for(study, recorded()[recorded().feasible], 1)
-
     assert len(proposed) == 6
     assert all(8192 <= int(each["batch.size"]) <= 1 << 20 for each in proposed)
     assert len({each["batch.size"] for each in proposed}) > 1

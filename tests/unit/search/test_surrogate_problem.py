@@ -36,9 +36,9 @@ def free_result() -> SearchResult:
     return search(short_study(), CASE, surrogates(), recorded_trials())
 
 
-@cache
-def free_class_fronts() -> pd.DataFrame:
-    return with_class_fronts(short_study(), CASE, surrogates(), recorded_trials(), free_result())
+def class_fronts(study: Study) -> tuple[SearchResult, pd.DataFrame]:
+    joint = search(study, CASE, surrogates(), recorded_trials())
+    return joint, with_class_fronts(study, CASE, surrogates(), recorded_trials(), joint)
 
 
 @cache
@@ -72,10 +72,7 @@ def test_a_front_keeps_constraints_forbidden_regions_and_limits() -> None:
     assert (front["estimated_p95_latency_ms"] <= 60).all()
     assert (front["estimated_throughput_mib_s"] >= 18.5).all()
     assert front["limits_met_estimated"].all()
-
-
-def test_limits_and_regions_really_bind_here() -> None:
-    free = free_result().front
+    free = free_result().front  # they really bind
     assert (free["estimated_p95_latency_ms"] > 60).any()
     assert (free["estimated_throughput_mib_s"] < 18.5).any()
     assert (free["linger.ms"] == 100).any()
@@ -147,7 +144,7 @@ def test_a_region_that_forbids_everything_is_named() -> None:
 
 
 def test_each_durability_class_has_a_front_of_its_own_beside_the_joint_one() -> None:
-    fronts, joint = free_class_fronts(), free_result()
+    joint, fronts = class_fronts(short_study())
     encode_table(fronts, FRONT_COLUMNS, short_study())
     assert fronts["configuration_id"].is_unique
     assert set(fronts["durability"]) == {"acks_0", "acks_1", "acks_all_idempotent"}
@@ -158,30 +155,20 @@ def test_each_durability_class_has_a_front_of_its_own_beside_the_joint_one() -> 
         assert non_dominated_estimates(both)[: len(own)].all()
 
 
-def test_classes_below_what_is_accepted_are_searched_and_never_joint() -> None:
-    study, trials = short_study(durability=Durability.acks_1), recorded_trials()
-    joint = search(study, CASE, surrogates(), trials)
-    fronts = with_class_fronts(study, CASE, surrogates(), trials, joint)
-    assert set(joint.front["acks"]) == {"1", "all"}
-    assert fronts["durability_accepted"].tolist() == [name != "acks_0" for name in fronts["durability"]]
-    weaker = fronts[fronts["durability"] == "acks_0"]
-    assert len(weaker)
-    assert not weaker["on_joint_front"].any()
-
-
-def test_where_one_class_alone_is_accepted_the_joint_front_is_its_own() -> None:
-    study, trials = short_study(durability=Durability.acks_all_idempotent), recorded_trials()
-    joint = search(study, CASE, surrogates(), trials)
-    fronts = with_class_fronts(study, CASE, surrogates(), trials, joint)
-    assert set(joint.front["acks"]) == {"all"}
-    assert fronts.loc[fronts["durability"] == "acks_all_idempotent", "on_joint_front"].all()
-    assert not fronts.loc[fronts["durability"] != "acks_all_idempotent", "on_joint_front"].any()
+@pytest.mark.parametrize("accepted", [["acks_1", "acks_all_idempotent"], ["acks_all_idempotent"]])
+def test_classes_below_what_is_accepted_are_searched_and_never_joint(accepted: list[str]) -> None:
+    joint, fronts = class_fronts(short_study(durability=Durability[accepted[0]]))
+    assert set(joint.front["durability"]) == set(accepted)
+    is_accepted = fronts["durability"].isin(accepted)
+    assert fronts["durability_accepted"].tolist() == is_accepted.tolist()
+    assert 0 < is_accepted.sum() < len(fronts)
+    assert not fronts.loc[~is_accepted, "on_joint_front"].any()
+    if len(accepted) == 1:  # no search of its own for the one class that the joint front is of
+        assert fronts.loc[is_accepted, "on_joint_front"].all()
 
 
 def test_a_class_that_the_rules_leave_nothing_of_has_no_front(caplog: pytest.LogCaptureFixture) -> None:
-    study, trials = short_study(forbidden=["acks == 0"]), recorded_trials()
-    joint = search(study, CASE, surrogates(), trials)
     with caplog.at_level(logging.INFO):
-        fronts = with_class_fronts(study, CASE, surrogates(), trials, joint)
+        _, fronts = class_fronts(short_study(forbidden=["acks == 0"]))
     assert set(fronts["durability"]) == {"acks_1", "acks_all_idempotent"}
     assert "no front of durability acks_0" in caplog.text

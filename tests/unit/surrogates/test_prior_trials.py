@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,14 @@ def read(
     return earlier_trials(today, WarmStart(campaigns=campaigns), found, THIRTY_DAYS_LATER)
 
 
+def keep(past: Campaign, wanted: Callable[[pd.DataFrame], pd.Series]) -> None:
+    trials = past.read_table(past.keys.trials(), TRIAL_COLUMNS)
+    past.write_table(past.keys.trials(), trials[wanted(trials)], TRIAL_COLUMNS)
+
+
 def test_the_trials_of_a_comparable_campaign_are_used_and_count_for_half_after_a_half_life(tmp_path: Path) -> None:
     past = past_campaign(tmp_path)
     prior, trials = read(tmp_path)
-
     (used,) = prior.campaigns
     assert (used.campaign, used.trials, used.left_out) == ("c0", len(trials), [])
     assert used.age_days == dict.fromkeys(CASES, pytest.approx(30.0))
@@ -53,7 +58,6 @@ def test_the_trials_of_a_comparable_campaign_are_used_and_count_for_half_after_a
 
 def test_a_campaign_of_half_a_lifetime_ago_weighs_next_to_nothing_and_never_exactly_nothing(tmp_path: Path) -> None:
     past_campaign(tmp_path, days_later=-40 * 365)
-
     assert set(read(tmp_path)[1].weight) == {1e-6}
 
 
@@ -61,7 +65,6 @@ def test_more_repetitions_another_order_seed_or_design_leave_a_campaign_comparab
     past_campaign(tmp_path)
     protocol = {"repetitions": 5, "order": "blocks", "noise_repetitions": 6, "timeout_s": 99.0}
     today = study_in_rounds(protocol=protocol, seed=7, design={"configurations": 20}, rounds={"maximum": 1})
-
     assert read(tmp_path, study=today)[0].campaigns[0].left_out == []
 
 
@@ -75,11 +78,7 @@ def test_more_repetitions_another_order_seed_or_design_leave_a_campaign_comparab
         ({}, {"kafka_version": "4.4"}, "8,192 B: fingerprint.kafka_version: 4.3 then, 4.4 now"),
         ({}, {"cluster_id": "another"}, "8,192 B: fingerprint.cluster_id: fake then, another now"),
         ({}, {"brokers": ["fake:9092"]}, "8,192 B: fingerprint.brokers: 3 then, 1 now"),
-        (
-            {},
-            {"load_and_brokers_share_a_machine": True},
-            "8,192 B: fingerprint.load_and_brokers_share_a_machine: False then, True now",
-        ),
+        ({}, {"load_and_brokers_share_a_machine": True}, ".load_and_brokers_share_a_machine: False then, True now"),
         ({"protocol": {"throughput_limit_mib_s": 20.0}}, {}, "protocol.throughput_limit_mib_s: 20.0 then, none now"),
         ({}, {"client_cores": 999}, "then, 999 now"),
         ({"record_sizes_bytes": [1024]}, {}, "8,192 B: was not measured then"),
@@ -91,7 +90,6 @@ def test_what_does_not_compare_is_left_out_with_key_and_both_values(
 ) -> None:
     past_campaign(tmp_path, study=study_in_rounds(**then))
     prior, trials = read(tmp_path, **testbed)
-
     assert any(reason in each for each in prior.campaigns[0].left_out)
     assert not (trials.case == "8192").any()
 
@@ -100,7 +98,6 @@ def test_a_campaign_of_other_factors_is_left_out(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     factors = {"linger.ms": {"type": "integer", "levels": [0, 5]}}
     prior, trials = read(tmp_path, study=study_in_rounds(factors=factors, constraints=[], design={"configurations": 1}))
-
     (reason,) = prior.campaigns[0].left_out
     assert reason == "factors: acks, batch.size, compression.type, linger.ms then, linger.ms now"
     assert trials.empty
@@ -114,7 +111,6 @@ def test_under_a_ceiling_that_binds_a_campaign_compares_with_one_of_the_same_lim
     past_campaign(tmp_path, study=under(50.0))
     (other,) = read(tmp_path, study=under(60.0))[0].campaigns
     (same,) = read(tmp_path, study=under(60.0, throughput_limit_mib_s=50.0))[0].campaigns
-
     assert other.left_out == ["protocol.throughput_limit_mib_s: 50.0 then, 60.0 now"]
     assert same.left_out == []
 
@@ -130,7 +126,6 @@ def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_bu
     past_campaign(tmp_path)
     _, before = read(tmp_path)
     prior, after = read(tmp_path, study=narrower("compression.type", ["zstd", "lz4"]))
-
     (used,) = prior.campaigns
     gone = before[~before["compression.type"].isin(["zstd", "lz4"]) & ~before.is_baseline]
     assert used.left_out == [
@@ -149,7 +144,6 @@ def test_numbers_outside_of_todays_levels_stay_to_learn_from_and_are_not_among_t
     best, *_ = best_known(study_in_rounds(), read(tmp_path)[1], "8192", 8)
     today = narrower("linger.ms", sorted({0, 5, 10, 100} - {best["linger.ms"]}))
     prior, trials = read(tmp_path, study=today)
-
     assert prior.campaigns[0].left_out == []
     assert best["linger.ms"] in set(trials["linger.ms"])
     inside = best_known(today, trials, "8192", 8)
@@ -158,11 +152,7 @@ def test_numbers_outside_of_todays_levels_stay_to_learn_from_and_are_not_among_t
 
 
 def test_a_record_size_of_which_no_category_is_left_gives_nothing(tmp_path: Path) -> None:
-    past = past_campaign(tmp_path)
-    trials = past.read_table(past.keys.trials(), TRIAL_COLUMNS)
-    kept = trials[trials["compression.type"] == "none"]
-    past.write_table(past.keys.trials(), kept, TRIAL_COLUMNS)
-
+    keep(past_campaign(tmp_path), lambda trials: trials["compression.type"] == "none")
     (campaign,) = read(tmp_path, study=narrower("compression.type", ["zstd"]))[0].campaigns
     reason = "no other configuration has a valid repetition at today's levels"
     assert campaign.left_out == [f"{case_label(case)}: {reason}" for case in CASES]
@@ -174,16 +164,11 @@ def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
     past_campaign(tmp_path, study=study)
     store.put(CampaignKeys(study.name, "c0").payload(), b"then")
     store.put(CampaignKeys(study.name, "c9").payload(), b"now")
-
     assert read(tmp_path, study=study)[0].campaigns[0].left_out == ["workload.payload.file: holds another text now"]
 
 
 def test_a_record_size_without_a_baseline_is_left_out_and_the_other_one_is_used(tmp_path: Path) -> None:
-    past = past_campaign(tmp_path)
-    trials = past.read_table(past.keys.trials(), TRIAL_COLUMNS)
-    kept = trials[~(trials.is_baseline & (trials.case == "1024"))]
-    past.write_table(past.keys.trials(), kept, TRIAL_COLUMNS)
-
+    keep(past_campaign(tmp_path), lambda trials: ~(trials.is_baseline & (trials.case == "1024")))
     prior, found = read(tmp_path)
     assert prior.campaigns[0].left_out == ["1,024 B: its baseline has no valid repetition"]
     assert set(found.case) == {"8192"}
@@ -198,7 +183,6 @@ def test_a_named_campaign_that_cannot_be_read_is_left_out_with_the_reason_and_wa
     FolderStore(tmp_path).put(key, b"no Parquet")
     with caplog.at_level(logging.INFO):
         prior, _ = read(tmp_path, ["c0", "c1"])
-
     assert key in prior.campaigns[1].left_out[0]
     warned = [each.message for each in caplog.records if each.levelname == "WARNING"]
     assert warned[0] == "warm start from c0: 0 trials"
@@ -221,7 +205,6 @@ def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself(t
     past_campaign(tmp_path, "c5", days_later=1)
     past_campaign(tmp_path, "a_later_one", days_later=2)
     past_campaign(tmp_path, "c9", days_later=4)
-
     assert [each.campaign for each in read(tmp_path)[0].campaigns] == ["a_later_one"]
 
 
@@ -234,31 +217,26 @@ def test_later_campaigns_that_give_nothing_are_passed_over_with_their_reasons(tm
     past_campaign(tmp_path, "other", days_later=4, study=study_in_rounds(baseline={"linger.ms": 20}))
     damaged = past_campaign(tmp_path, "damaged")
     damaged.store.put(damaged.keys.frozen_study(), b"name: in_rounds")
-
     prior, trials = read(tmp_path)
     assert prior.campaigns[0].campaign == "used"
     assert {each.campaign for each in prior.campaigns if each.left_out} == {"stopped", "other", "damaged"}
     assert set(trials.prior_campaign) == {"used"}
 
 
-def test_that_nothing_of_the_past_is_used_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_that_nothing_of_the_past_is_used_is_warned_of_and_without_a_past_there_is_nothing_to_learn_from(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nothing, trials = read(tmp_path)
+    assert (nothing.campaigns, len(trials)) == ([], 0)
+    assert best_known(study_in_rounds(), trials, "8192", 4) == []
     past_campaign(tmp_path)
     prior, trials = read(tmp_path, cluster_id="another")
-
     assert (len(prior.campaigns), len(trials)) == (1, 0)
     assert "no earlier campaign of in_rounds gives anything" in caplog.text
 
 
-def test_without_an_earlier_campaign_there_is_nothing_to_learn_from(tmp_path: Path) -> None:
-    prior, trials = read(tmp_path)
-
-    assert (prior.campaigns, len(trials)) == ([], 0)
-    assert best_known(study_in_rounds(), trials, "8192", 4) == []
-
-
 def test_a_named_campaign_that_is_not_there_is_refused_naming_those_that_are(tmp_path: Path) -> None:
     past_campaign(tmp_path)
-
     with pytest.raises(BadInputError, match=r"warm_start\.campaigns: c1: there is no such .*; there are c0"):
         read(tmp_path, ["c0", "c1"])
     with pytest.raises(BadInputError, match="c9: there is no such earlier campaign"):
@@ -278,7 +256,6 @@ def test_the_best_known_are_non_dominated_may_be_recommended_and_are_not_the_bas
     study, (_, trials) = study_in_rounds(), read(tmp_path)
     of_case = trials[trials.case == "8192"]
     best = best_known(study, trials, "8192", 8)
-
     assert best
     assert all(study.may_be_recommended(each, "8192") for each in best)
     assert study.baseline_id() not in ids_of(best)
@@ -309,7 +286,6 @@ def test_what_lies_outside_of_todays_space_or_misses_a_limit_is_not_among_the_be
     codec = str(every[0]["compression.type"])
     levels = [each for each in ("none", "zstd", "gzip", "snappy", "lz4") if each != codec]
     inside = best_known(narrower("compression.type", levels), trials, "8192", 8)
-
     assert {each["compression.type"] for each in inside} <= set(levels)
     assert inside
     assert best_known(study_in_rounds(limits=["p95_latency_ms <= 0.001"]), trials, "8192", 8) == []
@@ -323,7 +299,6 @@ def test_of_a_configuration_that_two_campaigns_measured_the_newests_values_count
     trials = older.read_table(older.keys.trials(), TRIAL_COLUMNS)
     lucky = trials.assign(throughput_mib_s=trials.throughput_mib_s.where(trials.is_baseline, 1e6))
     older.write_table(older.keys.trials(), lucky, TRIAL_COLUMNS)
-
     prior, both = read(tmp_path, ["c0", "c1"])
     assert [each.campaign for each in prior.campaigns] == ["c1", "c0"]
     assert best_known(study_in_rounds(), both, "8192", 8) == best_known(study_in_rounds(), newest, "8192", 8)

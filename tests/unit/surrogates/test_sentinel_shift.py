@@ -49,7 +49,6 @@ def moved(then: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
 def test_what_the_baseline_has_moved_by_moves_every_other_value_by_as_much() -> None:
     found = moved(earlier(recorded(0), times=3.0), recorded(0, 10))
     others = recorded(0)[~recorded(0).is_baseline]
-
     assert found.log_shift.to_numpy() == pytest.approx(-np.log(3))
     assert found.configuration_id.tolist() == others.configuration_id.tolist()
     assert found.log_value.to_numpy() == pytest.approx(np.log(others.throughput_mib_s.to_numpy()))
@@ -58,7 +57,6 @@ def test_what_the_baseline_has_moved_by_moves_every_other_value_by_as_much() -> 
 def test_where_nothing_can_be_moved_there_are_the_same_columns_and_no_rows() -> None:
     then, now = earlier(recorded(0)), recorded(0, 10)
     nothing = moved(then, now[~now.is_baseline])
-
     assert nothing.empty
     assert nothing.columns.tolist() == moved(then, now).columns.tolist()
 
@@ -67,7 +65,6 @@ def test_values_that_agree_are_not_wrong_and_noise_explains_a_little_disagreemen
     assert error_variances(moved(earlier(recorded(0)), recorded(0, 10)), 0.0) == pytest.approx(0.0)
     others = moved(earlier(recorded(0)), recorded(1, 10))
     unexplained = error_variances(others, 0.0)[0]
-
     assert unexplained == pytest.approx(np.mean(others.log_error.dropna() ** 2))
     assert error_variances(others, unexplained / 4)[0] == pytest.approx(unexplained / 2)
     assert (error_variances(others, 1.0) == 0).all()
@@ -76,7 +73,6 @@ def test_values_that_agree_are_not_wrong_and_noise_explains_a_little_disagreemen
 def test_where_too_few_were_measured_in_both_the_baselines_shift_its_noise_and_the_spread_may_be_wrong() -> None:
     then, now = earlier(recorded(0), times=3.0), recorded(0, 2)
     spread = float(np.var(np.log(then[~then.is_baseline].throughput_mib_s)))
-
     assert (~now.is_baseline).sum() == 2
     assert error_variances(moved(then, now), 0.0) == pytest.approx(np.log(3) ** 2 + 2 * spread)
     thrice = now.assign(repetitions_valid=3)
@@ -87,7 +83,6 @@ def test_each_campaign_and_record_size_is_judged_by_itself() -> None:
     good, bad = earlier(recorded(0)), earlier(dealt_anew(recorded(0))).assign(prior_campaign="bad")
     other_size = good.assign(case="1024")
     found = moved(pd.concat([good, bad, other_size], ignore_index=True), recorded(0, 20))
-
     assert set(found.case) == {CASE}  # nothing was measured at the other one today
     variances = error_variances(found, 0.0)
     assert variances[found.prior_campaign == "c0"] == pytest.approx(0.0)
@@ -153,7 +148,6 @@ def test_one_of_long_ago_changes_next_to_nothing() -> None:
         fit_posterior(paper_study(), recorded(1, 20), "throughput_mib_s", prior)
         for prior in (None, earlier(recorded(0), weight=1e-6))
     )
-
     assert _mean(old) == pytest.approx(_mean(cold), abs=1e-3)
 
 
@@ -161,6 +155,5 @@ def test_without_an_earlier_trial_that_counts_the_posterior_is_the_same_bit_for_
     cold = fit_posterior(paper_study(), recorded(1, 20), "throughput_mib_s")
     nothing = earlier(recorded(0)).iloc[:0]
     never_measured = earlier(recorded(0)).assign(throughput_mib_s=np.nan)
-
     for prior in (nothing, never_measured):
         assert (_mean(fit_posterior(paper_study(), recorded(1, 20), "throughput_mib_s", prior)) == _mean(cold)).all()

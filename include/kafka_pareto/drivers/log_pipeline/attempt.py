@@ -54,11 +54,9 @@ class Followed(NamedTuple):
     is_warm: bool = True
 
 
-def attempt_run(
-    planned: PlannedRepetition, study: LogPipelineStudy, testbed: PipelineTestbed, requests_s: float
-) -> Attempt:
+def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s: float) -> Attempt:
     """Send a level's requests at a rate and follow each to Hive."""
-    configuration, protocol = planned.candidate.configuration, study.protocol
+    configuration, study, protocol = planned.candidate.configuration, testbed.study, testbed.study.protocol
     started_at, began_s = datetime.now(UTC).isoformat(), time.monotonic()
     wanted = wanted_of(configuration, study, requests_s, planned.block)
     found = LogPipelineQuantities(round(requests_s * protocol.seconds))

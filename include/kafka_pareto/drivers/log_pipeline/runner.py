@@ -9,14 +9,13 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import read_access_log
-from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
 from kafka_pareto.measurement.highest_held import highest_held
-from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.limits import LIMITS
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +31,9 @@ _LATE_MS = 50.0
 class PipelineRunner(RepetitionRunner):
     """Runs the repetitions of one case, each with parts of its own."""
 
-    def __init__(self, study: LogPipelineStudy, testbed: PipelineTestbed, limits: MeasuringLimits = LIMITS) -> None:
-        self._study = study
+    def __init__(self, testbed: PipelineTestbed) -> None:
         self._testbed = testbed
-        self.limits, self.lease = limits, testbed.lease
+        self.limits, self.lease = LIMITS, testbed.lease
         self._requests_s = 0.0
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
@@ -48,7 +46,7 @@ class PipelineRunner(RepetitionRunner):
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Start the parts, send requests, and follow them to Hive."""
-        return attempt_run(planned, self._study, self._testbed, self._requests_s)
+        return attempt_run(planned, self._testbed, self._requests_s)
 
     def require_unharmed(self) -> None:
         """Check broker, shop and database; everything else is restarted for each run."""
@@ -62,7 +60,7 @@ class PipelineRunner(RepetitionRunner):
         Raises:
             LoadToolError: If it does not answer even one request a second.
         """
-        baseline, protocol = self._study.baseline_configuration(), self._study.protocol
+        baseline, protocol = self._testbed.study.baseline_configuration(), self._testbed.study.protocol
         with OpenPipeline(self._testbed, baseline) as opened:
             settled_s = _SETTLED_S + opened.pipeline.rests_s
 

@@ -59,7 +59,7 @@ class LogPipelineRuntime(DriverRuntime):
         """Open the runner of one case: lease, broker, shop and programs."""
         study = LogPipelineStudy.of(campaign.study)
         with open_pipeline_testbed(campaign, study, case, settings) as testbed:
-            yield PipelineRunner(study, testbed)
+            yield PipelineRunner(testbed)
 
 
 RUNTIME = LogPipelineRuntime()

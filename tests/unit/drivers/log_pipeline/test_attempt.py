@@ -76,7 +76,7 @@ def attempted(
     monkeypatch.setattr(attempt, "OpenPipeline", lambda *_: nullcontext())
     monkeypatch.setattr(attempt, "follow", follow)
     planned = replace(PLANNED, candidate=replace(BASELINE, configuration={**BASELINE.configuration, **(level or {})}))
-    return attempt.attempt_run(planned, STUDY, cast("PipelineTestbed", SimpleNamespace()), 10.0)
+    return attempt.attempt_run(planned, cast("PipelineTestbed", SimpleNamespace(study=STUDY)), 10.0)
 
 
 def figures(

@@ -43,7 +43,7 @@ def designed(folder: Path, text: str) -> Campaign:
     return campaign
 
 
-def test_a_run_sends_what_is_due_within_it_at_the_campaigns_speed(tmp_path: Path) -> None:
+def test_a_run_sends_what_is_due_within_it_at_the_campaigns_speed_from_the_campaigns_log(tmp_path: Path) -> None:
     campaign = designed(tmp_path, log_of(30))
     assert isinstance(campaign.study, CompareLogPipeline)
     found = replayed_log(campaign, campaign.study, tmp_path / "due.json")
@@ -51,10 +51,6 @@ def test_a_run_sends_what_is_due_within_it_at_the_campaigns_speed(tmp_path: Path
     assert found is not None
     assert found.requests_s == 2.0
     assert json.loads(found.file.read_text())[:3] == [[0, "/0"], [0.5, "/1"], [1, "/2"]]
-
-
-def test_a_campaign_goes_on_with_the_same_log_alone(tmp_path: Path) -> None:
-    designed(tmp_path, log_of(30))
     designed(tmp_path, log_of(30))
     with pytest.raises(BadInputError, match=r"another text in its replay\.file"):
         designed(tmp_path, log_of(31))

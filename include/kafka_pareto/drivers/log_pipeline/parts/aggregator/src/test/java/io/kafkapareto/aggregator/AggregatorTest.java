@@ -13,7 +13,6 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.AfterEach;
@@ -123,7 +122,7 @@ class AggregatorTest {
         client.send(windowOf("a", "b", "c"));
         takeThree();
 
-        assertFalse(isDrained());
+        assertFalse(aggregator.end());
         assertEquals(BeatsClient.CLOSED, client.acknowledged(LONG_MS));
     }
 
@@ -159,11 +158,10 @@ class AggregatorTest {
     }
 
     private Aggregator aggregatorOf(String... options) throws ArgumentParserException {
-        String[] arguments = Stream.concat(
-                Stream.of("--bootstrap-servers", "127.0.0.1:9092", "--topic", "logs"), Stream.of(options))
-                .toArray(String[]::new);
-        return new Aggregator(
-                AggregatorOptions.read(AggregatorOptions.parser(), arguments), producer, InstantSource.system());
+        List<String> arguments = new ArrayList<>(List.of("--bootstrap-servers", "127.0.0.1:9092", "--topic", "logs"));
+        arguments.addAll(List.of(options));
+        AggregatorOptions read = AggregatorOptions.read(AggregatorOptions.parser(), arguments.toArray(String[]::new));
+        return new Aggregator(read, producer, InstantSource.system());
     }
 
     private boolean isDrained() {

@@ -91,7 +91,7 @@ class Campaign:
         return decode_record(self.store.get(key), key, model)
 
     def read_repetition(self, key: str) -> Repetition:
-        """Read a repetition (None for a quantity declared later); raises ArtifactError if one breaks its declaration."""
+        """Read a repetition (None for a quantity declared later); raises ArtifactError if it breaks its declaration."""
         found = self.read_record(key, Repetition)
         driver = self.study.declaration
         found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})

@@ -67,7 +67,7 @@ class CampaignKeys:
         return self._of_round(f"02_failed/{case}.json" if case else "02_failed/", round_number)
 
     def confirmation(self, case: str, name: str = "") -> str:
-        """Return the key of `in_force.json`, `candidates.parquet`, `repetitions/…`, `trials.parquet` or `decision.json`."""
+        """Key of `in_force.json`, `candidates.parquet`, `repetitions/…`, `trials.parquet` or `decision.json`."""
         return self._key("06_confirmation/{}/{}", case, name)
 
     def answer(self, at: datetime) -> str:

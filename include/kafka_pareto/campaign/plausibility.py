@@ -23,7 +23,7 @@ _FIXED_ARGUMENTS = {"or_equal": True, "ignore_row_if": "either_value_is_missing"
 
 
 class PlausibilityRules:
-    """A suite's critical rules for one study; raises BadInputError if Great Expectations would judge one differently."""
+    """A suite's critical rules for one study; raises BadInputError if Great Expectations judges one differently."""
 
     def __init__(self, study: Study, suite: Sequence[Expectation] | None = None) -> None:
         self._study = study

@@ -173,7 +173,7 @@ class Driver:
 
     @cached_property
     def plane(self) -> tuple[str, str]:
-        """Return a page's x and y axes: the first maximised and the first minimised mean, else the first two objectives."""
+        """Return a page's x and y axes: the first maximised and first minimised mean, else the first two objectives."""
         means = [each for each in self.objectives if not each.spread_of]
         more = [each.name for each in means if each.maximised]
         less = [each.name for each in means if not each.maximised]

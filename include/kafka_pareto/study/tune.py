@@ -74,7 +74,7 @@ class Tune(Study):
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:  # noqa: ARG003 (for drivers that know their settings)
-        """Return a setting's value as configurations hold it; raises ValueError if there is no such setting or value."""
+        """Return a value as configurations hold it; raises ValueError if there is no such setting or value."""
         return given
 
     @field_validator("limits")

@@ -64,10 +64,10 @@ def sign_up() -> Answer:
     body = _body()
     try:
         name, password = _text(body, "name", 50), hashed(_text(body, "password", 100))
-        added = database.write("INSERT INTO users (name, password) VALUES (?, ?)", name, password)
+        added = database.run("INSERT INTO users (name, password) VALUES (?, ?)", name, password)
     except DUPLICATE_ERRORS as error:
         raise Conflict("name: is taken") from error
-    return {"user_id": added.number}, 201
+    return {"user_id": added.lastrowid}, 201
 
 
 @api.post("/sessions")
@@ -79,7 +79,7 @@ def log_in() -> Answer:
     if user is None or not is_password(password, user["password"]):
         raise Unauthorized("name or password is wrong")
     token = secrets.token_urlsafe(32)
-    database.write("INSERT INTO sessions (token, user_id) VALUES (?, ?)", token, user["user_id"])
+    database.run("INSERT INTO sessions (token, user_id) VALUES (?, ?)", token, user["user_id"])
     return {"session": token}, 201
 
 
@@ -87,7 +87,7 @@ def log_in() -> Answer:
 def log_out() -> Answer:
     """End the session."""
     _user_id()
-    database.write("DELETE FROM sessions WHERE token = ?", request.headers[SESSION_HEADER])
+    database.run("DELETE FROM sessions WHERE token = ?", request.headers[SESSION_HEADER])
     return "", 204
 
 
@@ -166,11 +166,11 @@ def add_to_cart() -> Answer:
     _product(product_id)
     more = "UPDATE cart_items SET quantity = quantity + ? WHERE user_id = ? AND product_id = ?"
     new = "INSERT INTO cart_items (user_id, product_id, quantity) VALUES (?, ?, ?)"
-    if not database.write(more, quantity, user_id, product_id).rows:
+    if not database.run(more, quantity, user_id, product_id).rowcount:
         try:
-            database.write(new, user_id, product_id, quantity)
+            database.run(new, user_id, product_id, quantity)
         except DUPLICATE_ERRORS:  # a concurrent request was faster
-            database.write(more, quantity, user_id, product_id)
+            database.run(more, quantity, user_id, product_id)
     return {"product_id": product_id, "quantity": quantity}, 201
 
 
@@ -199,20 +199,20 @@ def checkout() -> Answer:
         items = _cart_items(user_id)
         if not items:
             raise Conflict("the cart is empty")
-        if database.write("DELETE FROM cart_items WHERE user_id = ?", user_id).rows != len(items):
+        if database.run("DELETE FROM cart_items WHERE user_id = ?", user_id).rowcount != len(items):
             raise Conflict("the cart is changed by another request just now")
         # In a fixed order, so that no two checkouts deadlock.
         for item in items:
             take = "UPDATE products SET stock = stock - ? WHERE product_id = ? AND stock >= ?"
-            if not database.write(take, item["quantity"], item["product_id"], item["quantity"]).rows:
+            if not database.run(take, item["quantity"], item["product_id"], item["quantity"]).rowcount:
                 raise Conflict(f"product {item['product_id']}: has too little stock")
         total_cents = _total_cents(items)
-        added = database.write("INSERT INTO orders (user_id, total_cents) VALUES (?, ?)", user_id, total_cents)
-        database.write_many(
+        added = database.run("INSERT INTO orders (user_id, total_cents) VALUES (?, ?)", user_id, total_cents)
+        database.run_many(
             "INSERT INTO order_items (order_id, product_id, quantity, price_cents) VALUES (?, ?, ?, ?)",
-            ((added.number, item["product_id"], item["quantity"], item["price_cents"]) for item in items),
+            ((added.lastrowid, item["product_id"], item["quantity"], item["price_cents"]) for item in items),
         )
-    return {"order_id": added.number, "total_cents": total_cents}, 201
+    return {"order_id": added.lastrowid, "total_cents": total_cents}, 201
 
 
 @api.get("/orders/<int:order_id>")
@@ -232,10 +232,10 @@ def write_review(product_id: int) -> Answer:
     user_id, body = _user_id(), _body()
     stars, text = _number(body, "stars", 1, 5), _text(body, "body", 1000)
     _product(product_id)
-    added = database.write(
+    added = database.run(
         "INSERT INTO reviews (product_id, user_id, stars, body) VALUES (?, ?, ?, ?)", product_id, user_id, stars, text
     )
-    return {"review_id": added.number}, 201
+    return {"review_id": added.lastrowid}, 201
 
 
 def _user_id() -> int:
@@ -263,7 +263,7 @@ def _there(what: str, found: Row | None) -> Row:
 
 
 def _change_cart(product_id: int, statement: str, *values: object) -> None:
-    if not database.write(statement, *values).rows:
+    if not database.run(statement, *values).rowcount:
         raise NotFound(f"product {product_id}: is not in the cart")
 
 

@@ -19,7 +19,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pymysql
 from pymysql.constants import CLIENT
@@ -74,13 +74,6 @@ _WORDS = ("blue", "bright", "folding", "green", "large", "light", "quiet", "red"
 _OPINIONS = ("as described", "arrived late", "bought it twice", "a fair price", "smaller than expected", "works well")
 
 
-class Written(NamedTuple):
-    """Rows that a statement matched, and the number of the row that it inserted."""
-
-    rows: int
-    number: int
-
-
 class Database:
     """Runs statements, on one persistent connection per thread.
 
@@ -102,18 +95,19 @@ class Database:
 
     def rows(self, statement: str, *values: object) -> list[Row]:
         """Return the rows of a query."""
-        return list(self._execute(statement, values).fetchall())
+        return list(self.run(statement, *values).fetchall())
 
     def row(self, statement: str, *values: object) -> Row | None:
         """Return the first row of a query."""
         return next(iter(self.rows(statement, *values)), None)
 
-    def write(self, statement: str, *values: object) -> Written:
-        """Change rows; outside of a transaction they are committed on return."""
-        cursor = self._execute(statement, values)
-        return Written(cursor.rowcount, cursor.lastrowid or 0)
+    def run(self, statement: str, *values: object) -> Any:
+        """Run a statement and return its cursor; changes outside of a transaction are committed on return."""
+        cursor = self._connection().cursor()
+        cursor.execute(self._in_dialect(statement), values)
+        return cursor
 
-    def write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+    def run_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """Run a statement once per row of values."""
         self._connection().cursor().executemany(self._in_dialect(statement), list(rows))
 
@@ -121,13 +115,13 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Commit all writes within, or none of them after an error."""
         # SQLite's plain BEGIN starts as a reader, and fails if another connection has written meanwhile.
-        self.write("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
+        self.run("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
         try:
             yield
-            self.write("COMMIT")
+            self.run("COMMIT")
         except BaseException:
             with suppress(*DATABASE_ERRORS):
-                self.write("ROLLBACK")
+                self.run("ROLLBACK")
             raise
 
     def reconnect(self) -> None:
@@ -135,11 +129,6 @@ class Database:
         if connection := self._of_thread.__dict__.pop("connection", None):
             with suppress(*DATABASE_ERRORS):
                 connection.close()
-
-    def _execute(self, statement: str, values: tuple[object, ...]) -> Any:
-        cursor = self._connection().cursor()
-        cursor.execute(self._in_dialect(statement), values)
-        return cursor
 
     def _in_dialect(self, statement: str) -> str:
         return statement if self.is_sqlite else statement.replace("?", "%s")
@@ -206,23 +195,23 @@ def create(address: str, seed: int) -> None:
         server = Database(address, name=None)
         if server.row("SHOW DATABASES LIKE ?", _NAME):
             raise ValueError(f"database {address!r}: has a database {_NAME} already")
-        server.write("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+        server.run("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
     number = "INTEGER PRIMARY KEY" if database.is_sqlite else "INTEGER PRIMARY KEY AUTO_INCREMENT"
     for table in _TABLES:
-        database.write(table.format(number=number))
+        database.run(table.format(number=number))
     drawn = random.Random(seed)  # noqa: S311 (goods, no secrets)
     ids = range(1, len(_CATEGORIES) * _PRODUCTS_OF_EACH + 1)
     with database.transaction():
-        database.write_many(
+        database.run_many(
             "INSERT INTO users (name, password) VALUES (?, ?)",
             ((f"user-{index}", hashed(f"password-{index}")) for index in range(1, _USERS + 1)),
         )
-        database.write_many("INSERT INTO categories (name) VALUES (?)", ((name,) for name in _CATEGORIES))
-        database.write_many(
+        database.run_many("INSERT INTO categories (name) VALUES (?)", ((name,) for name in _CATEGORIES))
+        database.run_many(
             "INSERT INTO products (category_id, name, description, price_cents, stock) VALUES (?, ?, ?, ?, ?)",
             (_product(drawn, (product_id - 1) // _PRODUCTS_OF_EACH, product_id) for product_id in ids),
         )
-        database.write_many(
+        database.run_many(
             "INSERT INTO reviews (product_id, user_id, stars, body) VALUES (?, ?, ?, ?)",
             (
                 (product_id, drawn.randint(1, _USERS), drawn.randint(1, 5), drawn.choice(_OPINIONS))

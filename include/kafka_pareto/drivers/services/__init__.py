@@ -1,1 +1,1 @@
-"""Runs the driver `services`."""
+"""The driver `services`."""

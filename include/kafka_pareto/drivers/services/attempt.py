@@ -1,4 +1,4 @@
-"""Attempts a repetition of services: has orders handed on, and judges them by what hospital and client hold."""
+"""Attempt one repetition: run orders through the services and judge the outcome reported by hospital and client."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS
 
 
 def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed) -> Attempt:
-    """Has the orders of a level handed on by services that run, and judges what came of it."""
+    """Run a level's orders through running services and judge the outcome."""
     configuration = planned.candidate.configuration
     load, fault = study.load_of(configuration), str(study.effective(configuration)["fault"])
     opened = testbed.topology_for(configuration)
@@ -86,10 +86,9 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
 
 
 def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
-    """Says whether an attempt failed for a cause that its level cannot have.
+    """Return whether an attempt failed for a cause its level cannot have.
 
-    A service that ends by itself is no fault of the level's, unless something is broken on purpose there: then it may
-    have ended of that.
+    A service that exits by itself is not the level's fault, unless a fault was injected that may have ended it.
     """
     if isinstance(error, CapacityError):
         return False
@@ -99,11 +98,11 @@ def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
 def _handed_on(
     planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed, opened: OpenTopology
 ) -> HandedOn:
-    """Has the orders handed on, by the load that the level asks for.
+    """Run the orders under the load the level asks for.
 
     Raises:
-        CapacityError: If not even one order a second is held.
-        LoadToolError: If a service has ended by itself.
+        CapacityError: If not even one order a second is sustained.
+        LoadToolError: If a service has exited by itself.
     """
     configuration, protocol = planned.candidate.configuration, study.protocol
     found, load = study.effective(configuration), study.load_of(configuration)
@@ -129,15 +128,15 @@ def _handed_on(
 
 
 def _keeps_order(study: CompareServices, level: Configuration) -> bool:
-    """Says whether records of a key follow each other: a key goes elsewhere once there are more partitions."""
+    """Return whether records of a key stay in order: a key moves once partitions are added."""
     is_moved = study.effective(level)["fault"] == PARTITIONS_ADDED
     return study.topology_of(level)[1].partitioning == "key" and not is_moved
 
 
 def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
-    """Judges whether every order came to its end; where no fault was made, also whether none came again.
+    """Check that every order completed and, without a fault, that none was duplicated.
 
-    Only partitioning by key `keeps_order`: elsewhere what was seen out of order is counted, and no fault of anybody's.
+    Out-of-order events are a failure only if the level `keeps_order` (partitions by key); otherwise they are counted.
     """
     asked, placed, seen = handed.asked, handed.placed, handed.seen
     if placed["failure"]:

@@ -1,4 +1,4 @@
-"""Starts the services and their client as processes that end with this one, and talks to hospital and client."""
+"""Start the services and their client as processes that end with this one, and talk to hospital and client."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _PLACED_ONLY = 20_000
 
 
 class Chain(Opened):
-    """Opens a context in which the five services and a client run on a cluster that has their topics.
+    """A context in which the five services and a client run on a cluster that has their topics.
 
     Args:
         bootstrap_servers: Of the cluster.
-        topology: How records are spread over partitions, and how many brokers there are to be.
-        producer: librdkafka's settings of every service's producer.
-        delivery: `at_least_once`, or `exactly_once` for services that hand records on by transactions.
-        rules: The monitor's bounds, by what it watches.
+        topology: How records are partitioned, and how many brokers there should be.
+        producer: librdkafka settings of every service's producer.
+        delivery: `at_least_once`, or `exactly_once` for services that use transactions.
+        rules: The monitor's bounds, by watched value.
 
     Raises:
-        LoadStartError: On entering, if one does not become ready within a minute.
+        LoadStartError: On entering, if a service does not become ready within a minute.
     """
 
     def __init__(
@@ -70,21 +70,21 @@ class Chain(Opened):
 
     @property
     def size(self) -> int:
-        """Returns how many processes there are while all run."""
+        """Return the number of processes while all run."""
         return len(SERVICES) + 1
 
     @property
     def events_port(self) -> int:
-        """Returns the port of loopback at which clients follow the events."""
+        """Return the loopback port on which clients follow the events."""
         return self._port
 
     @property
     def pids(self) -> dict[str, int]:
-        """Maps each process that runs to its id."""
+        """Map each running process to its id."""
         return {name: each.pid for name, each in self._processes.items() if each.exit_code is None}
 
     def start(self, name: str) -> None:
-        """Starts a service, or one anew that has ended.
+        """Start or restart a service.
 
         Raises:
             LoadStartError: If it cannot be started.
@@ -97,10 +97,10 @@ class Chain(Opened):
         self._processes[name] = ChildProcess(f"service {name}", argv, self._environment())
 
     def script_orders_s(self) -> float:
-        """Returns at what pace the hospital places orders that no service reads, in orders a second.
+        """Measure the hospital's own limit: its rate with no service reading, in orders a second.
 
         Raises:
-            LoadToolError: If it does not end well.
+            LoadToolError: If it fails.
         """
         options = [*self._common, "--place-only", str(_PLACED_ONLY)]
         argv = [sys.executable, "-m", "kafka_pareto.drivers.services.programs.hospital", *options]
@@ -116,32 +116,32 @@ class Chain(Opened):
         }
 
     def kill(self, name: str) -> None:
-        """Kills a service with -9."""
+        """Send SIGKILL to a service."""
         process = self._processes[name]
         self._ended_cpu_s += process.cpu_s()
         process.kill()
 
     def ask(self, asked: Asked) -> None:
-        """Tells the hospital to place orders.
+        """Tell the hospital to place orders.
 
         Raises:
-            LoadToolError: If it has ended.
+            LoadToolError: If it has exited.
         """
         self._processes["hospital"].tell(asdict(asked))
 
     def answer(self, asked: Asked) -> Record:
-        """Returns what the hospital says of the orders that it was asked for, once all are confirmed or time is over.
+        """Return the hospital's report on the requested orders, once all are confirmed or time is over.
 
         Raises:
-            LoadToolError: If a service has ended meanwhile.
+            LoadToolError: If a service has exited meanwhile.
         """
         return self._next("hospital", asked.timeout_s + _GRACE_S, "run", asked.run)
 
     def after(self, asked: Asked) -> Record:
-        """Returns how many of these orders are confirmed by now, and how many confirmations came again.
+        """Return how many of these orders are confirmed by now, and how many confirmations were duplicates.
 
         Raises:
-            LoadToolError: If a service has ended meanwhile.
+            LoadToolError: If a service has exited meanwhile.
         """
         self._processes["hospital"].tell({"after": asked.run})
         return self._next("hospital", _GRACE_S, "after", asked.run)
@@ -156,18 +156,18 @@ class Chain(Opened):
         since: float = 0.0,
         alerts_within_s: float = 0.0,
     ) -> Record:
-        """Returns what the client has seen of a run, once all of it is complete, or time is over.
+        """Return what the client has seen of a run, once it is complete or time is over.
 
         Args:
-            run: Begins the ids of its orders.
-            orders: How many were placed.
-            timeout_s: How long they are waited for.
-            began_at: Alerts of rules that were broken before are not of this run; in seconds since 1970.
-            since: Orders that were created before have no part in latencies.
-            alerts_within_s: How long it is waited, then, until every alert that was raised is cleared.
+            run: Prefix of its order ids.
+            orders: The number placed.
+            timeout_s: The longest wait for them.
+            began_at: Alerts of rules broken earlier are excluded; seconds since 1970.
+            since: Orders created earlier are excluded from latencies.
+            alerts_within_s: The longest wait for raised alerts to clear.
 
         Raises:
-            LoadToolError: If a service has ended meanwhile.
+            LoadToolError: If a service has exited meanwhile.
         """
         asked = {
             "run": run,
@@ -181,15 +181,15 @@ class Chain(Opened):
         return self._next(CLIENT, timeout_s + alerts_within_s + _GRACE_S, "run", run)
 
     def cpu_s(self) -> float:
-        """Returns the CPU time that all of them have used since they were started."""
+        """Return the CPU time all processes have used since they started."""
         return self._ended_cpu_s + sum(each.cpu_s() for each in self._processes.values())
 
     def _next(self, name: str, timeout_s: float, key: str, value: str | None = None) -> Record:
-        """Returns the next line of a service that has this key, and this value of it where one is given.
+        """Return a service's next line with this key and, if given, this value.
 
         Raises:
-            LoadStartError: If it was to become ready, and did not.
-            LoadToolError: If it says nothing in time, or any of them has ended.
+            LoadStartError: If the service was to become ready, and did not.
+            LoadToolError: If no such line arrives in time, or any service has exited.
         """
         meanwhile = self._require_running if key != READY else lambda: None
         return self._processes[name].next_line(key, timeout_s, value, meanwhile)

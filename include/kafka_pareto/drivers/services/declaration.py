@@ -1,4 +1,4 @@
-"""Declares the driver `services`: orders that five services hand on through a cluster of a named topology."""
+"""Declare the driver `services`: orders that pass through five services on a cluster of a named topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a fault while orders run: a broker or a service is lost, or partitions are added; and watches the replicas."""
+"""Inject a fault while orders run (lose a broker or a service, or add partitions) and watch the replicas."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _ANSWERS_WITHIN_S = 2.0
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """Holds what was broken, and when, in seconds since 1970.
+    """What was broken, and when, in seconds since 1970.
 
     Attributes:
-        kind: As the setting `fault` names it.
+        kind: As in the setting `fault`.
         what: The process.
-        began_at: When it was broken.
-        ended_at: When it went on, was started again, or was over.
-        whole_at: When every replica was seen in sync after that; None where that was not within two minutes. Where only
-            a service was killed, when it was started again.
-        is_noticed: True where the cluster was seen without a replica or a leader after a broker's fault.
+        began_at: Start of the fault.
+        ended_at: When the process resumed or restarted, or the change was complete.
+        whole_at: When every replica was in sync afterwards; None if not within two minutes. For a killed service, its
+            restart.
+        is_noticed: True if the cluster lacked a replica or a leader after a broker's fault.
     """
 
     kind: str
@@ -47,17 +47,17 @@ class FaultRecord:
 
     @property
     def full_isr_s(self) -> float | None:
-        """Returns how long after its end every replica was in sync; None where none was missing, or one still is."""
+        """Return how long after the fault's end every replica was in sync; None if none was missing, or one still is."""
         return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 
 class Fault:
-    """Makes one fault.
+    """One fault.
 
     Args:
-        kind: As the setting `fault` names it.
-        times: When it begins after the first order, and how long a broker's lasts; a service is started again at once,
-            and partitions that were added stay.
+        kind: As in the setting `fault`.
+        times: Its start after the first order, and a broker's downtime. A service restarts at once; added partitions
+            stay.
     """
 
     def __init__(self, kind: str, times: FaultTimes) -> None:
@@ -65,11 +65,11 @@ class Fault:
         self._times = times
 
     def make(self, opened: OpenTopology) -> FaultRecord:
-        """Makes the fault, ends it, and waits until every replica is in sync.
+        """Inject the fault, end it, and wait until every replica is in sync.
 
         Raises:
-            ClusterError: If a broker cannot be started again.
-            LoadStartError: If a service cannot.
+            ClusterError: If a broker cannot be restarted.
+            LoadStartError: If a service cannot be restarted.
         """
         time.sleep(self._times.at_s)
         broker_fault = next((each for each in BROKER_FAULTS if each == self._kind), None)
@@ -94,7 +94,7 @@ class Fault:
 
 
 def _add_partitions(opened: OpenTopology) -> str:
-    """Gives each topic twice its partitions.
+    """Double the partitions of each topic.
 
     Raises:
         ClusterError: If the brokers refuse.
@@ -111,13 +111,13 @@ def _add_partitions(opened: OpenTopology) -> str:
 
 
 class SyncWatch:
-    """Asks a cluster for its replicas, and remembers whether it was ever seen without one of them.
+    """Poll a cluster's replicas, and remember whether any was ever out of sync.
 
-    A broker that is killed counts as in sync until its session is over: nine seconds by default.
+    A killed broker counts as in sync until its session expires, nine seconds by default.
 
     Args:
         topic_health: Returns a topic's health within so many seconds.
-        is_single: Says that there is one broker only: where it does not answer, it is gone.
+        is_single: True for one broker: if it does not answer, it is gone.
 
     Attributes:
         is_noticed: True once a replica or a leader was missing.
@@ -129,7 +129,7 @@ class SyncWatch:
         self._is_single = is_single
 
     def watch_until(self, until: float) -> None:
-        """Returns at this time, in seconds since 1970; looks once a second until something is missing."""
+        """Return at this time, in seconds since 1970; poll once a second until something is missing."""
         while (left_s := until - time.time()) > 0:
             if not self.is_noticed:
                 # One topic is enough: the broker leads one of its partitions. Each look is a load, too.
@@ -137,7 +137,7 @@ class SyncWatch:
             time.sleep(min(_NOTICED_EVERY_S, max(until - time.time(), 0.0)))
 
     def whole_at(self, within_s: float = _WHOLE_WITHIN_S) -> float | None:
-        """Waits until every replica is in sync, and returns when that was; None where it was not in time."""
+        """Wait until every replica is in sync and return that time; None after a timeout."""
         deadline = time.time() + within_s
         while time.time() < deadline:
             if self._is_whole(TOPICS, _ANSWERS_WITHIN_S):

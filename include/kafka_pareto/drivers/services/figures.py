@@ -1,4 +1,4 @@
-"""Puts what hospital and client say of orders into quantities. Pure."""
+"""Compute the quantities of a repetition from what hospital and client report."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BOUND_FRACTION = 0.9
 def quantities(
     handed: HandedOn, load: Load, counters: LoadCounters, script_orders_s: float | None
 ) -> ServicesQuantities:
-    """Returns the quantities of orders that were handed on.
+    """Return the quantities of completed orders.
 
     Args:
-        handed: What came of them.
-        load: How they were placed; what was counted over all rates of a search is left out.
-        counters: What was counted of brokers and machine meanwhile.
-        script_orders_s: What the hospital places with no service behind it.
+        handed: The outcome.
+        load: How they were placed; totals over all rates of a search are left out.
+        counters: Resource use of brokers and machine meanwhile.
+        script_orders_s: The hospital's rate with no service behind it.
     """
     placed, seen = handed.placed, handed.seen
     counters = LoadCounters() if load.kind == "capacity" else counters
@@ -76,10 +76,10 @@ def _order_figures(handed: HandedOn, counters: LoadCounters) -> OrderFigures | N
 
 
 def bound_of(placed: Record, load: Load, script_orders_s: float | None) -> str:
-    """Says why the script that places orders set the pace, rather than the services; empty where it did not.
+    """Return why the ordering script, not the services, was the bottleneck; empty if it was not.
 
-    It did where it placed almost as fast as it can with nobody behind it, and in a burst where it was still sending
-    for almost all of the time until the last confirmation.
+    It was if it placed orders almost as fast as it can alone, or if a burst was still being sent for almost all of the
+    time until the last confirmation.
     """
     orders_s = placed["orders_s"]
     if not orders_s:
@@ -96,7 +96,7 @@ def bound_of(placed: Record, load: Load, script_orders_s: float | None) -> str:
 
 
 def fault_figures(fault: FaultRecord, placed: Record, skip_s: float) -> FaultFigures:
-    """Returns what a fault did; orders of the first `skip_s` are no part of what the latency was before it."""
+    """Return the effects of a fault; the first `skip_s` seconds of orders do not count towards the latency before it."""
     recovered_s = None
     # The notification is not on a confirmation's way.
     if fault.kind != NOTIFICATION_KILLED and fault.whole_at is not None:
@@ -106,7 +106,7 @@ def fault_figures(fault: FaultRecord, placed: Record, skip_s: float) -> FaultFig
 
 
 def timeline_of(fault: FaultRecord, placed: Record) -> Timeline:
-    """Returns what was confirmed in each second around a fault."""
+    """Return the confirmations in each second around a fault."""
     return Timeline(
         what=fault.what,
         began_s=fault.began_at - placed["began_at"],

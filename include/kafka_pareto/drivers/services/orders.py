@@ -1,4 +1,4 @@
-"""Has orders handed on by services that run, a fault among them where one is asked for; searches their capacity."""
+"""Run orders through running services, with a fault if requested, and search their capacity."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _POLL_S = 0.2
 
 
 class CapacityError(LoadToolError):
-    """Reports that a topology does not hold a single order a second."""
+    """A topology does not sustain even one order a second."""
 
 
 @dataclass(frozen=True)
 class HandedOn:
-    """Holds what came of orders.
+    """The outcome of a run of orders.
 
     Attributes:
-        placed: What the hospital says once all is confirmed, or time is over.
-        seen: What the client has seen.
-        fault: What was done meanwhile; None where nothing was.
-        chain_cpu_s: The CPU time of services and client, from the first order until all were seen, and after a fault
-            until what it broke is whole again.
-        late: Orders whose confirmation came after `asked.timeout_s`, but within that time again.
+        placed: The hospital's report once all is confirmed, or time is over.
+        seen: The client's report.
+        fault: The injected fault, if any.
+        chain_cpu_s: CPU time of services and client, from the first order until all were seen and, after a fault, the
+            cluster is whole again.
+        late: Orders confirmed after `asked.timeout_s`, but within twice that time.
     """
 
     asked: Asked
@@ -48,15 +48,15 @@ class HandedOn:
 
     @property
     def lost(self) -> int:
-        """Returns how many orders were not confirmed, or not seen to their end, within twice `asked.timeout_s`."""
+        """Return how many orders were not confirmed, or not seen complete, within twice `asked.timeout_s`."""
         return int(self.placed["sent"]) - min(int(self.placed["confirmed"]) + self.late, int(self.seen["complete"]))
 
 
 def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> HandedOn:
-    """Has the orders placed, and waits until all are confirmed and the client has seen them, or time is over twice.
+    """Place the orders; wait until all are confirmed and seen by the client, at most twice the timeout.
 
     Raises:
-        LoadToolError: If a service has ended by itself.
+        LoadToolError: If a service has exited by itself.
     """
     cpu_before_s = opened.chain.cpu_s()
     opened.chain.ask(asked)
@@ -86,19 +86,19 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
 def find_capacity(
     opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s: defaultdict[str, float], offset: float = 0.0
 ) -> HandedOn:
-    """Returns what came of orders at the highest rate that is held.
+    """Return the outcome at the highest sustained rate.
 
     Args:
         opened: The services.
-        asked: Names the runs, and how long the last confirmation is waited for; its rate and number are replaced.
-        rule: When a rate is held.
-        guesses_s: The first rate by the topology's name, in orders a second; takes what was found.
-        offset: By so many steps of the rule's precision the search begins above its guess. Searches that are to be
-            independent of each other need different ones, or they try the same rates.
+        asked: Names the runs and limits the wait for the last confirmation; its rate and number are replaced.
+        rule: When a rate counts as sustained.
+        guesses_s: The first rate by topology name, in orders a second; updated with the result.
+        offset: Starts the search this many steps of the rule's precision above its guess. Independent searches need
+            different offsets, or they try the same rates.
 
     Raises:
-        CapacityError: If not one order a second is held.
-        LoadToolError: If a service has ended by itself.
+        CapacityError: If not one order a second is sustained.
+        LoadToolError: If a service has exited by itself.
     """
     tries = 0
 
@@ -128,7 +128,7 @@ def find_capacity(
 
 
 def fault_of(handed: HandedOn, rule: Capacity) -> str:
-    """Says why a rate was not held, as Theodolite's lag trend and latency metrics have it; empty where it was."""
+    """Return why a rate was not sustained, by Theodolite's lag trend and latency metrics; empty if it was."""
     placed, latency, rate_s = handed.placed, handed.placed["latency"], handed.asked.rate_s
     if placed["failure"]:
         return str(placed["failure"])

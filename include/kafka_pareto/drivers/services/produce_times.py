@@ -1,4 +1,4 @@
-"""Reads what brokers say of produce requests and replication, before and after orders."""
+"""Read the brokers' metrics of produce requests and replication, before and after orders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Readings = Mapping[int, BrokerReading]
 
 
 def read_all(brokers: Brokers) -> Readings:
-    """Reads every broker that runs; nothing of one that does not answer."""
+    """Read every running broker; skip those that do not answer."""
     found = {}
     for name, pid in brokers.pids.items():
         try:
@@ -40,7 +40,7 @@ def read_all(brokers: Brokers) -> Readings:
 
 
 def produce_times(before: Readings, after: Readings) -> ProduceTimes:
-    """Returns the means over all produce requests between two readings; None where a broker was started meanwhile."""
+    """Return the means over all produce requests between two readings; None if a broker was started meanwhile."""
     pairs = [(before[pid], after[pid]) for pid in before if pid in after]
     is_whole = bool(pairs) and len(pairs) == len(before) == len(after)
     requests = sum(_growth(pair, _COUNT) for pair in pairs)

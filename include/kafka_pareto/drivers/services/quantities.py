@@ -1,4 +1,4 @@
-"""Declares the quantities of orders that services hand on: each once, from the processes' answers to the tables."""
+"""Declare the quantities of a run of orders, each once, from the processes' answers to the tables."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
 @dataclass(frozen=True)
 class OrderFigures:
-    """Holds how fast orders were confirmed, and how long each took.
+    """How fast orders were confirmed, and how long each took.
 
-    Latency runs from the time at which an order was created (at a rate: was due) to the one at which the hospital holds
-    its confirmation. The hops are means, between the brokers' times of appending: placing an order, confirming it,
-    shipping it; notifying runs from there to the client.
+    Latency runs from an order's creation (at a rate: its due time) to its confirmation at the hospital. The hops are
+    means
+    between the brokers' append times (placing, confirming, shipping); notifying runs from there to the client.
 
     Attributes:
-        orders_s: Orders confirmed over the time from the first one sent to the last confirmation.
+        orders_s: Confirmed orders over the time from the first one sent to the last confirmation.
         sending_s: From the first order sent to the last one.
-        request_ms: The mean time from a request of the hospital's producer to its answer.
-        jitter_ms: The mean absolute difference of successive latencies, in the order of arrival.
+        request_ms: Mean time from a produce request of the hospital to its answer.
+        jitter_ms: Mean absolute difference of successive latencies, in order of arrival.
         smoothed_jitter_ms: The interarrival jitter of RFC 3550.
-        completing_ms: From an order's creation until the client has seen it confirmed and delivered; the mean.
-        open_slope_s: By how many orders in each second the number of those that wait grew.
+        completing_ms: Mean time from an order's creation until the client has seen it confirmed and delivered.
+        open_slope_s: Growth of the number of open orders, per second.
         silent_s: The longest time between two confirmations.
         services_cpu_ms_per_order: CPU time of all services and the client.
         brokers_cpu_ms_per_order: CPU time of all brokers.
@@ -52,7 +52,7 @@ class OrderFigures:
 
 @dataclass(frozen=True)
 class ProduceTimes:
-    """Holds what the brokers say of the produce requests of all services: means, and what replication copied.
+    """The brokers' metrics of the produce requests of all services: means, and replicated bytes.
 
     Attributes:
         produce_total_ms: From a request's arrival to the end of its answer.
@@ -60,7 +60,7 @@ class ProduceTimes:
         produce_local_ms: Appending on the leader.
         produce_remote_ms: Waiting for the followers.
         produce_response_ms: Waiting for the connection, and sending.
-        replicated_mib: What followers copied meanwhile.
+        replicated_mib: Copied by followers meanwhile.
     """
 
     produce_total_ms: Annotated[float | None, Shown("produce at the brokers", maximised=False)] = None
@@ -73,14 +73,13 @@ class ProduceTimes:
 
 @dataclass(frozen=True)
 class FaultFigures:
-    """Holds what a fault that was made on purpose did.
+    """The effects of an injected fault.
 
     Attributes:
-        full_isr_s: From its end until every replica was in sync again; None where none was seen missing, as where it
-            is over before the brokers notice, where one still was after two minutes, and where no broker was broken.
-        recovered_s: From its beginning until the p95 latency was near the one before again, and stayed there: at most
-            twice its median, or as much as its slowest second. Seconds count once the fault is over and all replicas
-            are in sync.
+        full_isr_s: From its end until every replica was in sync again; None if none was seen missing (the fault ended
+            before the brokers noticed), if one still was after two minutes, or if no broker was broken.
+        recovered_s: From its start until the p95 latency stayed near its earlier level: at most twice the median of the
+            seconds before, or their maximum. Seconds count once the fault is over and all replicas are in sync.
     """
 
     full_isr_s: Annotated[float | None, Shown("all in sync again", maximised=False)] = None
@@ -89,23 +88,24 @@ class FaultFigures:
 
 @dataclass(frozen=True)
 class ServicesQuantities(Quantities):
-    """Holds all quantities of one repetition.
+    """All quantities of one repetition.
 
     Attributes:
-        orders_placed: As many as the hospital sent; None, as all others, where it did not say.
-        orders_confirmed: As many as it holds a confirmation of.
-        orders_complete: As many as the client has seen confirmed, picked up and delivered.
-        repeats_dropped: Confirmations that the hospital, and events that the client, got again, and knew by their ids.
+        orders_placed: Sent by the hospital; None, like all others, if it did not report.
+        orders_confirmed: Confirmations at the hospital.
+        orders_complete: Seen by the client as confirmed, picked up and delivered.
+        repeats_dropped: Duplicate confirmations at the hospital and events at the client, recognised by id.
         events_repeated: Of these, the events.
-        orders_out_of_order: Seen as delivered before they were seen as picked up; by key that makes it invalid, unless
-            partitions were added meanwhile.
+        orders_out_of_order: Seen as delivered before picked up; with partitioning by key that invalidates the
+            repetition,
+            unless partitions were added meanwhile.
         orders_overtaken: Confirmed after a later one of the same key.
         alerts_raised: By the monitor, meanwhile.
-        alerts_cleared: The same.
-        figures: None where nothing was confirmed.
-        produce: Empty where a broker was started meanwhile.
-        fault: Empty where none was made.
-        generator_bound: Why the hospital's own pace set that of the orders; empty where the chain did.
+        alerts_cleared: Likewise.
+        figures: None if nothing was confirmed.
+        produce: Empty if a broker was started meanwhile.
+        fault: Empty without a fault.
+        generator_bound: Why the hospital was the bottleneck; empty if the services were.
     """
 
     orders_placed: int | None = None

@@ -1,4 +1,4 @@
-"""Runs repetitions of services on one topology after the other."""
+"""Run repetitions on one topology after the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 
 
 class ServicesRunner(RepetitionRunner):
-    """Runs the repetitions of one part."""
+    """Run the repetitions of one part."""
 
     def __init__(self, study: CompareServices, testbed: ServicesTestbed, limits: MeasuringLimits = LIMITS) -> None:
         self._study = study
@@ -26,11 +26,11 @@ class ServicesRunner(RepetitionRunner):
         self.limits, self.lease = limits, testbed.lease
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Ends the services, so that a block that is measured again has empty topics, too."""
+        """End the services, so that a repeated block also starts with empty topics."""
         self._testbed.end_services()
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Starts the repetition's topology where another one runs, and knows the rate that it is asked for."""
+        """Start the repetition's topology if another one runs, and determine the requested rate."""
         configuration = planned.candidate.configuration
         try:
             self._testbed.find_what_is_shared(configuration, self._capacity_of)
@@ -39,22 +39,22 @@ class ServicesRunner(RepetitionRunner):
             raise ClusterError(str(error)) from error
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Has the orders handed on by the topology that `begin` started."""
+        """Run the orders on the topology that `begin` started."""
         try:
             return attempt_orders(planned, self._study, self._testbed)
         except (LoadStartError, LoadToolError) as error:  # a process has ended since `begin`
             raise ClusterError(str(error)) from error
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Ends the services: each block starts its own, with empty topics."""
+        """End the services: each block starts its own, with empty topics."""
         self._testbed.end_services()
 
     def _capacity_of(self, opened: OpenTopology) -> float:
-        """Searches the highest rate that a topology holds.
+        """Search the highest rate a topology sustains.
 
         Raises:
-            CapacityError: If it does not hold a single order a second.
-            LoadToolError: If a service ends by itself.
+            CapacityError: If it does not sustain one order a second.
+            LoadToolError: If a service exits by itself.
         """
         asked = Asked(f"capacity.{token_hex(4)}", 1, timeout_s=self._study.protocol.timeout_s)
         found = find_capacity(opened, asked, self._study.protocol.capacity, self._testbed.guesses_orders_s)

@@ -1,4 +1,4 @@
-"""Runs the driver `services`."""
+"""The runtime of the driver `services`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _SERVICES_MIB = 500
 
 
 class ServicesRuntime(DriverRuntime):
-    """Runs the services' repetitions."""
+    """Run repetitions of services."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Computes what these repetitions cost at most, starting the topologies included."""
+        """Compute the maximum cost of these repetitions, topology starts included."""
         found = CompareServices.of(study)
         count = sum(repetitions.values())
         # Each block measures every level of its part once, and starts the services of each group of them.
@@ -66,7 +66,7 @@ class ServicesRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Opens what stands for the brokers of the topologies, which do not run before the study measures."""
+        """Open a stand-in for the topologies' brokers, which start only for the measurement."""
         return open_system(study, settings, lambda: _SERVICES_MIB)
 
     @contextmanager

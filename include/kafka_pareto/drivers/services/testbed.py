@@ -1,4 +1,4 @@
-"""Keeps a cluster for each topology, and runs the chain of services on the one that is asked for."""
+"""Keep a cluster per topology, and run the services on the requested one."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _FIRST_GUESS_S = 1000.0
 
 
 class TopologyCapacity(Record):
-    """Holds the highest rate of orders that a topology holds, with which shares of it are placed."""
+    """The highest rate of orders a topology sustains, from which shares are computed."""
 
     topology: str
     capacity_orders_s: float
 
 
 class TopologyCluster(Opened):
-    """Opens a context in which the brokers of a topology run; services on them come and go.
+    """A context in which the brokers of a topology run; services on them come and go.
 
     Attributes:
-        is_warm: True once orders were handed on for as long as the study asks for.
-        is_ending: True once it ends with all that is in it, so that no topic needs to be deleted.
+        is_warm: True once the study's warm-up orders have passed through.
+        is_ending: True once the cluster is about to be discarded with all its topics.
 
     Raises:
         ClusterError: On entering, if a broker does not start.
@@ -74,16 +74,16 @@ class TopologyCluster(Opened):
 
     @property
     def is_whole(self) -> bool:
-        """Says whether all of its brokers run."""
+        """Return whether all of its brokers run."""
         return len(self.brokers.pids) == self.topology.brokers
 
 
 class OpenTopology(Opened):
-    """Opens a context in which services run on a topology's brokers, with topics that are empty, and are warm.
+    """A context in which warm services run on a topology's brokers, with empty topics.
 
     Raises:
-        ClusterError: On entering, if a topic cannot be made.
-        LoadStartError: On entering, if a service does not start, or the first orders are not handed on.
+        ClusterError: On entering, if a topic cannot be created.
+        LoadStartError: On entering, if a service does not start, or the first orders do not pass through.
     """
 
     def __init__(self, study: CompareServices, configuration: Configuration, on: TopologyCluster) -> None:
@@ -109,15 +109,15 @@ class OpenTopology(Opened):
 
     @property
     def is_whole(self) -> bool:
-        """Says whether all of its processes run."""
+        """Return whether all of its processes run."""
         return self._on.is_whole and len(self.chain.pids) == self.chain.size
 
     def script_orders_s(self) -> float:
-        """Returns at what pace the hospital places orders that no service reads, with one replica of each.
+        """Measure the hospital's rate with no service reading, on topics with one replica, in orders a second.
 
         Raises:
-            ClusterError: If the topic for them cannot be made.
-            LoadToolError: If the hospital does not end well.
+            ClusterError: If their topic cannot be created.
+            LoadToolError: If the hospital fails.
         """
         self.cluster.create_topic(PLACED_ONLY, self.topology.partitions, 1, {"min.insync.replicas": "1"})
         try:
@@ -126,7 +126,7 @@ class OpenTopology(Opened):
             self.cluster.delete_topic(PLACED_ONLY)
 
     def _warm_up(self) -> None:
-        """Has orders handed on that do not count: many by brokers that have just started, else a few."""
+        """Run uncounted orders: many on freshly started brokers, else a few."""
         until = time.monotonic() + self._protocol.warmup_s
         self._hand_on(self._protocol.warmup_orders)
         while not self._on.is_warm and time.monotonic() < until:
@@ -175,11 +175,11 @@ class ServicesTestbed:
         self._opened: OpenTopology | None = None
 
     def topology_for(self, configuration: Configuration) -> OpenTopology:
-        """Returns the services of a level, which run; others, or those of which a process has ended, are ended first.
+        """Return a level's running services; first end others, or those with an exited process.
 
         Raises:
-            ClusterError: As `TopologyCluster` and `OpenTopology` do.
-            LoadStartError: The same.
+            ClusterError: As `TopologyCluster` and `OpenTopology`.
+            LoadStartError: Likewise.
             LoadToolError: If the hospital cannot place orders.
         """
         opened = self._opened
@@ -197,7 +197,7 @@ class ServicesTestbed:
         return opened
 
     def rate_of(self, configuration: Configuration) -> float:
-        """Returns the rate of a level that has one, in orders a second.
+        """Return the rate of a level that has one, in orders a second.
 
         Raises:
             MissingArtifactError: If it is a share of a capacity that `find_what_is_shared` was not asked for.
@@ -209,10 +209,10 @@ class ServicesTestbed:
         return load.capacity_fraction * self._campaign.read_record(key, TopologyCapacity).capacity_orders_s
 
     def find_what_is_shared(self, configuration: Configuration, search: Callable[[OpenTopology], float]) -> None:
-        """Searches the capacity of which a level's rate is a share, once for each campaign and topology.
+        """Search the capacity that a level's rate is a share of, once per campaign and topology.
 
         Raises:
-            ClusterError: As `topology_for` does, and the others.
+            ClusterError: Like the others, as `topology_for`.
         """
         if self._study.load_of(configuration).capacity_fraction is None:
             return
@@ -228,7 +228,7 @@ class ServicesTestbed:
             self._campaign.write_record(key, TopologyCapacity(topology=name, capacity_orders_s=found))
 
     def end_services(self) -> None:
-        """Ends the services that run; their brokers go on, unless they do not delete what is in them."""
+        """End the running services; their brokers stay, unless they do not delete topics."""
         opened, self._opened = self._opened, None
         if opened is None:
             return
@@ -239,7 +239,7 @@ class ServicesTestbed:
             self._end_cluster(opened.name)
 
     def end_topology(self) -> None:
-        """Ends the services that run, and their brokers with them."""
+        """End the running services and their brokers."""
         if self._opened is not None:
             name = self._opened.name
             self._clusters[name].is_ending = True
@@ -247,7 +247,7 @@ class ServicesTestbed:
             self._end_cluster(name)
 
     def close(self) -> None:
-        """Ends all that runs."""
+        """End everything that runs."""
         with ExitStack() as ending:
             for name, cluster in self._clusters.items():
                 cluster.is_ending = True
@@ -273,7 +273,7 @@ class ServicesTestbed:
 def open_services_testbed(
     campaign: Campaign, study: CompareServices, case: str, settings: Settings
 ) -> Iterator[ServicesTestbed]:
-    """Takes the machine's lease, and starts the topology of the part's reference.
+    """Take the machine's lease and start the topology of the part's reference.
 
     Raises:
         BadInputError: If the campaign was begun on another system.
@@ -291,7 +291,7 @@ def open_services_testbed(
 
 
 def _broker_properties(topology: Topology) -> dict[str, BrokerValue]:
-    """Returns the brokers' properties: what Kafka keeps for itself has as many replicas as the topics."""
+    """Return the brokers' properties: Kafka's internal topics get as many replicas as the topics."""
     replicas = topology.replication_factor
     return {
         "group.initial.rebalance.delay.ms": 0,

@@ -1,4 +1,4 @@
-"""Defines a topology: how many brokers a cluster has, and how topics lie on them."""
+"""Topologies: how many brokers a cluster has, and how topics are spread over them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_BROKERS = 9
 
 
 class Topology(Section):
-    """Defines brokers, and what each topic on them has.
+    """The brokers, and the layout of each topic on them.
 
     `partitioning` is `round_robin` (a record's number modulo the partitions) or `key` (its key's hash).
     """

@@ -1,1 +1,1 @@
-"""Holds five small services that hand orders on through Kafka, and the client that watches them; each is a process."""
+"""Five small services that pass orders on through Kafka, and the client that watches them; each is a process."""

@@ -1,4 +1,4 @@
-"""Defines the monitor's rules as data, and knows which of them are broken. Pure."""
+"""The monitor's alert rules as data, and their state."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _OF_ORDERS: tuple[Watched, ...] = ("latency_p95_ms", "orders_s")
 
 @dataclass(frozen=True)
 class Rule:
-    """Says from which bound on a watched value is an alert: above it, or below it for `orders_s`."""
+    """An alert beyond a bound on a watched value: above it, or below it for `orders_s`."""
 
     watched: Watched
     bound: float
 
     def is_broken_by(self, value: float) -> bool:
-        """Says whether the value is beyond the bound."""
+        """Return whether the value is beyond the bound."""
         return value < self.bound if self.watched in _BELOW else value > self.bound
 
 
 def rules_of(text: str) -> list[Rule]:
-    """Reads rules from a JSON object of bounds by what is watched.
+    """Parse rules from a JSON object of bounds by watched value.
 
     Raises:
-        ValueError: If one watches something unknown.
+        ValueError: If a watched value is unknown.
     """
     bounds = json.loads(text)
     if unknown := [name for name in bounds if name not in get_args(Watched)]:
@@ -40,16 +40,16 @@ def rules_of(text: str) -> list[Rule]:
 
 
 class Alerts:
-    """Knows which rules are broken, and since when."""
+    """Track which rules are broken, and since when."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = list(rules)
         self._since: dict[Watched, float] = {}
 
     def of(self, values: Mapping[str, float], now: float, *, is_idle: bool = False) -> list[Record]:
-        """Returns an alert for each rule that is broken or holds again, by values that are known now.
+        """Return an alert for each rule that has just been broken or cleared, given the values known now.
 
-        Where the chain `is_idle`, with no order on its way, a rule of orders holds though its value is not known.
+        While the chain `is_idle`, with no order under way, a rule about orders holds without a value.
         """
         alerts = []
         for rule in self._rules:

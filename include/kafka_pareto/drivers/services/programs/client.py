@@ -1,6 +1,6 @@
-"""Runs a client of the notification, which follows its events, and says of a run of orders what it has seen.
+"""A client that follows the notification's events and reports, per run of orders, what it has seen.
 
-It is told by lines of JSON on its standard input which run, and answers each with a line.
+Each line of JSON on its standard input names a run and is answered by a line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DATA = b"data: "
 
 @dataclass
 class _Seen:
-    """Holds what was seen of a run: of each order the kinds of its events."""
+    """What was seen of a run: the kinds of events per order."""
 
     kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     complete: int = 0
@@ -39,7 +39,7 @@ class _Seen:
 
 
 class Client:
-    """Counts events by run, each once."""
+    """Count events by run, each once."""
 
     def __init__(self) -> None:
         self._runs: dict[str, _Seen] = defaultdict(_Seen)
@@ -47,7 +47,7 @@ class Client:
         self._changed = threading.Condition()
 
     def take(self, event: Record, now: float) -> None:
-        """Takes an event that came at this time."""
+        """Take an event that arrived at this time."""
         with self._changed:
             if event["kind"] == "alert":
                 self._alerts.setdefault(event["alert_id"], event)
@@ -81,10 +81,11 @@ class Client:
         since: float = 0.0,
         alerts_within_s: float = 0.0,
     ) -> Record:
-        """Waits until every order of the run is complete, or the time is over, and says what was seen.
+        """Wait until every order of the run is complete or time is over, and report what was seen.
 
-        Orders that were created before `since` have no part in latencies. Alerts are those of rules that were broken
-        after `began_at`; for up to `alerts_within_s` it is waited until each of them that was raised is cleared.
+        Orders created before `since` are excluded from latencies. Alerts are those of rules broken after `began_at`;
+        the wait
+        for raised ones to clear is at most `alerts_within_s`.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._runs[run].complete >= orders, timeout_s)
@@ -117,7 +118,7 @@ class Client:
 
 
 def follow(client: Client, port: int, token: str) -> None:
-    """Follows the events for ever; a connection that ends is made anew."""
+    """Follow the events forever; reconnect after a lost connection."""
     while True:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=None)
         try:
@@ -136,7 +137,7 @@ def follow(client: Client, port: int, token: str) -> None:
 
 
 def main() -> None:
-    """Follows, and answers on standard output, until its input ends."""
+    """Follow the events, and answer on standard output until the input ends."""
     parser = ArgumentParser(prog="client")
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Computes latencies, jitter and pace of a run of orders. Pure."""
+"""Compute latencies, jitter and rate of a run of orders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RFC_3550_WEIGHT = 1 / 16
 
 @dataclass(frozen=True)
 class Latency:
-    """Holds a distribution of latencies, in milliseconds."""
+    """A distribution of latencies, in milliseconds."""
 
     mean_ms: float
     p50_ms: float
@@ -23,7 +23,7 @@ class Latency:
 
 
 def latency_of(seconds: Sequence[float]) -> Latency | None:
-    """Returns the distribution of latencies given in seconds; None of none."""
+    """Return the distribution of latencies given in seconds; None if there are none."""
     if not seconds:
         return None
     values = np.asarray(seconds) * _MS
@@ -32,14 +32,14 @@ def latency_of(seconds: Sequence[float]) -> Latency | None:
 
 
 def jitter_ms(seconds: Sequence[float]) -> float | None:
-    """Returns the mean absolute difference of successive latencies, in the order of arrival; None of fewer than two."""
+    """Return the mean absolute difference of successive latencies, in order of arrival; None for fewer than two."""
     if len(seconds) < 2:
         return None
     return float(np.abs(np.diff(np.asarray(seconds))).mean() * _MS)
 
 
 def smoothed_jitter_ms(seconds: Sequence[float]) -> float | None:
-    """Returns the interarrival jitter of RFC 3550, section 6.4.1, after the last arrival; None of fewer than two."""
+    """Return the interarrival jitter of RFC 3550, section 6.4.1, after the last arrival; None for fewer than two."""
     if len(seconds) < 2:
         return None
     smoothed = 0.0
@@ -49,9 +49,9 @@ def smoothed_jitter_ms(seconds: Sequence[float]) -> float | None:
 
 
 def slope_of(points: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
-    """Returns the slope of the least-squares line through points (x, y), and its standard error.
+    """Return the slope of the least-squares line through points (x, y), and its standard error for independent points.
 
-    The error takes the points as independent. None of fewer than three distinct x.
+    None for fewer than three distinct x.
     """
     if len({x for x, _ in points}) < 3:
         return None
@@ -63,12 +63,12 @@ def slope_of(points: Sequence[tuple[float, float]]) -> tuple[float, float] | Non
 
 
 def longest_gap_s(times: Sequence[float]) -> float | None:
-    """Returns the longest time between two that follow each other, in seconds; None of fewer than two."""
+    """Return the longest time between successive ones, in seconds; None for fewer than two."""
     return float(np.diff(np.asarray(times)).max()) if len(times) > 1 else None
 
 
 def by_second(began_at: float, times: Sequence[float], latencies_s: Sequence[float]) -> list[tuple[int, float | None]]:
-    """Returns how many there were in each second from `began_at` on, and their p95 latency in milliseconds."""
+    """Return the count in each second from `began_at` on, and the p95 latency in milliseconds."""
     seconds = np.floor(np.asarray(times) - began_at).astype(int)
     latencies = np.asarray(latencies_s) * _MS
     found: list[tuple[int, float | None]] = []

@@ -1,7 +1,7 @@
-"""Runs the hospital, which places orders, at a rate or as fast as it can, and takes the confirmations: the load.
+"""The hospital, which is the load: it places orders at a rate or as fast as it can, and receives the confirmations.
 
-It is told by lines of JSON on its standard input what to order, and answers each with a line. A line that names a run
-as `after` asks what has come of its orders since: after the answer, the last run's confirmations are still counted.
+Each line of JSON on its standard input requests orders and is answered by a line. A line that names a run as `after`
+asks for its current totals: the last run's confirmations are still counted after its answer.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _OPEN_EVERY_S = 0.1
 
 @dataclass(frozen=True)
 class Asked:
-    """Says what is to be ordered.
+    """A request for orders.
 
     Attributes:
-        run: Begins the id of each of its orders.
-        rate_s: How many are due in each second; 0 for as fast as they can be sent.
-        hospitals: How many different ones order; 0 for as many as there are orders, so that each has a key of its own.
-        timeout_s: How long the last confirmation is waited for, from the first order on.
-        skip_s: Orders of so many first seconds are no part of latencies and backlog.
-        most_open: Placing ends once more orders than that are not confirmed; 0 for no such end.
+        run: Prefix of its order ids.
+        rate_s: Orders due per second; 0 for as fast as possible.
+        hospitals: The number of different keys; 0 for a key per order.
+        timeout_s: The longest wait for the last confirmation, from the first order on.
+        skip_s: Orders of the first so many seconds are excluded from latencies and backlog.
+        most_open: Stop placing once more orders than this are unconfirmed; 0 for no limit.
     """
 
     run: str
@@ -59,9 +59,9 @@ class Asked:
 
 @dataclass
 class _Run:
-    """Collects what comes of one request; the sending thread writes `sent_at` and `is_placed`, the other one all else.
+    """The progress of one request; the sending thread writes `sent_at` and `is_placed`, the other one all else.
 
-    `confirmed_at` and `latencies_s` are in the order of arrival; `open_at` says at times how many orders were open.
+    `confirmed_at` and `latencies_s` are in order of arrival; `open_at` samples the number of open orders.
     """
 
     asked: Asked
@@ -81,18 +81,18 @@ class _Run:
     failure: str = ""
 
     def is_over(self, now: float) -> bool:
-        """Says whether all is confirmed, nothing more can be sent, or waiting has an end."""
+        """Return whether all is confirmed, nothing more can be sent, or time is over."""
         is_confirmed = self.is_placed and len(self.confirmed) >= len(self.sent_at)
         return bool(self.failure) or is_confirmed or now > self.began_at + self.asked.timeout_s
 
     def counted(self, of_each: list[float]) -> list[float]:
-        """Returns the values of the orders that count, in the order of arrival."""
+        """Return the values of the counted orders, in order of arrival."""
         since = self.began_at + self.asked.skip_s
         return [value for created_at, value in zip(self.created_at, of_each, strict=True) if created_at >= since]
 
 
 class RequestLatency:
-    """Averages what librdkafka says of the time from a request to its answer, weighted by the number of requests."""
+    """Average librdkafka's request latencies, weighted by the number of requests."""
 
     def __init__(self) -> None:
         self.windows = 0
@@ -100,7 +100,7 @@ class RequestLatency:
         self._count = 0
 
     def take(self, statistics: str) -> None:
-        """Takes one window of statistics."""
+        """Take one window of statistics."""
         self.windows += 1
         for broker in json.loads(statistics).get("brokers", {}).values():
             window = broker.get("rtt", {})
@@ -108,14 +108,14 @@ class RequestLatency:
             self._count += window.get("cnt", 0)
 
     def mean_ms(self) -> float | None:
-        """Returns the mean since the last call, and begins anew."""
+        """Return the mean since the last call, and reset."""
         mean = self._sum_ms / self._count if self._count else None
         self._sum_ms, self._count = 0.0, 0
         return mean
 
 
 class Hospital(Handler):
-    """Holds the run that is going on, and what has come of it."""
+    """The current run and its outcome."""
 
     reads: ClassVar = (ORDER_CONFIRMATION,)
 
@@ -127,18 +127,18 @@ class Hospital(Handler):
         self._ended: _Run | None = None
 
     def ask(self, asked: Asked) -> None:
-        """Queues a request; runs go one after the other."""
+        """Queue a request; runs follow one another."""
         self._asked.put(asked)
 
     def after(self, run: str) -> Record:
-        """Returns what has come in all of the run that ended last: orders that are confirmed, and repeats."""
+        """Return the totals of the last finished run: confirmed orders, and duplicates."""
         ended = self._ended
         if ended is None or ended.asked.run != run:
             raise ValueError(f"{run}: is not the run that ended last")
         return {"after": run, "confirmed": len(ended.confirmed), "repeated": ended.repeated}
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
-        """Takes a confirmation."""
+        """Take a confirmation."""
         now, order_id = time.time(), record["order_id"]
         runs = (run for run in (self._run, self._ended) if run and order_id.startswith(f"{run.asked.run}-"))
         run = next(runs, None)
@@ -159,7 +159,7 @@ class Hospital(Handler):
         return ()
 
     def tick(self) -> Iterable[Outgoing]:
-        """Begins the next run, or ends the one that is over."""
+        """Begin the next run, or end the current one once it is over."""
         run, now = self._run, time.time()
         if run is not None and not run.is_placed and (not run.open_at or now > run.open_at[-1][0] + _OPEN_EVERY_S):
             run.open_at.append((now, len(run.sent_at) - len(run.confirmed)))
@@ -185,7 +185,7 @@ class Hospital(Handler):
         run.is_placed = True
 
     def _place(self, run: _Run) -> None:
-        """Places the orders; where they are due at a rate, each is created when it is due, however late it is sent."""
+        """Place the orders; at a rate, each counts as created when it is due, however late it is sent."""
         asked = run.asked
         for number in range(asked.orders):
             too_many_wait = asked.most_open and number - len(run.confirmed) > asked.most_open
@@ -256,7 +256,7 @@ def _read_requests(hospital: Hospital) -> None:
 
 
 def place_only(options: Namespace) -> None:
-    """Places orders that no service reads, and says at what pace: the script's own limit."""
+    """Place orders no service reads, and report the rate: the script's own limit."""
     asked = Asked("only-placed", options.place_only)
     sender, began_at = Sender(options), time.time()
     for number in range(asked.orders):
@@ -266,7 +266,7 @@ def place_only(options: Namespace) -> None:
 
 
 def main() -> None:
-    """Runs the hospital until SIGTERM."""
+    """Run the hospital until SIGTERM."""
     parser = options_of("hospital")
     parser.add_argument("--place-only", type=int, help="place so many orders in a topic that nobody reads, and end")
     options = parser.parse_args()

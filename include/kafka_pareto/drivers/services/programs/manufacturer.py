@@ -1,4 +1,4 @@
-"""Runs the manufacturer, which takes orders from its stock, makes what is missing, and confirms."""
+"""The manufacturer, which fills orders from its stock, makes what is missing, and confirms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MADE_AT_ONCE = 1000
 
 
 class Manufacturer(Handler):
-    """Keeps a stock of each drug, and makes a lot of one that runs out."""
+    """Keep a stock of each drug, and make a lot of one that runs out."""
 
     reads: ClassVar = (ORDER_PLACED,)
     hands_on: ClassVar = True
@@ -31,7 +31,7 @@ class Manufacturer(Handler):
         self._handled: set[str] = set()
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
-        """Returns the drug that was made, what is left in stock, and the confirmation; nothing for a repeat."""
+        """Return the drug made, the stock left, and the confirmation; nothing for a duplicate."""
         order_id = record["order_id"]
         if order_id in self._handled:
             return
@@ -49,7 +49,7 @@ class Manufacturer(Handler):
         yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record["hospital"]})
 
     def forget(self, order_ids: Iterable[str]) -> None:
-        """Forgets that these orders were handled."""
+        """Forget that these orders were handled."""
         self._handled.difference_update(order_ids)
 
 

@@ -1,4 +1,4 @@
-"""Defines what the services send each other: topics, and records as JSON objects."""
+"""The services' topics, and their records as JSON objects."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ Record = dict[str, Any]
 
 
 class MalformedRecordError(ValueError):
-    """Is raised for a record that is no JSON object, or lacks what every record of its topic has."""
+    """Raised for a record that is no JSON object, or lacks a field of its topic."""
 
 
 def handed_on(record: Record) -> Record:
-    """Returns what every record about an order has: its id and key, and the times at which it was made and placed."""
+    """Return the fields of every record about an order: its id and key, and when it was created and placed."""
     return {name: record.get(name) for name in ("order_id", "key", "created_at", "placed_at")}
 
 
 def encode(record: Record) -> bytes:
-    """Returns a record as the value of a Kafka record."""
+    """Return a record as the value of a Kafka record."""
     return json.dumps(record, separators=(",", ":")).encode()
 
 
 def decode(value: bytes | None, topic: str) -> Record:
-    """Returns the record that a Kafka record of a topic holds.
+    """Return the record in a Kafka record of a topic.
 
     Raises:
-        MalformedRecordError: If it holds none, or one with a field that is missing or of another kind.
+        MalformedRecordError: If it holds none, or a field is missing or of the wrong type.
     """
     try:
         record = json.loads(value or b"")

@@ -1,7 +1,4 @@
-"""Runs the monitor, which watches orders and brokers, and sends an alert when a rule is broken, and when it holds anew.
-
-Rules are data: each names what is watched, and from where on that is an alert (`services.alerts`).
-"""
+"""The monitor, which watches orders and brokers, and sends an alert when a rule is broken or cleared."""
 
 from __future__ import annotations
 
@@ -35,10 +32,11 @@ _ANSWERS_WITHIN_S = 2.0
 
 
 class ClusterHealth:
-    """Asks the brokers for their health, from a thread of its own: one that hangs must not hold up orders.
+    """Poll the brokers' health in a separate thread, so that a hanging broker does not hold up orders.
 
-    A broker that is killed stays in the metadata until its session is over, nine seconds by default, and no metadata
-    may come where the one that was asked is gone: so each broker that was last known is asked for a connection.
+    A killed broker stays in the metadata until its session expires, nine seconds by default, and metadata may not come
+    at
+    all if the broker asked is gone. So every known broker is also asked for a connection.
     """
 
     def __init__(self, bootstrap_servers: str, brokers: int, answers_within_s: float = _ANSWERS_WITHIN_S) -> None:
@@ -50,7 +48,7 @@ class ClusterHealth:
         self.values: dict[str, float] = {}
 
     def look(self) -> None:
-        """Looks once: replicas that are out of sync are known only where a broker answers."""
+        """Poll once; out-of-sync replicas are known only if a broker answers."""
         found: dict[str, float] = {}
         with suppress(KafkaException):
             metadata = self._admin.list_topics(timeout=self._answers_within_s)
@@ -61,14 +59,14 @@ class ClusterHealth:
         self.values = {**found, "brokers_gone": float(self._brokers - there)}
 
     def look_for_ever(self) -> None:
-        """Looks once a second."""
+        """Poll once a second."""
         while True:
             self.look()
             time.sleep(_LOOKED_EVERY_S)
 
 
 class Monitor(Handler):
-    """Keeps the last seconds of orders, and judges them by the rules once a second."""
+    """Keep the last seconds of orders, and apply the rules once a second."""
 
     reads: ClassVar = tuple(topic for topic in TOPICS if topic != MONITOR_ALERTS)
 
@@ -84,7 +82,7 @@ class Monitor(Handler):
         threading.Thread(target=self._health.look_for_ever, daemon=True).start()
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
-        """Takes note of an order and of its confirmation, whichever is read first; repeats do not count."""
+        """Record an order and its confirmation, whichever is read first; duplicates do not count."""
         order_id = record["order_id"]
         if topic == ORDER_PLACED and order_id not in self._placed_ids:
             self._placed_ids.add(order_id)
@@ -98,7 +96,7 @@ class Monitor(Handler):
         return ()
 
     def tick(self) -> Iterable[Outgoing]:
-        """Returns the alerts of this second."""
+        """Return the alerts of this second."""
         now = time.time()
         if now < self._looked_at + _LOOKED_EVERY_S:
             return []
@@ -127,7 +125,7 @@ def _accepts(address: tuple[str, int], within_s: float) -> bool:
 
 
 def main() -> None:
-    """Runs the monitor until SIGTERM."""
+    """Run the monitor until SIGTERM."""
     parser = options_of("monitor")
     parser.add_argument("--brokers", type=int, required=True, help="how many there are to be")
     parser.add_argument("--rules", default="{}", help="a JSON object of bounds by what is watched")

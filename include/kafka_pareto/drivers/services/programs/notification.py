@@ -1,4 +1,4 @@
-"""Runs the notification, which pushes what happens to orders to clients, as server-sent events on loopback."""
+"""The notification, which pushes order events to clients as server-sent events on loopback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 class Notification(Handler):
-    """Keeps events until a client has them; a repeat is passed on once."""
+    """Keep events until a client has received them; a duplicate is passed on once."""
 
     reads: ClassVar = (ORDER_CONFIRMATION, SHIPMENT_STATUS, MONITOR_ALERTS)
 
@@ -33,7 +33,7 @@ class Notification(Handler):
         self._lock = threading.Lock()
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
-        """Keeps the event for the clients."""
+        """Keep the event for the clients."""
         kind = "alert" if topic == MONITOR_ALERTS else record.get("status", "confirmed")
         event_id = f"{record.get('order_id') or record.get('alert_id')}/{kind}"
         if event_id not in self._passed_on:
@@ -43,24 +43,24 @@ class Notification(Handler):
         return ()
 
     def tick(self) -> Iterable[Outgoing]:
-        """Writes to every client what it has not got."""
+        """Send every client its missing events."""
         if self._waiting and self._write(b"".join(self._waiting)):
             self._waiting.clear()
         return ()
 
     def has_passed_on(self) -> bool:
-        """Says whether a client has all events."""
+        """Return whether a client has all events."""
         return not self._waiting
 
     def add(self, client: BufferedIOBase) -> threading.Event:
-        """Takes a client, and returns what is set once it is gone."""
+        """Add a client, and return an event set once it is gone."""
         gone = threading.Event()
         with self._lock:
             self._clients.append((client, gone))
         return gone
 
     def _write(self, events: bytes) -> bool:
-        """Returns whether at least one client took the events."""
+        """Return whether at least one client took the events."""
         with self._lock:
             for client, gone in self._clients.copy():
                 try:
@@ -73,7 +73,7 @@ class Notification(Handler):
 
 
 def server_for(notification: Notification, token: str, port: int) -> ThreadingHTTPServer:
-    """Returns a server that lets clients with the token follow the events."""
+    """Return a server that lets clients with the token follow the events."""
 
     class Events(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -92,7 +92,7 @@ def server_for(notification: Notification, token: str, port: int) -> ThreadingHT
             notification.add(self.wfile).wait()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the server's name for it)
-            """Says nothing of each request."""
+            """Log nothing per request."""
 
     server = ThreadingHTTPServer((_LOOPBACK, port), Events)
     server.daemon_threads = True
@@ -100,7 +100,7 @@ def server_for(notification: Notification, token: str, port: int) -> ThreadingHT
 
 
 def main() -> None:
-    """Runs the notification until SIGTERM."""
+    """Run the notification until SIGTERM."""
     parser = options_of("notification")
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args()

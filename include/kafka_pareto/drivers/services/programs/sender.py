@@ -1,4 +1,4 @@
-"""Sends records to partitions by the topology's rule."""
+"""Send records to partitions by the topology's rule."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _BY_KEY = -1  # librdkafka's: the partitioner decides
 
 
 class Outgoing(NamedTuple):
-    """Holds a record that is to be sent; where keys decide, its `key` does."""
+    """A record to be sent; `key` decides the partition if the topology partitions by key."""
 
     topic: str
     record: Record
 
 
 class Sender:
-    """Sends records to partitions by the topology's rule, and fails as soon as one cannot be stored."""
+    """Send records to partitions by the topology's rule, and fail as soon as one cannot be stored."""
 
     def __init__(
         self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
@@ -54,7 +54,7 @@ class Sender:
 
     @contextmanager
     def transaction(self, consumer: Consumer, offsets: Mapping[tuple[str, int], int]) -> Iterator[None]:
-        """Stores what is sent within, and how far was read for it, together or not at all.
+        """Store the records sent inside the context and the consumed offsets atomically.
 
         Raises:
             KafkaException: If it cannot be stored.
@@ -72,16 +72,16 @@ class Sender:
 
     @property
     def has_failed(self) -> bool:
-        """Says whether a record could not be stored."""
+        """Return whether a record could not be stored."""
         return bool(self._failure)
 
     def begin_anew(self) -> None:
-        """Takes the answers that are there, and forgets that a record could not be stored."""
+        """Take outstanding answers and clear a failure."""
         self._producer.poll(0)
         self._failure = ""
 
     def send(self, outgoing: Outgoing, stored: Callable[[], None] = lambda: None) -> None:
-        """Hands a record over; `stored` is called once it is acknowledged.
+        """Send a record; `stored` is called once it is acknowledged.
 
         Raises:
             KafkaException: If an earlier one could not be stored.
@@ -104,7 +104,7 @@ class Sender:
         self.poll()
 
     def poll(self, seconds: float = 0.0) -> None:
-        """Takes answers.
+        """Take answers.
 
         Raises:
             KafkaException: If a record could not be stored.
@@ -114,10 +114,10 @@ class Sender:
             raise KafkaException(KafkaError(KafkaError._FAIL, self._failure))
 
     def flush(self, seconds: float = _STOP_S) -> None:
-        """Waits until all is stored, for so long.
+        """Wait until all is stored, at most so long.
 
         Raises:
-            KafkaException: If that cannot be, or takes too long.
+            KafkaException: If that fails or takes too long.
         """
         left = self._producer.flush(seconds)
         self.poll()
@@ -125,12 +125,12 @@ class Sender:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{left} records are not stored"))
 
     def _next(self, topic: str) -> int:
-        """Returns the record's number modulo the partitions: Kafka's own default would stay with one for a while."""
+        """Return the record's number modulo the partitions: Kafka's default would stick to one for a while."""
         number = self._number.get(topic, 0)
         self._number[topic] = number + 1
         return int(number % self._partitions)
 
 
 def as_partitions(offsets: Mapping[tuple[str, int], int]) -> list[TopicPartition]:
-    """Returns offsets by topic and partition as the client takes them."""
+    """Return offsets by topic and partition in the client's form."""
     return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]

@@ -1,7 +1,6 @@
-"""Runs a service: reads topics as a group, hands each record to the service, and commits once what it sent is stored.
+"""Run a service: read topics as a group, pass each record to the handler, and commit once its output is stored.
 
-A service that is killed reads again what was not committed: it repeats rather than loses, and whoever gets a repeat
-knows it by its order.
+A killed service rereads what was not committed: duplicates rather than losses, recognised by their order id.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _OF_THE_MEMBER = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.U
 
 
 class Handler(ABC):
-    """Is what a service does with a record."""
+    """A service's processing of records."""
 
     reads: ClassVar[tuple[str, ...]]
     hands_on: ClassVar[bool] = False
@@ -43,30 +42,32 @@ class Handler(ABC):
 
     @abstractmethod
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
-        """Returns what is to be sent because of a record that was appended at this time, in seconds since 1970."""
+        """Return the response to a record appended at this time (seconds since 1970)."""
 
     def tick(self) -> Iterable[Outgoing]:
-        """Returns what is to be sent because time has gone by; it is called after each time of reading."""
+        """Return what to send because time has passed; called after each poll."""
         return ()
 
     def forget(self, order_ids: Iterable[str]) -> None:  # noqa: B027 (most keep nothing that could be forgotten)
-        """Forgets that these orders were handled: what came of them was not stored, and they are read again."""
+        """Forget that these orders were handled: their output was not stored, and they will be reread."""
 
     def has_passed_on(self) -> bool:
-        """Says whether what was handled so far has left the service other than through Kafka; else it is read again."""
+        """Return whether everything handled so far has left the service other than through Kafka; if not, it will be
+        reread.
+        """
         return True
 
 
 @dataclass
 class _Batch:
-    """Holds up to which offsets was read, and how much of what was sent for it is not stored yet."""
+    """The offsets read so far, and how much of their output is not stored yet."""
 
     offsets: dict[tuple[str, int], int] = field(default_factory=dict)
     outstanding: int = 0
 
 
 class Service:
-    """Runs one handler until it is told to stop."""
+    """Run one handler until told to stop."""
 
     def __init__(self, name: str, handler: Handler, options: Namespace) -> None:
         self._malformed = 0
@@ -89,14 +90,14 @@ class Service:
         }
 
     def stop(self) -> None:
-        """Ends the loop after what is at hand."""
+        """End the loop after the current records."""
         self._stopping = True
 
     def run(self) -> None:
-        """Says when partitions are assigned, and handles records until it is stopped.
+        """Report when partitions are assigned, and handle records until stopped.
 
-        A group whose coordinator was lost may take this member for another one, and fence it: the service comes back as
-        a new one, and reads again what it has not committed.
+        A group that lost its coordinator may fence this member: the service then rejoins and rereads what it has not
+        committed.
 
         Raises:
             KafkaException: If a record cannot be stored, or the cluster refuses.
@@ -140,12 +141,12 @@ class Service:
                 self._consumer.close()
 
     def _read(self) -> list[Message]:
-        """Waits a moment for a record, and returns it with all that are there; `consume` alone would wait for more."""
+        """Wait briefly for a record and return it with all that have arrived; `consume` alone would wait for more."""
         first = self._consumer.poll(_POLL_S)
         return [] if first is None else [first, *self._consumer.consume(_MOST_AT_ONCE - 1, 0.0)]
 
     def _handle_at_once(self, messages: list[Message]) -> None:
-        """Handles records, and stores what comes of them and how far was read in one transaction."""
+        """Handle records, and store their output and the offsets in one transaction."""
         if not messages:
             return
         offsets: dict[tuple[str, int], int] = {}
@@ -189,7 +190,7 @@ class Service:
             self._sender.send(outgoing, stored)
 
     def _commit(self, *, and_waits: bool = False) -> None:
-        """Commits up to the first batch of which something is not stored yet."""
+        """Commit up to the first batch with output not stored yet."""
         self._committed_at = time.monotonic()
         done: dict[tuple[str, int], int] = {}
         while self._open and not self._open[0].outstanding and self._handler.has_passed_on():
@@ -220,7 +221,7 @@ def _order_ids(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def options_of(name: str) -> ArgumentParser:
-    """Returns the options that every service has."""
+    """Return the options every service has."""
     parser = ArgumentParser(prog=name)
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--partitions", type=int, required=True, help="of each topic")
@@ -232,11 +233,11 @@ def options_of(name: str) -> ArgumentParser:
 
 
 def serve(service: Service) -> None:
-    """Runs a service until SIGTERM."""
+    """Run a service until SIGTERM."""
     signal.signal(signal.SIGTERM, lambda _number, _frame: service.stop())
     service.run()
 
 
 def say(record: Record) -> None:
-    """Prints a line of JSON for whoever started the process."""
+    """Print a line of JSON for the parent process."""
     print(json.dumps(record), flush=True)

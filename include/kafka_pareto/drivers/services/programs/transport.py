@@ -1,4 +1,4 @@
-"""Runs the transport, which picks up what was made, and delivers it."""
+"""The transport, which picks up what was made, and delivers it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_pareto.drivers.services.programs.service import Handler, Service, opt
 
 
 class Transport(Handler):
-    """Says of each shipment when it is picked up, and when it is delivered; travelling takes no time."""
+    """Report each shipment's pickup and delivery; travel takes no time."""
 
     reads: ClassVar = (DRUG_MANUFACTURED,)
     hands_on: ClassVar = True
@@ -27,7 +27,7 @@ class Transport(Handler):
         self._handled: set[str] = set()
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
-        """Returns both states of the shipment; nothing for a repeat."""
+        """Return both states of the shipment; nothing for a duplicate."""
         order_id = record["order_id"]
         if order_id in self._handled:
             return
@@ -37,7 +37,7 @@ class Transport(Handler):
             yield Outgoing(SHIPMENT_STATUS, of_order | {"status": status})
 
     def forget(self, order_ids: Iterable[str]) -> None:
-        """Forgets that these orders were handled."""
+        """Forget that these orders were handled."""
         self._handled.difference_update(order_ids)
 
 

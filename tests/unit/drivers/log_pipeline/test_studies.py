@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.drivers.common.systems import OwnBrokersSystem
 from kafka_pareto.drivers.log_pipeline.model import predicted_stages
-from kafka_pareto.drivers.log_pipeline.study import RequestRate, request_rate_of
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineStudy, RequestRate, request_rate_of
+from kafka_pareto.drivers.log_pipeline.testbed import replayed_log
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import Durability
+from kafka_pareto.steps import design_comparison
+from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import dump_study, parse_study
@@ -215,6 +221,28 @@ def test_a_campaign_of_parts_that_replay_nothing_has_no_log() -> None:
 
     assert with_overrides(study, cases=["pipelining"]).replay is None
     assert with_overrides(study, cases=["workload"]).replay == study.replay
+
+
+def designed(folder: Path, seconds: int) -> Campaign:
+    log = "\n".join(json.dumps({"time": second, "uri": f"/{second}"}) for second in range(seconds))
+    study = parsed({**REPLAY, "replay": {"file": "a.log", "times": 2}})
+    system = OwnBrokersSystem(study.own_brokers, 100)
+    manifest = design_comparison.run(FolderStore(folder), study, "c1", system, corpus=log)
+    campaign = Campaign.open(FolderStore(folder), study.name, "c1")
+    assert campaign.keys.payload() in manifest.artifacts
+    return campaign
+
+
+def test_a_run_sends_what_is_due_within_it_at_the_campaigns_speed_from_the_campaigns_log(tmp_path: Path) -> None:
+    campaign = designed(tmp_path, 30)
+    found = replayed_log(campaign, LogPipelineStudy.of(campaign.study), tmp_path / "due.json")
+
+    assert found is not None
+    assert found.requests_s == 2.0
+    assert json.loads(found.file.read_text())[:3] == [[0, "/0"], [0.5, "/1"], [1, "/2"]]
+    designed(tmp_path, 30)
+    with pytest.raises(BadInputError, match=r"another text in its replay\.file"):
+        designed(tmp_path, 31)
 
 
 def of_shippers(**changed: Any) -> dict[str, Any]:

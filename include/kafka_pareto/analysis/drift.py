@@ -24,11 +24,8 @@ from kafka_pareto.study.study import Study
 class Ratio(Frozen):
     """One objective's ratio, active settings over baseline, from blocks that have both.
 
-    Attributes:
-        ratio: Geometric mean of the blocks' ratios; a single slow repetition moves it less than a ratio of means.
-        low: Lower end of the 95 % interval; None, as is `high`, if the blocks have no spread.
-        log_ratio: Mean of the blocks' log-ratios.
-        log_deviation: Their standard deviation.
+    It is the geometric mean of the blocks' ratios, which a single slow repetition moves less than a ratio of means. The
+    95 % interval is None if the blocks have no spread. `log_deviation` is the standard deviation of their log-ratios.
     """
 
     ratio: float
@@ -40,14 +37,11 @@ class Ratio(Frozen):
 
 
 class RatioChange(Frozen):
-    """A check's ratio compared with its reference.
+    """A check's ratio compared with its reference, if there is one yet.
 
-    Attributes:
-        reference: None if there is nothing to compare with yet.
-        change_fraction: `found` over `reference`, minus one. Its 95 % interval, `change_low_fraction` to
-            `change_high_fraction`, is not adjusted for multiple comparisons.
-        p_value: Of no change beyond the drift fraction, in either direction.
-        p_value_holm: Adjusted over all comparisons of the check.
+    The interval of `change_fraction`, found over reference minus one, is not adjusted for multiple comparisons.
+    `p_value` is of no change beyond the drift fraction in either direction, `p_value_holm` adjusted over the check's
+    comparisons.
     """
 
     objective: ObjectiveName

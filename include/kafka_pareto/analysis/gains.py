@@ -29,20 +29,17 @@ _SHARE_OF_A_CV = 0.1
 
 
 class Gain(Frozen):
-    """One objective of the candidate against the reference, from fresh blocks.
+    """One objective of the candidate against the reference, from fresh blocks; None where unknown.
 
     Attributes:
-        reference_value: Over the blocks used: a geometric mean, or a CV. None if there is none; so is
-            `candidate_value`.
-        change_fraction: Candidate over reference, minus one; `change_low_fraction` to `change_high_fraction` is its
-            interval. None with too few blocks.
+        reference_value: Over the blocks used: a geometric mean, or a CV; so is `candidate_value`.
+        change_fraction: Candidate over reference, minus one, with its interval.
         confidence: Of the interval. The intervals against one reference hold jointly at 95 % over all objectives and
             cases; those of means hold at any stopping time.
-        hedges_g: Hedges' g, unpaired: the difference in standard deviations. None for a CV across repetitions.
-        cliffs_delta: Cliff's delta, unpaired: from -1 (the candidate's values are all lower) to 1 (all higher).
-        resolution: See `resolution_of`.
-        blocks_to_tell: Blocks that would resolve the gain if the measured change is the true one. None if it is
-            resolved, above 100,000, or without a change.
+        hedges_g: Unpaired difference in standard deviations.
+        cliffs_delta: Unpaired, from -1 (the candidate's values are all lower) to 1 (all higher).
+        blocks_to_tell: Blocks that would resolve an unresolved gain if the measured change is the true one, up to
+            100,000.
     """
 
     objective: ObjectiveName

@@ -32,10 +32,8 @@ class Change:
 class EffectSizes:
     """Unpaired effect sizes; NaN if unknown.
 
-    Attributes:
-        hedges_g: Difference of the means in pooled standard deviations, corrected for small samples.
-        cliffs_delta: Share of pairs in which the candidate is larger, less that in which it is smaller (Cliff,
-            Psychological Bulletin 114, 1993): Mann and Whitney's U scaled to -1 … 1.
+    Hedges' g is corrected for small samples. Cliff's delta (Psychological Bulletin 114, 1993) is the share of pairs in
+    which the candidate is larger, less that in which it is smaller: Mann and Whitney's U scaled to -1 … 1.
     """
 
     hedges_g: float = _NAN

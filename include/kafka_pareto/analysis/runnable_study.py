@@ -13,9 +13,7 @@ from kafka_pareto.study.tune import Tune
 
 
 def load_runnable_study(folder: Path, name: str) -> Study:
-    """Read `<folder>/<name>.yaml` for a campaign that begins or resumes.
-
-    Not a rule of the model, since campaigns begun with too few blocks must still open.
+    """Read `<folder>/<name>.yaml` to begin or resume; no rule of the model, since older campaigns must still open.
 
     Raises:
         StudyError: As `load_named_study`, and if the gain blocks are too few for any recommendation.

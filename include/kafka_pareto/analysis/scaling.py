@@ -21,13 +21,10 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class ScalingFit:
-    """How a throughput scales with the number of clients.
+    """How a throughput scales with the number of clients; `speedup` is over one client.
 
-    Attributes:
-        speedup: Over one client, by number of clients.
-        serial_fraction: Amdahl's, clipped to 0 … 1, without a p-value.
-        limit: Its inverse, the upper bound of the speed-up, without a p-value. NaN if the serial fraction does not
-            differ significantly from 0: the curve does not bend.
+    `serial_fraction` is Amdahl's, clipped to 0 … 1. Its inverse `limit` bounds the speed-up; NaN if the fraction does
+    not differ significantly from 0: the curve does not bend. Neither has a p-value.
     """
 
     speedup: dict[int, Ratio]

@@ -23,12 +23,8 @@ _PERMUTATIONS = 9_999
 class SeriesStability(Frozen):
     """Tests of one objective of the sentinel in time order; p-values are Holm's over all tests of the report.
 
-    Attributes:
-        first_run_change_fraction: The first repetition over the mean of the others, minus one.
-        drift_tau: Kendall's tau with time: from -1 (falls throughout) to 1 (rises).
-        change_after: Repetitions before the likeliest change point.
-        change_repetition_id: The first repetition after it.
-        change_fraction: Mean after it over mean before it, minus one.
+    Changes are means over means, minus one: the first repetition over the others, and after over before the likeliest
+    change point. `drift_tau` is Kendall's with time, from -1 (falls throughout) to 1 (rises).
     """
 
     objective: ObjectiveName

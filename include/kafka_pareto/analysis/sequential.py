@@ -32,13 +32,9 @@ _VARIANCE_OF_A_LOG_CV = 0.5
 def mean_and_sd(log_ratios: Values, least_sd: Values | float = 0.0) -> tuple[Values, Values]:
     """Return the mean of the blocks' log-ratios and the standard deviation of a block, both of shape (...).
 
-    The deviation is the larger of two estimates: from the blocks, and sqrt(2) times that from means of neighbouring
-    pairs. They agree if blocks are independent; if neighbours are alike, the second widens the interval as needed. It
-    is infinite for one block.
-
-    Args:
-        log_ratios: In measuring order, shape (..., blocks), at least 1.
-        least_sd: Lower bound of the deviation, from the resolution of the values, shape (...).
+    `log_ratios` are in measuring order, shape (..., blocks), at least 1. The deviation is the larger of two estimates:
+    from the blocks, and sqrt(2) times that from means of neighbouring pairs, which widens the interval if neighbours
+    are alike. It is at least `least_sd`, what the resolution leaves unknown, and infinite for one block.
     """
     blocks = log_ratios.shape[-1]
     means = log_ratios.mean(axis=-1)
@@ -86,12 +82,8 @@ def log_ratio_of_cvs(reference: Values, candidate: Values) -> tuple[float, float
 def half_width(blocks: Values | int, level: float, expected_variance: float = EXPECTED_VARIANCE) -> Values:
     """Return half the width of the mean's interval, in standard deviations of a block; shaped as `blocks`.
 
-    Infinite if so few blocks show nothing at this level.
-
-    Args:
-        blocks: Any shape.
-        level: The share of comparisons in which it may ever miss.
-        expected_variance: Prior variance of the mean, in squared standard deviations of a block.
+    It misses in at most a share `level` of comparisons; infinite if so few blocks show nothing at this level. The prior
+    `expected_variance` of the mean is in squared standard deviations of a block.
     """
     number = np.asarray(blocks, dtype=np.float64)
     spread = 1 + number * expected_variance

@@ -20,12 +20,10 @@ class AgainstAdvice(Frozen):
     """The pick compared with the best advice.
 
     Attributes:
-        configuration_id: The best advice's; the pick's own if somebody advises it.
+        configuration_id: The best advice's; the pick's own if somebody advises it, without `gains` then.
         titles: Who advises it.
-        gains: The pick's means against it, in the gain and final blocks that have both; empty if the pick is that
-            advice.
-        in_place_of: Factor values of the choice blocks' pick if that was worse and the advice replaced it; the gains
-            are that pick's.
+        gains: The pick's means against it, in the gain and final blocks that have both.
+        in_place_of: The choice blocks' pick if that was worse and the advice replaced it; the gains are that pick's.
     """
 
     configuration_id: str

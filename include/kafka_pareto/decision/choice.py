@@ -37,8 +37,8 @@ class Choice(Frozen):
     Attributes:
         configuration_id: The active configuration's if no candidate beats it or none may be chosen.
         chosen_by: As the study asks, or `balanced_gain` if it asks for CVs that are missing.
-        nearest_configuration_id: If no candidate keeps every limit, the one whose worst miss is the smallest.
-        limits_missed: What that one misses.
+        nearest_configuration_id: If no candidate keeps every limit, the one whose worst miss, `limits_missed`, is
+            smallest.
         baseline_limits_missed: What the baseline, which is exempt, misses in the same blocks.
         in_force_limits_missed: The same of active settings other than the baseline.
     """
@@ -63,26 +63,19 @@ def choose(
 
     Eligible are candidates within the constraints, of accepted durability, without lost or duplicated records, with
     enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks), that keep every limit on average.
-    The active configuration competes unless it breaks a limit, or lost records and is not the baseline; ties go to it,
-    then to the smaller id. If it is not the baseline, the baseline is an ordinary candidate. By `choose_by`:
+    The active settings (`in_force_id`, if not the baseline) compete unless they break a limit or lost records; ties go
+    to them, then to the smaller id. The baseline then is an ordinary candidate. By `choose_by`:
 
     - `r1`: the largest throughput over throughput CV, or what the driver declares instead.
     - `balanced_gain`: the largest sum of the means' log-gains over the baseline.
     - weights: the largest sum of weighted log-gains over the baseline.
-    - an order: those within `within_fraction` of the best in the first objective, then in the second,
-      and so on; the last objective decides outright. So the reference stays unless beaten by more than this in an
-      objective, or by anything in the last, and equalled in those before.
+    - an order: those within `within_fraction` of the best in the first objective, then in the second, and so on; the
+      last objective decides outright. So the reference stays unless beaten by more than this, or equalled and beaten
+      in the last.
 
-    Gains are over the baseline in the blocks that both have. A CV missing or zero on either side (too few distinct
-    values rather than perfect steadiness) is no gain; if no candidate has one that is asked for, `balanced_gain`
-    decides.
-
-    Args:
-        study: The campaign's study.
-        candidates: `CANDIDATE_COLUMNS` and factors of one case.
-        choice_repetitions: The choice blocks' repetitions of that case, the baseline's included.
-        in_force_id: The active settings, measured in the same blocks, if not the baseline.
-        beats_reference: False to choose the best candidate even if the baseline or the active settings are better.
+    Gains are over the baseline in common blocks. A CV missing or zero on either side (too few distinct values rather
+    than perfect steadiness) is no gain; if no candidate has one that is asked for, `balanced_gain` decides. With
+    `beats_reference=False` the best candidate wins even if the baseline or the active settings are better.
     """
     asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
     reference_id = in_force_id or baseline_id

@@ -26,17 +26,8 @@ def select_candidates(
     the most promising ones. Non-dominated advised configurations come first in that half, whatever the strategy, so
     that a pick is never worse than a guide's.
 
-    Args:
-        front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
-        trials: `TRIAL_COLUMNS` and factors of the same case.
-        study: The campaign's study.
-        points: The maximum.
-        advised: Ids of advised configurations.
-
-    Returns:
-        `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role. Without the baseline and
-            without
-        duplicates.
+    Only feasible rows of the joint front are used. Return `CANDIDATE_COLUMNS` and factors in the order picked, distinct
+    and without the baseline; `chosen_as` lists every role.
     """
     may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
     from_others = _advised(trials, study, advised, points // 2)

@@ -13,14 +13,12 @@ class Counts(Frozen):
     """Outcomes of one configuration's repetitions, in all blocks of its confirmation.
 
     Attributes:
-        repetitions: How many were measured; None in decisions from before this was kept.
-        lost_records: Those that lost or duplicated records.
-        failed: Those that failed. A failure counts unless the configuration cannot have caused it.
+        repetitions: None in decisions from before this was kept.
+        failed: Unless the configuration cannot have caused it.
         upsets: Further attempts during which a leader moved or after which the cluster was in trouble; they were
-            repeated, or their block was rejected. One that also lost records is kept as the repetition, and counts as
-            that alone.
+            repeated, or their block was rejected. One that also lost records counts as a lost repetition alone.
         repeated: Valid ones that needed another attempt, for a cause that the configuration cannot have.
-        generator_bound: Valid ones of the fresh blocks in which the load generator, not Kafka, was the bottleneck.
+        generator_bound: Valid ones of the fresh blocks in which the load generator was the bottleneck.
     """
 
     repetitions: int | None

@@ -44,19 +44,9 @@ def decide(
 ) -> Decision:
     """State the chosen configuration's gains over the active one, and the verdict.
 
-    Gain blocks and final blocks count alike: the intervals hold whatever made one measure more of them.
-
-    Args:
-        study: The campaign's study.
-        case: The case decided for.
-        choice: What `choose` returned.
-        candidates: `CANDIDATE_COLUMNS` and factors of this case.
-        choice_repetitions: The choice blocks' repetitions, for losses and failures only.
-        gain_repetitions: Fresh repetitions of the chosen and the active configuration and the baseline; none if nothing
-            else was chosen.
-        final_repetitions: The same, later.
-        found: What was active when the confirmation began.
-        set_aside: Rejected repetitions, for upsets only.
+    Gain and final blocks, fresh ones of the chosen and the active configuration and the baseline, count alike: the
+    intervals hold whatever made one measure more of them. Choice blocks count for losses and failures only, rejected
+    repetitions (`set_aside`) for upsets only.
     """
     baseline, in_force = study.baseline_configuration(), found.settings
     baseline_id, chosen_id = study.baseline_id(), choice.configuration_id

@@ -36,37 +36,21 @@ class Decision(Record):
     """The recommendation for one case, and its evidence.
 
     The pick is compared with the reference: the active settings (`in_force`), or else the baseline. With `keep_…` the
-    reference stays.
+    reference stays. The baseline is exempt from constraints, forbidden regions and limits.
 
     Attributes:
-        recommended_configuration_id: The reference's if it stays.
-        pick_configuration_id: The choice blocks' pick, the baseline's if it beat the active settings; None if none beat
-            the reference.
-        chosen_by: The criterion used; `balanced_gain` if the study asks for CVs that are missing.
-        choice_asked_by: The criterion that the study asks for.
-        newest_version: The active version when the confirmation began, 0 for none; None in decisions from before it was
-            looked up.
-        in_force: The active settings measured in the same blocks; None if the baseline is the reference.
+        pick_configuration_id: The baseline's if it beat the active settings; None if nothing beat the reference.
+        chosen_by: `balanced_gain` if the study asks for CVs that are missing; else as `choice_asked_by`.
+        newest_version: The active version when the confirmation began, 0 for none; None in old decisions.
         in_force_left_out: Why active settings do not count.
-        nearest_configuration_id: If no candidate keeps every limit, the nearest one.
-        limits_missed: Limits that the pick misses on average over its last blocks, or that the nearest configuration
-            misses in the choice blocks.
-        baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks in this case.
-        baseline_in_forbidden: Forbidden regions that the baseline, exempt from them too, lies in.
-        baseline_limits_missed: Limits that the baseline, exempt too, misses on average over the same blocks.
-        in_force_limits_missed: The same of the active settings.
-        wanted_effect_fraction: The smallest relevant change, as the study states it.
-        harm_margin_fraction: By how much a mean may be worse, as the study states it.
+        limits_missed: By the pick on average over its last blocks, or by the nearest configuration in the choice
+            blocks.
         gains: The pick against the reference in all fresh blocks; all claims are read off their intervals.
-        gains_over_baseline: The pick against the baseline in the same blocks, so that small losses of several versions
-            do not add up; empty if the baseline is the reference or the pick.
-        blocks_used: Fresh blocks in which both the pick and the reference gave a valid repetition.
-        final_blocks: How many of them were measured after the gain blocks had shown something.
-        stopping: Whether the gain blocks were `fixed`, or `sequential`: until they answered.
-        advice: The pick compared with the best advice; None without advice in the fresh blocks.
-        states_durability: Whether the card states the names of durabilities, as the driver declares.
-        holds_for: For which clients it holds; `other_study` covers the others. Empty without such a distinction, and in
-            earlier decisions.
+        gains_over_baseline: The pick against the baseline, so that small losses of several versions do not add up;
+            empty if the baseline is the reference or the pick.
+        blocks_used: Fresh blocks with a valid repetition of both pick and reference, `final_blocks` among them.
+        advice: None without advice in the fresh blocks.
+        holds_for: For which clients it holds; `other_study` covers the others. May be empty.
     """
 
     case: str

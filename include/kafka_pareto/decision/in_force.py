@@ -28,11 +28,9 @@ class FoundInForce(Record):
     """What was active in one case when its confirmation began; decided once.
 
     Attributes:
-        newest_version: The active version, 0 for none ever. None in confirmations begun by a release that did not look;
-            they resume without final blocks.
-        settings: What is measured beside the baseline; None if the baseline is active, or the active settings do not
-            count.
-        left_out: Why they do not count: differences of cluster, workload, protocol or factors.
+        newest_version: 0 for none ever. None in confirmations begun by a release that did not look; they resume without
+            final blocks.
+        settings: None if the baseline is active, or the active settings do not count for the reasons in `left_out`.
     """
 
     newest_version: int | None = 0

@@ -29,13 +29,7 @@ _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
 
 class PlannedCase(Frozen):
-    """A check's plan for one case.
-
-    Attributes:
-        settings: The active settings, if any.
-        outcome: The outcome if known without measuring.
-        reasons: Sentences that say why.
-    """
+    """A check's plan for one case: its active settings, and the outcome if known without measuring."""
 
     case: str
     settings: SettingsInForce | None
@@ -50,14 +44,12 @@ class CheckPlan(Record):
 
 
 class CheckedCase(Frozen):
-    """The result of a check for one case.
+    """The result of a check for one case; a None version means that no settings are active.
 
     Attributes:
-        version: Version of the settings checked; None if none are active.
         outcome: `reference`: nothing to compare with; later checks are compared with this one. `not_comparable`:
             cluster or study differ from those that the settings were measured with. `not_measured`: too few valid
             repetitions.
-        tune: Whether this case is tuned again.
         compared_with: The campaign or check that it is compared with, if any.
         changes: One per mean; empty if nothing was measured.
     """
@@ -90,9 +82,8 @@ class Check(Record):
 class PastCheck(CheckedCase):
     """One check in the history of a case.
 
-    Attributes:
-        change_point: Whether the ratio left its earlier level, common to the confirmation and all checks of this
-            version since the last change point.
+    At a `change_point` the ratio left the common level of the confirmation and of all checks of this version since the
+    last.
     """
 
     check: str

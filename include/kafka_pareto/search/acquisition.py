@@ -65,24 +65,12 @@ def propose(
     round_number: int,
     taken: Collection[str] = (),
 ) -> list[Configuration]:
-    """Return the next round's configurations for one case, the most promising first.
+    """Return at most `study.rounds.configurations` for the next round of one case, the most promising first.
 
     Candidates are the whole space if small; otherwise the surrogates' front, one-factor neighbours of the best measured
-    configurations, and a Latin hypercube.
-
-    Args:
-        study: The campaign's study.
-        case: The case to propose for.
-        trials: `TRIAL_COLUMNS` and factors, all trials so far.
-        posteriors: One per searched objective (`searched_objectives`).
-        front: `FRONT_COLUMNS` and factors of this case, as the last round's search found it; may be empty.
-        round_number: The round that is to measure them; it seeds the draws.
-        taken: Ids without a trial, as all their repetitions failed, that are not proposed again.
-
-    Returns:
-        At most `study.rounds.configurations`, none measured before, each within the study's rules and durability; empty
-            if
-        nothing is left or no gain is expected.
+    configurations, and a Latin hypercube. None was measured before or is in `taken` (all their repetitions failed), and
+    each keeps the study's rules and durability; empty if nothing is left or no gain is expected. `posteriors` are those
+    of `searched_objectives`; `front` may be empty; the round number seeds the draws.
     """
     rng = np.random.default_rng([study.seed, case_seed(case), round_number])
     own = trials[(trials.case == case) & (trials.repetitions_valid > 0)]

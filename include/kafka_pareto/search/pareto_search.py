@@ -31,14 +31,9 @@ HYPERVOLUME_REFERENCE = 1.1
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search.
+    """The result of a search; `archive` holds every evaluated configuration that keeps the rules, once.
 
-    Attributes:
-        front: The non-dominated configurations, as FRONT_COLUMNS and the factors.
-        archive: Every evaluated configuration that keeps the rules, once; the front's columns.
-        hypervolume: HYPERVOLUME_COLUMNS.
-        evaluations: How many points were evaluated; several may be one configuration.
-        algorithm: pymoo's algorithm as it ended.
+    Several of the `evaluations` may be of one configuration.
     """
 
     front: pd.DataFrame
@@ -56,24 +51,13 @@ def search(
     *,
     durability: Durability | None = None,
 ) -> SearchResult:
-    """Search one case, deterministically.
+    """Search one case, deterministically; by default for the joint front of all accepted durability classes.
 
-    If no configuration tried keeps the study's limits by estimate, the front is that of all of them, with
-    `limits_met_estimated` False; it includes the nearest miss, so there is still something to measure next.
-
-    Args:
-        study: The study; its seed drives every draw.
-        case: The case.
-        surrogates: The models; an objective without one is left out, a limit on it ignored, its estimate NaN.
-        trials: This case's measured trials: they fill the first population and scale the hypervolume.
-        durability: Search this class alone; by default all that the study accepts, for their joint front.
-
-    Returns:
-        Every non-dominated configuration of all evaluated, and the hypervolume of that set after each generation,
-            scaled to
-        0 and 1 at the best and worst measured value of each objective, with the reference at 1.1; 0 while nothing keeps
-            the
-        limits.
+    The front holds all non-dominated configurations evaluated. If none keeps the limits by estimate, it is that of all
+    of them, with `limits_met_estimated` False; it includes the nearest miss, so there is still something to measure
+    next. An objective without a model is left out, a limit on it ignored, its estimate NaN. `trials`, this case's, fill
+    the first population and scale the hypervolume: 0 and 1 at the best and worst measured value, the reference at 1.1;
+    it is 0 while nothing keeps the limits.
 
     Raises:
         BadInputError: If no configuration keeps the rules, or no objective has a model.

@@ -14,9 +14,8 @@ from kafka_pareto.study.tune import Tune
 def rounds_so_far(study: Tune, case: str, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
     """Return the rounds' gains in one case, and why the rounds end, if they do.
 
-    Each round's trials tell which configurations it added; the values are the last round's, as the baseline is measured
-    again in every round and volumes over different baselines are not comparable. `trials_by_round` holds
-    `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
+    `trials_by_round` holds each round's trials with those before it. They tell which configurations a round added; the
+    values are the last round's, as volumes over different measurements of the baseline are not comparable.
     """
     of_case = [trials[trials.case == case] for trials in trials_by_round]
     latest, counts = of_case[-1], [len(trials) for trials in of_case]

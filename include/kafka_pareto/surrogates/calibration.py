@@ -71,12 +71,10 @@ class Process(Frozen):
 
 
 class Calibration(Frozen):
-    """Turns estimates of an objective into estimates with intervals.
+    """Turns estimates of an objective into estimates with intervals; without a process the trees' estimates stay.
 
-    Attributes:
-        low: The 5 % quantile of the errors at unseen configurations, and `high` the 95 %: measured minus estimated
-            logarithm, in predicted standard deviations if there is a process.
-        process: Estimates anew; None to keep the trees' estimates.
+    `low` and `high` are the 5 % and 95 % quantiles of the errors at unseen configurations: measured minus estimated
+    logarithm, in predicted standard deviations if there is a process.
     """
 
     low: float
@@ -110,14 +108,10 @@ def calibrate(
     cross_validated: pd.Series,
     most_trials: int = MOST_TRIALS,
 ) -> tuple[Calibration, pd.Series] | None:
-    """Calibrate a mean's estimates on the trials that measured it.
+    """Calibrate a mean's estimates on the trials that measured it; None with too few trials to know the errors.
 
-    `cross_validated` are estimates by trees that had not seen the row's configuration.
-
-    Returns:
-        The calibration, and for each trial whether an interval that had not seen it covers it (1, 0 or NaN); None with
-            too
-        few trials to know the errors.
+    `cross_validated` are estimates by trees that had not seen the row's configuration. The series says for each trial
+    whether an interval that had not seen it covers it (1, 0 or NaN).
     """
     of_trees = study.surrogate.estimates == "trees"
     errors = (

@@ -40,21 +40,12 @@ _TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
 def earlier_trials(
     today: Campaign, warm_start: WarmStart, found: Fingerprint, now: datetime
 ) -> tuple[Prior, pd.DataFrame]:
-    """Return the comparable trials of the campaigns that a warm start names.
+    """Return the comparable trials of a warm start's campaigns (`PRIOR_TRIAL_COLUMNS`, factors), the newest first.
 
     A case of an earlier campaign is used if cluster, client, workload, baseline, factor names and the protocol of a
     single repetition (rate limit included) were the same. Trials with a category that is no level today are dropped;
     numbers outside of today's range still help to estimate what lies within. Everything dropped is named with its
     reason. `latest` is the most recently measured campaign of which anything is used; later ones are named, too.
-
-    Args:
-        today: The campaign about to begin; its payload's text is in the store.
-        warm_start: As the study has it.
-        found: Today's cluster and machine.
-        now: Ages count from here.
-
-    Returns:
-        What is used, and `PRIOR_TRIAL_COLUMNS` with factors, the newest campaign's trials first.
 
     Raises:
         BadInputError: If it names a campaign that does not exist.
@@ -84,8 +75,8 @@ def earlier_trials(
 def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
     """Return up to `most` configurations that were non-dominated in the means, relative to their campaign's baseline.
 
-    They lie in today's space and keep today's rules, limits and durability. If there are more, those that add most to
-    the hypervolume of the others are taken one by one. The newest campaign's values of a configuration count.
+    They lie in today's space and keep today's rules, limits and durability. Those that add most to the hypervolume of
+    the others come first. The newest campaign's values of a configuration count.
     """
     of_case = prior[prior.case == case]
     names = [f"loss_{objective}" for objective in study.means]

@@ -100,15 +100,8 @@ def score_surrogate(
 
     R² and its ceiling are on the scale that the model learned: the logarithm for p95 latency, which spans two decades
     and is compared by ratios. MAE and RMSE are in the objective's own unit. Learnability depends on all trials,
-    cross-validated, not on one split.
-
-    Args:
-        surrogate: The model, fitted on `train`.
-        train: Trials with a measured target; so is `held_out`.
-        held_out: Trials of configurations not in `train`.
-        cross_validated: For the rows of both, estimates of models that did not see their configuration (NaN: none).
-        error_variances: By `trial_key`, the variance of the trial's measurement error on the learned scale (NaN:
-            unknown).
+    cross-validated, not on one split. `error_variances` holds, by `trial_keys`, the variance of the measurement error
+    on the learned scale, NaN if unknown.
     """
     everything = pd.concat([train, held_out])
     scopes: list[str | None] = [None, *in_order(everything["case"].unique())]

@@ -29,19 +29,10 @@ _ADDED = ["log_value", "log_shift", "shift_noise", "log_error", "repetitions_tod
 def rebased(study: Tune, prior: pd.DataFrame, trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
     """Shift the logarithms of earlier trials by the change of the baseline's since then, in each case.
 
-    The earlier baselines are left out: rebased by their own shift they would repeat today's.
-
-    Args:
-        study: The campaign's study.
-        prior: `PRIOR_TRIAL_COLUMNS` and factors.
-        trials: `TRIAL_COLUMNS` and factors, today's that measured the objective.
-        objective: The objective whose logarithms are shifted.
-
-    Returns:
-        The earlier trials whose baseline measured the objective in both campaigns: `log_value` as of today, `log_shift`
-            of
-        the baseline, and `shift_noise`, its variance in variances of a single repetition. Trials measured in both have
-        `log_error` (today's logarithm minus the rebased one) and `repetitions_today`, else NaN.
+    The earlier baselines are left out: rebased by their own shift they would repeat today's. Trials whose baseline
+    measured the objective in both campaigns get `log_value` as of today, `log_shift` of the baseline, and
+    `shift_noise`, its variance in variances of a single repetition; if measured in both, also `log_error` (today's
+    logarithm minus the rebased one) and `repetitions_today`, else NaN.
     """
     today = trials.assign(log_today=logarithms(trials, study, objective), repetitions_today=trials.repetitions_valid)
     columns = [*prior.columns, *_ADDED]
@@ -66,12 +57,11 @@ def error_variances(earlier: pd.DataFrame, repetition_variance: float) -> Values
     """Return the variance of each rebased value's error, beyond the noise of its own repetitions.
 
     With at least `LEAST_SHARED` configurations measured in both campaigns: the mean square of the disagreement left in
-    the campaign's case, less what the repetitions' noise on both sides explains. With fewer, the sum of the squared
-    shift of the baseline (others may have moved by as much more), the noise of that shift, and `UNCOMPARED_SPREADS`
-    times the variance among the campaign's values (an unmoved baseline says nothing about the others).
-
-    All values of a campaign and case share one shift and its error, but the process treats errors as independent: it
-    trusts their common level too much; their order is not affected.
+    the case, less what the repetitions' noise explains. With fewer, the sum of the squared shift of the baseline
+    (others may have moved by as much more), that shift's noise, and `UNCOMPARED_SPREADS` times the variance among the
+    campaign's values (an unmoved baseline says nothing about the others). The process treats these errors as
+    independent, though a campaign's values share one shift: it trusts their common level too much; their order is not
+    affected.
     """
     campaigns = [earlier[name] for name in _GROUP]
     both = 1.0 / earlier.repetitions_valid + 1.0 / earlier.repetitions_today

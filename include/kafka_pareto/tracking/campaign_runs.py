@@ -54,10 +54,6 @@ def log_training(campaign: Campaign, round_number: int) -> None:
 
     R² per objective and case is a metric of the campaign's run, its step the round. Each objective of this round has a
     child run and a model version in the registry.
-
-    Raises:
-        ArtifactError: If a round's scores or this round's surrogates are missing or damaged.
-        TrackingError: If MLflow cannot be reached or refuses.
     """
     with connected() as client:
         if client is None:
@@ -74,10 +70,6 @@ def log_search(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoF
     """Log the last round's searches and the measured hypervolume of each round, and end the campaign's run.
 
     Each case's search has a child run with the hypervolume after each generation.
-
-    Raises:
-        ArtifactError: If the round's searches are missing or damaged.
-        TrackingError: If MLflow cannot be reached or refuses.
     """
     with connected() as client:
         if client is None:
@@ -92,11 +84,7 @@ def log_search(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoF
 
 
 def log_report(campaign: Campaign, html: bytes) -> None:
-    """Attach the campaign's report to its run, replacing an earlier one.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
-    """
+    """Attach the campaign's report to its run, replacing an earlier one."""
     with connected() as client:
         if client is not None:
             client.log_text(campaign_run(client, campaign).info.run_id, html.decode(), "report.html")

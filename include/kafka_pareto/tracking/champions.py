@@ -49,12 +49,8 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
     """Compare this campaign's models with the champions on confirmed points, and move the alias to the better.
 
     A champion stays unless this campaign's error is smaller; one that does not know these factors, or is not in the
-    store, is replaced. `confirmation` holds confirmed trials of all cases, as TRIAL_COLUMNS and factors. Return one
-    outcome for each objective that has a model and a confirmed point.
-
-    Raises:
-        ArtifactError: If this campaign's own models are missing in the store, or damaged.
-        TrackingError: If MLflow cannot be reached or refuses.
+    store, is replaced. `confirmation` holds confirmed trials of all cases. Objectives without model or confirmed point
+    are skipped.
     """
     with connected() as client:
         if client is None:

@@ -12,13 +12,7 @@ from kafka_pareto.tracking.links import PART_TAG
 
 
 def log_check(keys: CampaignKeys, found: Sequence[PastCheck], number: int) -> None:
-    """Log what one check found, case by case; repeatable.
-
-    `found` is the check's entry in the history of each measured case; `number` counts the study's checks: the step.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
-    """
+    """Log what one check found, case by case; repeatable. `number` counts the study's checks: the step."""
     values: dict[str, float] = {}
     for each in found:
         case = each.case

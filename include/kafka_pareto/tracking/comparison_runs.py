@@ -22,9 +22,6 @@ def log_comparison(campaign: Campaign, parts: Sequence[PartComparison], html: by
 
     A level's metrics are `<quantity>/<level>` for the mean, with `_sd`, `_low` and `_high` after the quantity for its
     standard deviation and interval, and `_ratio` for the ratio to the reference.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
     """
     with connected() as client:
         if client is None:

@@ -27,11 +27,7 @@ class Learning:
 
 
 def stored_surrogates(campaign: Campaign, round_number: int) -> list[JudgedSurrogate]:
-    """Read the round's surrogates with their trials and scores.
-
-    Raises:
-        ArtifactError: If trials, scores or a model are missing, damaged or of another schema version.
-    """
+    """Read the round's surrogates with their trials and scores."""
     study, keys = campaign.tune, campaign.keys
     index = campaign.read_record(keys.surrogates("encoding.json", round_number), SurrogateIndex)
     trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)

@@ -41,21 +41,13 @@ def login_refused(settings: Settings) -> str:
 
 
 def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
-    """Return the address of the campaign's run for a person; None if MLflow has none or is not configured.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
-    """
+    """Return the address of the campaign's run for a person; None if MLflow has none or is not configured."""
     found = _found(settings, keys)
     return f"{found.experiment_address}/runs/{found.run_id}?{_OF_MODELS}" if found else None
 
 
 def r2_address(settings: Settings, keys: CampaignKeys) -> str | None:
-    """Return the address of the study's run list with the columns of R²; None as for `run_address`.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
-    """
+    """Return the address of the study's run list with the columns of R²; None as for `run_address`."""
     found = _found(settings, keys)
     return f"{found.experiment_address}/runs?viewStateShareKey={R2_VIEW}&{_OF_MODELS}" if found else None
 

@@ -18,10 +18,7 @@ _TIMEOUT_S = 30.0
 
 
 def make_mlflow_users(address: str, admin_password: str, *, steps_password: str, explorer_password: str) -> None:
-    """Create missing users and set each one's password; repeatable.
-
-    The server lets every user read. The steps' user may also write; the explorer's only reads. `admin_password` is the
-    one the server was first started with.
+    """Create missing users and set all passwords; repeatable. The steps' user may write, the explorer's only read.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.

@@ -47,7 +47,7 @@ class FaultRecord:
 
     @property
     def full_isr_s(self) -> float | None:
-        """Return how long after the fault's end every replica was in sync; None if none was missing, or one still is."""
+        """Return how long after the fault all replicas were in sync; None if none was missing, or one still is."""
         return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 

@@ -96,7 +96,7 @@ def bound_of(placed: Record, load: Load, script_orders_s: float | None) -> str:
 
 
 def fault_figures(fault: FaultRecord, placed: Record, skip_s: float) -> FaultFigures:
-    """Return the effects of a fault; the first `skip_s` seconds of orders do not count towards the latency before it."""
+    """Return the effects of a fault; the latency before it excludes the first `skip_s` seconds of orders."""
     recovered_s = None
     # The notification is not on a confirmation's way.
     if fault.kind != NOTIFICATION_KILLED and fault.whole_at is not None:

@@ -52,9 +52,7 @@ class Handler(ABC):
         """Forget that these orders were handled: their output was not stored, and they will be reread."""
 
     def has_passed_on(self) -> bool:
-        """Return whether everything handled so far has left the service other than through Kafka; if not, it will be
-        reread.
-        """
+        """Return whether all output so far has left the service other than through Kafka; if not, it is reread."""
         return True
 
 

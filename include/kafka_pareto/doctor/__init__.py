@@ -1,1 +1,1 @@
-"""Checks a cluster, its clients and its machines against published advice, and sizes a cluster. Read only."""
+"""Check a cluster, its clients and its machines against published advice, and size a cluster. Read only."""

@@ -1,4 +1,4 @@
-"""Asks a cluster for everything that the guide's checks need of it. Nothing is ever set."""
+"""Query a cluster for everything the guide's checks need. Read only."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """Holds a cluster's answers. None: nobody asked, or this user may not know.
+    """A cluster's answers; None for what was not asked, or what this user may not know.
 
     Attributes:
-        configs: Settings by broker id; a setting that a broker does not tell is not among them.
+        configs: Settings by broker id; without those a broker does not reveal.
         topic: The topic's settings, with `partitions` and `replication_factor`.
         members: Consumers in the group.
-        refused: What this user may not ask: `broker`, `topic`, `group`.
+        refused: Queries this user is not allowed: `broker`, `topic`, `group`.
     """
 
     brokers: tuple[Broker, ...]
@@ -34,14 +34,14 @@ class ClusterFacts:
     refused: frozenset[str] = frozenset()
 
     def log_folders(self, broker: int) -> list[str]:
-        """Lists the folders that a broker keeps its records in; empty where it does not tell."""
+        """List a broker's log folders; empty if it does not reveal them."""
         told = (self.configs or {}).get(broker, {})
         text = next((text for name in _LOG_FOLDERS if (text := told.get(name))), "")
         return [folder.strip() for folder in text.split(",") if folder.strip()]
 
 
 def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str | None) -> ClusterFacts:
-    """Asks for the settings that the guide names.
+    """Query the settings the guide names.
 
     Raises:
         BadInputError: If there is no such topic or group.

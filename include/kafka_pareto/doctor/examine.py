@@ -1,4 +1,4 @@
-"""Looks at a cluster, its machines and its clients, and judges them by the guide. Nothing is ever set."""
+"""Examine a cluster, its machines and its clients, and judge them by the guide. Read only."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from kafka_pareto.study.options import Options
 
 
 class DoctorRequest(Options):
-    """Holds the options of `make doctor`; None means not given.
+    """The options of `make doctor`; None for those not given.
 
     Attributes:
         kafka: The cluster, as `host:port,…`.
         kafka_config: Its `client.properties`.
-        topic: The topic to look at.
-        group: The consumer group to look at.
-        producer: A `producer.properties` to look at.
-        consumer: A `consumer.properties` to look at.
-        format: What is printed.
+        topic: The topic to check.
+        group: The consumer group to check.
+        producer: A `producer.properties` to check.
+        consumer: A `consumer.properties` to check.
+        format: The output format.
     """
 
     kafka: str | None = None
@@ -45,7 +45,7 @@ class DoctorRequest(Options):
 
 
 def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host | None = None) -> DoctorReport:
-    """Runs all checks; where no cluster is named, of this machine alone.
+    """Run all checks; without a cluster, of this machine alone.
 
     Raises:
         BadInputError: If a file cannot be read, or the cluster has no such topic or group.
@@ -91,7 +91,7 @@ def _report(
 
 
 def _properties(option: str, path: Path) -> dict[str, str]:
-    """Reads a client's properties; a message shows nothing of the file, which may hold secrets."""
+    """Read a client's properties; messages quote nothing from the file, which may hold secrets."""
     with suppress(OSError, ValueError):
         return parse_properties(path.read_text(encoding="utf-8"))
     raise BadInputError(f"{option}={path}: cannot be read as a .properties file in UTF-8")

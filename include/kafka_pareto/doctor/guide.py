@@ -1,4 +1,4 @@
-"""Reads the checks of a published guide: data that says what is read, which rule it must keep, and who says so."""
+"""Read the checks of a published guide, as data: what to read, the rule, and the source."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CHECKLIST_ITEMS = 28
 
 
 class Reads(Section):
-    """Says what a check reads.
+    """What a check reads.
 
     Attributes:
-        source: Where it is read.
-        name: What it is called there, like `vm.swappiness` or `batch.size`.
-        default: What holds where nothing is set: Kafka's client default for a client's file, or Java's.
+        source: Where to read it.
+        name: Its name there, like `vm.swappiness` or `batch.size`.
+        default: The value if nothing is set: Kafka's client default for a client's file, or Java's.
     """
 
     source: Source
@@ -43,19 +43,19 @@ class Reads(Section):
 
 
 class Rule(Section):
-    """Says which values are met; a rule has exactly one key.
+    """The accepted values; a rule has exactly one key.
 
     Attributes:
         equals: The value itself; `8` and `8.0` are equal.
-        at_least: A lower bound; `unlimited` keeps every one.
+        at_least: A lower bound; `unlimited` meets any.
         at_most: An upper bound.
         between: Both bounds, inclusive.
         one_of: Any of these.
-        each_at_least: Numbers in a row, each with its own lower bound.
-        any_word: A text that has one of these words among its own, apart by commas or spaces.
-        prefix: How the text begins.
-        cores_times: A number that is this share of the machine's cores.
-        looked_at: True where there is nothing to keep, since no value can be read.
+        each_at_least: A row of numbers, each with its own lower bound.
+        any_word: At least one of these words, in a text split at commas and spaces.
+        prefix: The beginning of the text.
+        cores_times: This multiple of the machine's cores.
+        looked_at: True for a check without a rule, whose value cannot be read.
     """
 
     equals: Plain | None = None
@@ -81,16 +81,16 @@ class Rule(Section):
 
     @property
     def key(self) -> str:
-        """Names the key that the rule has."""
+        """Return the rule's key."""
         return next(name for name in type(self).model_fields if getattr(self, name) is not None)
 
     @property
     def wanted(self) -> Any:
-        """Returns what the rule says under its key."""
+        """Return the value of the rule's key."""
         return getattr(self, self.key)
 
     def scaled(self, share: float) -> Rule:
-        """Returns the rule with its lower bound scaled by a share; of several bounds, the last."""
+        """Return the rule with its lower bound scaled; of several bounds, the last."""
         if self.each_at_least is not None:
             *others, last = self.each_at_least
             return Rule(each_at_least=[*others, math.ceil(share * last)])
@@ -98,12 +98,12 @@ class Rule(Section):
 
 
 class NotApplicable(Section):
-    """Says where a check says nothing, and why.
+    """When a check does not apply, and why.
 
     Attributes:
-        kafka_from: The first release of Kafka that it does not apply to.
-        linux_from: The first release of Linux that it does not apply to.
-        file_system_is_not: The only file system of `log.dirs` that it applies to.
+        kafka_from: The first release of Kafka it does not apply to.
+        linux_from: The first release of Linux it does not apply to.
+        file_system_is_not: The only file system of `log.dirs` it applies to.
         why: For people; with this alone the check applies nowhere today.
     """
 
@@ -114,11 +114,11 @@ class NotApplicable(Section):
 
 
 class SizedFor(Section):
-    """Says which machine the guide sized a value for; a value is no advice for another.
+    """The machine the guide sized a value for; the value does not apply to other machines.
 
     Attributes:
-        link_mbit_s: A slower link wants as much less as it is slower. Of several numbers, the last is such a size.
-        memory_gb: Of each broker. The value says nothing of brokers with less.
+        link_mbit_s: On a slower link the bound shrinks in proportion. Of several numbers, the last is such a size.
+        memory_gb: Of each broker. The value does not apply to brokers with less.
     """
 
     link_mbit_s: Annotated[int, Field(gt=0)] | None = None
@@ -126,26 +126,26 @@ class SizedFor(Section):
 
 
 class Check(Section):
-    """Holds one check.
+    """One check.
 
     Attributes:
-        title: What is looked at, in a few words.
-        item: Which of the checklist's items it belongs to, by number; None where only a section names it.
-        section: Where the guide says it.
-        protects: What a value may cost or keep, beside speed:
+        title: What is checked, in a few words.
+        item: The number of its item in the guide's checklist; None if only a section names it.
+        section: Its place in the guide.
+        protects: What a value affects beside speed:
 
             - `durability`: acknowledged records survive a failure;
-            - `retention`: records are kept as long as they were meant to be;
-            - `delivery`: records are neither given up nor skipped;
+            - `retention`: records are kept as long as intended;
+            - `delivery`: records are neither dropped nor skipped;
             - `ordering`: records of a partition keep their order;
             - `availability`: brokers and clients stay up and in their groups;
             - `disk`, `memory`: there is room left.
-        safer: Which values that break the rule protect it better than the guide's: these, or a positive number
-            `above` or `below` the guide's, or any `other`. They get no remedy.
-        when_unset: The verdict of a Java option that is not given: `not_readable` where Java then chooses by itself.
-        sized_for: Where the value depends on the machine.
-        note: What a reader should know before following it, like a contradiction of the guide.
-        remedy: What to do about a value that is neither met nor safer; empty where no change is advised.
+        safer: Values that break the rule but protect better than the guide's: these, or a positive number `above` or
+            `below` the guide's, or any `other`. They need no fix.
+        when_unset: The verdict on a missing Java option: `not_readable` if Java then chooses by itself.
+        sized_for: If the value depends on the machine.
+        note: What to know before following the advice, such as a contradiction in the guide.
+        remedy: The fix for a value that is neither met nor safer; empty if no change is advised.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
@@ -171,7 +171,7 @@ class Check(Section):
 
 
 class Guide(Section):
-    """Holds the checks of one guide, in the order in which they are shown."""
+    """The checks of one guide, in display order."""
 
     title: str
     source: str
@@ -189,12 +189,12 @@ class Guide(Section):
         return checks
 
     def names(self, source: Source) -> list[str]:
-        """Lists what is read at one source."""
+        """List what is read from one source."""
         return list(dict.fromkeys(check.reads.name for check in self.checks if check.reads.source == source))
 
 
 def load_guide(path: Path = GUIDE) -> Guide:
-    """Reads the checks.
+    """Read the checks.
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -203,5 +203,5 @@ def load_guide(path: Path = GUIDE) -> Guide:
 
 
 def words_of(value: Any) -> list[str]:
-    """Splits a text into its words, apart by commas or spaces."""
+    """Split a text at commas and spaces."""
     return str(value).replace(",", " ").split()

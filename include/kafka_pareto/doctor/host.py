@@ -1,4 +1,4 @@
-"""Reads what this machine's kernel says of itself, and finds the brokers that run here. Nothing is ever set."""
+"""Read kernel settings of this machine, and find the brokers that run on it. Read only."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _MAIN_CLASS = "kafka.Kafka"
 
 @dataclass(frozen=True)
 class Mount:
-    """Describes the file system that a folder lies on.
+    """The file system a folder lies on.
 
     Attributes:
-        type: As in `xfs`.
-        options: Those that bear on speed, apart by commas; `defaults` where there are none. A mount may name users and
-            servers besides.
+        type: Such as `xfs`.
+        options: Those that affect speed, comma-separated; `defaults` if none. Others may name users and servers.
         device: Numbers of the block device, as in `8:1`; major number 0 for a file system without one.
     """
 
@@ -39,26 +38,26 @@ class Mount:
 
 @dataclass(frozen=True)
 class Host:
-    """Reads this machine.
+    """This machine.
 
     Attributes:
-        proc: Where procfs is.
-        sys: Where sysfs is.
+        proc: The procfs mount.
+        sys: The sysfs mount.
     """
 
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
 
     def sysctl(self, name: str) -> str:
-        """Returns a kernel value, its numbers apart by single spaces.
+        """Return a kernel value, its numbers separated by single spaces.
 
         Raises:
-            OSError: If this kernel has none of this name, or does not show it.
+            OSError: If this kernel has none of this name, or hides it.
         """
         return " ".join((self.proc / "sys" / name.replace(".", "/")).read_text(encoding="ascii").split())
 
     def choice(self, path: str) -> str:
-        """Returns which of its choices a file below /sys has taken, as in `always [madvise] never`.
+        """Return the active choice in a file below /sys, such as `always [madvise] never`.
 
         Raises:
             OSError: If there is no such file.
@@ -68,7 +67,7 @@ class Host:
         return chosen[1] if chosen else text
 
     def limit(self, name: str, process: str = "self") -> tuple[str, str]:
-        """Returns the soft and the hard limit of a process, each a number or `unlimited`.
+        """Return the soft and the hard limit of a process, each a number or `unlimited`.
 
         Raises:
             OSError: If they cannot be read.
@@ -78,7 +77,7 @@ class Host:
         return {found["name"]: (found["soft"], found["hard"]) for found in _LIMIT.finditer(text)}[name]
 
     def mount_of(self, folder: str, process: str = "self") -> Mount:
-        """Returns the mount that a folder lies on, as the process sees it.
+        """Return the mount a folder lies on, as seen by the process.
 
         Raises:
             OSError: If the mounts cannot be read.
@@ -92,7 +91,7 @@ class Host:
         return [mount for point, mount in holding if len(point) == longest][-1]  # a later one hides an earlier one
 
     def disks_of(self, mount: Mount) -> list[str]:
-        """Names the block devices under a mount, through RAID and device mapper; empty where it has none."""
+        """Return the block devices under a mount, through RAID and device mapper; empty if there are none."""
         if mount.device.startswith(_NO_DEVICE):
             return []
         with suppress(OSError):
@@ -100,7 +99,7 @@ class Host:
         return []
 
     def nic_speed_mbit_s(self, interface: str) -> int | None:
-        """Returns the speed of a network interface; None where its driver does not say."""
+        """Return the speed of a network interface; None if its driver does not report it."""
         with suppress(OSError, ValueError):
             speed = int((self.sys / "class" / "net" / interface / "speed").read_text(encoding="ascii"))
             return speed if speed > 0 else None
@@ -115,7 +114,7 @@ class Host:
 
 
 def _mount(line: str) -> tuple[str, Mount]:
-    """Reads a line of mountinfo (proc(5)): fields, optional fields, a dash, then type, source and options."""
+    """Parse a line of mountinfo (proc(5)): fields, optional fields, a dash, then type, source and options."""
     fields, _, rest = line.partition(" - ")
     before, after = fields.split(), rest.split()
     point = _ESCAPED.sub(lambda found: chr(int(found[1], 8)), before[4])
@@ -130,7 +129,7 @@ def _lies_in(folder: str, point: str) -> bool:
 
 @dataclass(frozen=True)
 class LocalBroker:
-    """Names a broker's process here, and the network interface that its address belongs to."""
+    """A broker's process on this machine, and the network interface of its address."""
 
     id: int
     process_id: int
@@ -138,9 +137,9 @@ class LocalBroker:
 
 
 def local_brokers(brokers: Iterable[Broker]) -> list[LocalBroker]:
-    """Returns the brokers whose processes can be seen here, by who listens at the addresses that they tell clients.
+    """Return the brokers whose processes listen on their advertised addresses on this machine.
 
-    A broker in a container, behind a tunnel, or of a user whose processes are hidden from this one is not among them.
+    Brokers in a container, behind a tunnel, or of a user whose processes are hidden are not found.
     """
     interfaces = _interfaces()
     listening = _listening()
@@ -163,7 +162,7 @@ def _interfaces() -> dict[str, str]:
 
 
 def _listening() -> dict[int, int]:
-    """Maps ports that somebody listens at to process ids, as far as this user may see them."""
+    """Map listening ports to process ids, as far as this user may see them."""
     with suppress(psutil.Error, OSError):
         return {
             connection.laddr.port: connection.pid

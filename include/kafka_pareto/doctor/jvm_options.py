@@ -1,7 +1,7 @@
-"""Reads the options that the guide names from the command line of a JVM, and nothing else of it: it may hold secrets.
+"""Read only the options the guide names from a JVM's command line, which may hold secrets.
 
-Only numbers, sizes, switches and the presence of a log are kept. Options that come by the environment
-(`JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`) are not seen.
+Only numbers, sizes, switches and the presence of a log are kept. Options from the environment (`JAVA_TOOL_OPTIONS`,
+`JDK_JAVA_OPTIONS`) are not seen.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _HEADLESS = "-Djava.awt.headless="
 
 
 def jvm_options(argv: Sequence[str], folder: Path) -> dict[str, Plain]:
-    """Returns the options by name: sizes in bytes, switches as booleans. The last one of a name holds, as in Java.
+    """Return the options by name: sizes in bytes, switches as booleans. The last one of a name wins, as in Java.
 
     Raises:
-        OSError: If such a file cannot be read.
-        ValueError: If it cannot be understood.
+        OSError: If an argument file cannot be read.
+        ValueError: If it cannot be parsed.
     """
     found: dict[str, Plain] = {}
     for option in _options_of_java(argv[1:], folder):
@@ -37,7 +37,7 @@ def jvm_options(argv: Sequence[str], folder: Path) -> dict[str, Plain]:
 
 
 def _options_of_java(arguments: Sequence[str], folder: Path) -> Iterator[str]:
-    """Yields Java's own options: what stands before the main class."""
+    """Yield Java's own options: those before the main class."""
     words = _expanded(arguments, folder)
     for word in words:
         if word in _TAKE_A_VALUE:
@@ -78,7 +78,7 @@ def _sized(name: str, text: str) -> dict[str, Plain]:
 
 
 def _logs(configuration: str) -> dict[str, Plain]:
-    """Tells which logs unified logging (JEP 158) writes, as in `gc*,safepoint=debug:file=…`."""
+    """Return which logs unified logging (JEP 158) writes, for a value like `gc*,safepoint=debug:file=…`."""
     found: dict[str, Plain] = {}
     for selection in configuration.partition(":")[0].split(","):
         tags, _, level = selection.partition("=")

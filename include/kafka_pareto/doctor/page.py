@@ -1,4 +1,4 @@
-"""Draws a report as one self-contained HTML page, in the style of a campaign's report. Pure."""
+"""Render a report as one self-contained HTML page, in the style of a campaign's report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto.doctor.records import VERDICTS, DoctorReport
 
 
 def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
-    """Returns the page, with links above it by their text; every value is escaped, nothing is loaded from elsewhere."""
+    """Return the page, with links on top by their text; every value is escaped, nothing external is loaded."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kafka_pareto.doctor"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Reads the value of each check, wherever it is; where it cannot, says why by a code. Nothing is ever set."""
+"""Read the value of each check; give a reason code if that is impossible. Read only."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _THIS_MACHINE = "this machine"
 
 @dataclass(frozen=True)
 class Reading:
-    """Holds what one check found.
+    """The result of reading one check.
 
     Attributes:
         found: The values.
         reason: Why there are none, or not all; a code of `doctor.words`.
-        is_applicable: False where the reason is that the check says nothing here.
+        is_applicable: False if the reason is that the check does not apply.
     """
 
     found: tuple[Found, ...] = ()
@@ -36,13 +36,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Places:
-    """Holds all places where values are read.
+    """All sources of values.
 
     Attributes:
         host: This machine.
-        cluster: The cluster's answers; None where no cluster was asked. This machine then stands for a broker's.
-        here: The brokers whose processes can be seen here.
-        clients: The properties of the user's `producer` and `consumer`, where a file was given.
+        cluster: The cluster's answers; None without a cluster. This machine then stands for a broker's.
+        here: The brokers whose processes are visible on this machine.
+        clients: The properties of the user's `producer` and `consumer`, if given.
     """
 
     host: Host
@@ -52,27 +52,27 @@ class Places:
 
     @property
     def is_a_brokers_machine(self) -> bool:
-        """Tells whether the values of this machine are those of a broker's."""
+        """Return whether this machine's values are a broker's."""
         return self.cluster is None or bool(self.here)
 
     @property
     def cores(self) -> int | None:
-        """Counts the cores of this machine; None where it is not every broker's."""
+        """Return the number of cores; None if this is not every broker's machine."""
         return None if self.brokers_elsewhere else psutil.cpu_count()
 
     @property
     def memory_gb_per_broker(self) -> float | None:
-        """Returns each broker's share of this machine's memory; None where it is not every broker's."""
+        """Return each broker's share of this machine's memory; None if this is not every broker's machine."""
         return None if self.brokers_elsewhere else psutil.virtual_memory().total / _GB / max(1, len(self.here))
 
     @property
     def brokers_elsewhere(self) -> bool:
-        """Tells whether some broker does not run here, or cannot be seen."""
+        """Return whether some broker does not run here, or is not visible."""
         return self.cluster is not None and len(self.here) < len(self.cluster.brokers)
 
 
 def read(check: Check, places: Places) -> Reading:
-    """Reads what the check looks at."""
+    """Read the value a check is about."""
     return _READERS[check.reads.source](check, places)
 
 
@@ -83,7 +83,7 @@ def _cluster(_: Check, places: Places) -> Reading:
 
 
 def _machine(check: Check, places: Places) -> Reading:
-    """Shares the machine among the brokers on it."""
+    """Divide the machine among its brokers."""
     if not places.is_a_brokers_machine:
         return Reading(reason="other_machine")
     amounts = {
@@ -95,7 +95,7 @@ def _machine(check: Check, places: Places) -> Reading:
 
 
 def link_speed(places: Places) -> Reading:
-    """Reads the speed of the interfaces that the brokers are reached through, in Mbit/s."""
+    """Read the speed of the brokers' network interfaces, in Mbit/s."""
     if not places.is_a_brokers_machine:
         return Reading(reason="other_machine")
     if places.cluster is None:
@@ -115,7 +115,7 @@ def _mount(check: Check, places: Places) -> Reading:
 
 
 def file_systems(places: Places) -> frozenset[str]:
-    """Names the file systems of the log folders that are here."""
+    """Return the file systems of the local log folders."""
     return frozenset(str(each.value) for each in _of_log_folders(places, lambda mount: mount.type).found)
 
 
@@ -124,7 +124,7 @@ def _disk(_: Check, places: Places) -> Reading:
 
 
 def _of_log_folders(places: Places, value_of: Callable[[Mount], str]) -> Reading:
-    """Reads something of the mount of each log folder that is here; an empty text is nothing read."""
+    """Read a property of the mount of each local log folder; skip empty texts."""
     if places.cluster is None:
         return Reading(reason="no_cluster")
     if not places.here:
@@ -261,7 +261,7 @@ _READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
 
 
 def _elsewhere(places: Places) -> str:
-    """Returns the reason why a reading of this machine is not of all brokers; empty if it is."""
+    """Return why a reading of this machine does not cover all brokers; empty if it does."""
     return "brokers_elsewhere" if places.brokers_elsewhere else ""
 
 
@@ -270,13 +270,13 @@ def _set(value: Plain | None) -> Plain | None:
 
 
 def _plain(text: str) -> Plain:
-    """Returns a whole number where the text is one."""
+    """Parse a whole number; return other texts unchanged."""
     digits = text[1:] if text.startswith("-") else text
     return int(text) if digits.isascii() and digits.isdigit() else text
 
 
 def subjects(found: Iterable[Found]) -> dict[str, list[str]]:
-    """Groups subjects by what was found for them, as text."""
+    """Group subjects by their value, as text."""
     groups: dict[str, list[str]] = {}
     for each in found:
         groups.setdefault(plain_text(each.value), []).append(each.subject)
@@ -284,7 +284,7 @@ def subjects(found: Iterable[Found]) -> dict[str, list[str]]:
 
 
 def plain_text(value: Plain | None) -> str:
-    """Returns a value as text: empty where there is none, a switch as `true` or `false`."""
+    """Return a value as text: empty for none, a switch as `true` or `false`."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():

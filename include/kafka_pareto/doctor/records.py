@@ -1,4 +1,4 @@
-"""Defines what `make doctor` hands over: a verdict for each check, with what was found."""
+"""The report of `make doctor`: a verdict per check, with its values."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class _Content(BaseModel):
 
 
 class Found(_Content):
-    """Holds one value and whose it is, as in `broker 1`; None stands for a setting without a value."""
+    """One value and its subject, such as `broker 1`; None stands for a setting without a value."""
 
     subject: str
     value: Plain | None
 
 
 class Finding(_Content):
-    """Holds what came of one check.
+    """The result of one check.
 
     Attributes:
-        check: As it was judged: its rule is for this machine, and it has a remedy only where it is not met.
-        found: What could be read.
+        check: As applied: with the rule for this machine, and a remedy only if not met.
+        found: The values read.
         reason: Why a check does not apply or could not be read, as a code of `doctor.words`; else empty.
     """
 
@@ -40,18 +40,18 @@ class Finding(_Content):
 
 
 class DoctorReport(Record):
-    """Holds the verdicts on one cluster, or on this machine alone.
+    """The verdicts on one cluster, or on this machine alone.
 
     Attributes:
-        at: When it was looked, in UTC.
-        kafka: The bootstrap servers; empty where no cluster was asked.
-        kafka_version: Its release; None where nobody said.
+        at: Time of the examination, in UTC.
+        kafka: The bootstrap servers; empty without a cluster.
+        kafka_version: Its release; None if unknown.
         brokers: Ids of the live brokers.
-        brokers_here: Ids of those whose processes run on this machine and can be seen.
-        cores: Of this machine, where the brokers run on it; else None.
-        topics_left: Topics of campaigns of this tool; while none loads the cluster, they were left there.
+        brokers_here: Ids of those whose processes are visible on this machine.
+        cores: Of this machine, if the brokers run on it; else None.
+        topics_left: Topics of this tool's campaigns; left over if no campaign is loading the cluster.
         guide: The title of the guide.
-        source: Who wrote it, and where.
+        source: Its author and address.
     """
 
     at: str
@@ -66,14 +66,15 @@ class DoctorReport(Record):
     topics_left: tuple[str, ...] = ()
 
     def count(self, verdict: Verdict) -> int:
-        """Counts the checks that came to this verdict."""
+        """Count the checks with this verdict."""
         return sum(finding.verdict == verdict for finding in self.findings)
 
     def items(self) -> dict[int, Verdict]:
-        """Returns a verdict for each item of the guide's checklist, from all of its checks.
+        """Return a verdict for each item of the guide's checklist, from all of its checks.
 
-        An item is not met if one of its checks is not; else not readable if one could not be read; else safer than
-        the guide if one is; else met.
+        An item is not met if one of its checks is not; else not readable if one could not be read; else safer than the
+        guide if
+        one is; else met.
         """
         worst: tuple[Verdict, ...] = ("not_met", "not_readable", "safer", "met", "not_applicable")
         verdicts: dict[int, set[Verdict]] = {}

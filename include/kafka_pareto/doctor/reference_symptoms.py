@@ -1,4 +1,4 @@
-"""Finds the symptoms at the reference of a comparison, each cause with the part that measured what acts on it. Pure."""
+"""Find symptoms at the reference of a comparison, each cause with the part that measured its fix."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _GIVEN_UP = "buffer_exhausted_records"
 
 
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
-    """Returns what shows at the study's reference, a text for each measurement; none where it loads no topic.
+    """Return the symptoms at the study's reference, one text per measurement; none unless it loads a topic.
 
-    The guide speaks of a topic's load alone. The repetitions are those that the gate accepted, with any outcome.
-
-    A part that fixes a setting has another reference; its repetitions count only where no part has the study's own.
+    The repetitions are those the gate accepted, with any outcome. A part that fixes a setting has another reference;
+    its
+    repetitions count only if no part has the study's own.
     """
     if not isinstance(study, TopicStudy):
         return []
@@ -46,5 +46,5 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
 
 
 def _part_of(study: Compare, factor: str) -> str:
-    """Returns the part that varies the factor: a table before a grid; empty where none does."""
+    """Return the part that varies the factor, a table before a grid; empty if none does."""
     return next((part.part for part in study.parts if not isinstance(part, Variants) and factor in part.factors), "")

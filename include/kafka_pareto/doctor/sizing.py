@@ -1,6 +1,6 @@
-"""Sizes a cluster for a load, by the formulas of the guide (F. Courouge, sections "Dimensionnement …"). Pure.
+"""Size a cluster for a load by the guide's formulas (F. Courouge, sections "Dimensionnement …").
 
-Rates are decimal, as networks and disks are sold: 1 GB is 10^9 B. The page cache is binary, as segments are: 1 GiB is
+Rates are decimal, as networks and disks are sold: 1 GB is 10^9 B. The page cache is binary, like segments: 1 GiB is
 2^30 B.
 """
 
@@ -33,18 +33,18 @@ Amount: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class SizingRequest(Options):
-    """Holds the options of `make sizing`: the load, and the cluster that is to carry it.
+    """The options of `make sizing`: the load, and the cluster to carry it.
 
     Attributes:
         record_size: In bytes.
         replication: Replicas of each partition, the leader's included.
         consumers: Consumer groups, each of which reads every record.
-        retention_h: How long records are kept, in hours.
+        retention_h: Retention of records, in hours.
         partitions: Of the topic, without their replicas.
         segment_gib: Size of a log segment, in GiB.
-        network_threads: A broker's `num.network.threads`; the default is Kafka's, as it is of the next.
+        network_threads: A broker's `num.network.threads`; defaults to Kafka's, like the next.
         io_threads: A broker's `num.io.threads`.
-        batch_size: Bytes that a producer sends to a broker in one request.
+        batch_size: Bytes a producer sends to a broker in one request.
         round_trip_ms: From such a request to its answer, in milliseconds.
     """
 
@@ -63,12 +63,12 @@ class SizingRequest(Options):
 
 
 class Traffic(BaseModel):
-    """Holds bytes per second of the whole cluster, in GB/s.
+    """Bytes per second of the whole cluster, in GB/s.
 
     Attributes:
         produced_gb_s: Sent by producers.
-        replicated_gb_s: Copied between brokers: what is produced, for each replica but the leader's.
-        consumed_gb_s: Read by consumers: what is produced, for each group.
+        replicated_gb_s: Copied between brokers: the produced bytes, per replica except the leader's.
+        consumed_gb_s: Read by consumers: the produced bytes, per group.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -79,27 +79,27 @@ class Traffic(BaseModel):
 
     @property
     def total_gb_s(self) -> float:
-        """Returns the sum, in which the guide counts a copy between two brokers once."""
+        """Return the sum, in which the guide counts a copy between two brokers once."""
         return self.produced_gb_s + self.replicated_gb_s + self.consumed_gb_s
 
 
 class Sizing(Record):
-    """Holds what a load needs. Leaders, replicas and connections are taken to be spread evenly over the brokers.
+    """What a load needs, with leaders, replicas and connections spread evenly over the brokers.
 
     Attributes:
         cluster: The traffic of all brokers together.
-        broker_received_gb_s: What the network interface of one broker receives: from producers and other leaders.
-        broker_sent_gb_s: What it sends: to replicas and consumers.
-        disk_write_gb_s_per_broker: What each broker writes, its replicas included.
-        disk_tb_one_copy: What is kept of the records, in TB; the guide stops there.
+        broker_received_gb_s: Received by one broker's network interface, from producers and other leaders.
+        broker_sent_gb_s: Sent by it to replicas and consumers.
+        disk_write_gb_s_per_broker: Written by each broker, its replicas included.
+        disk_tb_one_copy: Retained records, in TB; the guide stops there.
         disk_tb_cluster: The same with all replicas.
         page_cache_gib: The guide's partitions x segment x 2.
-        page_cache_gib_per_broker: The same of the replicas that one broker holds.
-        cores_per_broker_fewest: A core for each network and I/O thread, one for codecs, one for garbage collection.
+        page_cache_gib_per_broker: The same of one broker's replicas.
+        cores_per_broker_fewest: A core per network and I/O thread, one for codecs, one for garbage collection.
         cores_per_broker_most: The same with two each.
-        codec_cores: Cores that compress what is produced by lz4, over all producers.
-        connection_gb_s: The most that one connection carries: requests in flight x batch / round trip.
-        fewest_producers: How many producers, each with a connection to every broker, carry the load within that.
+        codec_cores: Cores to compress the produced bytes by lz4, over all producers.
+        connection_gb_s: The limit of one connection: requests in flight x batch / round trip.
+        fewest_producers: Producers needed within that limit, each with a connection to every broker.
     """
 
     request: SizingRequest
@@ -120,17 +120,17 @@ class Sizing(Record):
 
 
 def gbit_s(gb_s: float) -> float:
-    """Converts GB/s to Gbit/s, both decimal."""
+    """Convert GB/s to Gbit/s, both decimal."""
     return gb_s * _BITS_PER_BYTE
 
 
 def in_flight_limit_gb_s(batch_size_bytes: int, round_trip_ms: float, requests: int = IN_FLIGHT_REQUESTS) -> float:
-    """Returns the most that one connection carries: a request leaves only when one of those in flight is answered."""
+    """Return the limit of one connection: a request leaves only when one of those in flight is answered."""
     return requests * batch_size_bytes / (round_trip_ms / 1000) / _BYTES_PER_GB
 
 
 def size_cluster(request: SizingRequest) -> Sizing:
-    """Computes what the load needs.
+    """Compute what the load needs.
 
     Raises:
         BadInputError: If there are fewer brokers than replicas.
@@ -171,7 +171,7 @@ def size_cluster(request: SizingRequest) -> Sizing:
 
 
 def sizing_text(sizing: Sizing) -> str:
-    """Returns the sizing as text for a terminal, without a newline at its end."""
+    """Return the sizing as text for a terminal, without a trailing newline."""
     asked, cluster = sizing.request, sizing.cluster
     rows = [
         ("produced", cluster.produced_gb_s),

@@ -1,12 +1,10 @@
-"""Defines the guide's four symptoms ("Problèmes Courants") and their causes, in the order in which they are asked.
+"""Define the guide's four symptoms ("Problèmes Courants") and their causes, in the order they are tested.
 
-A condition compares a quantity's median over the repetitions with a number. A condition on a quantity that nobody
-measured does not hold.
+A condition compares a quantity's median over the repetitions with a number; without a measurement it does not hold.
 
-A repetition is two measurements, and each is explained by itself: a plateau and a full buffer by the part that is sent
-as fast as it goes, latency and lag by the part at the fixed rate. Of the causes that hold in one measurement, the first
-is the cause, since a cause stands before what follows from it. If the next one does not follow from it, both fit, and a
-comparison of the first one's factor tells which it is.
+A repetition is two measurements, explained separately: a plateau and a full buffer by the unthrottled part, latency and
+lag by the part at the fixed rate. Causes precede their consequences, so the first that holds is the cause. If the next
+one does not follow from it, both fit, and a comparison of the first one's factor decides.
 """
 
 from __future__ import annotations
@@ -33,14 +31,14 @@ _LONG_PAUSE_MS = 100.0
 
 @dataclass(frozen=True)
 class Condition:
-    """Asks for a quantity, measured or derived, to be at least or at most a number."""
+    """A bound on a measured or derived quantity."""
 
     quantity: str
     is_at: Literal["least", "most"]
     bound: float
 
     def holds(self, numbers: Mapping[str, float]) -> bool:
-        """Tells whether it holds; not where the quantity is unknown."""
+        """Return whether it holds; False for an unknown quantity."""
         value = numbers.get(self.quantity)
         if value is None:
             return False
@@ -49,12 +47,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class CauseRule:
-    """Names a cause, which is found where all conditions hold, and what acts on it.
+    """A cause, found if all conditions hold, and its fix.
 
     Attributes:
-        setting: What to change; empty where no setting of Kafka's acts on it.
-        factor: The factor whose impact table shows what the change does; empty where there is no such table.
-        leads_to: The later causes that follow from this one, and so are none beside it.
+        setting: What to change; empty if no Kafka setting helps.
+        factor: The factor whose impact table shows the effect; empty if there is no such table.
+        leads_to: Later causes that follow from this one and so do not count beside it.
     """
 
     code: CauseCode
@@ -65,13 +63,13 @@ class CauseRule:
     leads_to: tuple[CauseCode, ...] = ()
 
     def holds(self, numbers: Mapping[str, float]) -> bool:
-        """Tells whether all conditions hold."""
+        """Return whether all conditions hold."""
         return all(condition.holds(numbers) for condition in self.conditions)
 
 
 @dataclass(frozen=True)
 class SymptomRule:
-    """Names a symptom, which is found where one of the conditions holds."""
+    """A symptom, found if one of the conditions holds."""
 
     code: SymptomCode
     any_of: tuple[Condition, ...]

@@ -1,7 +1,7 @@
-"""Finds the guide's symptoms in what was measured, names one cause for each, or two that fit, and says it. Pure.
+"""Find the guide's symptoms in measurements, with the cause of each, and describe them.
 
-The rules are in `symptom_rules`. What limited the load stands before what waits for it: a full buffer before a disk is
-not small.
+The rules are in `symptom_rules`. What limited the load precedes what waits for it: a full buffer before a slow disk is
+not too small.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _APART: Mapping[Change, str] = {"raise": "a larger value", "lower": "a smaller v
 
 @dataclass(frozen=True)
 class Cause:
-    """Holds a cause that was found, with the numbers of its conditions: what speaks for it."""
+    """A cause, with the values of its conditions as evidence."""
 
     code: CauseCode
     numbers: dict[str, float]
@@ -91,7 +91,7 @@ class Cause:
 
 @dataclass(frozen=True)
 class Symptom:
-    """Holds a symptom that was found, with its numbers."""
+    """A symptom, with its values."""
 
     code: SymptomCode
     numbers: dict[str, float]
@@ -99,12 +99,13 @@ class Symptom:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Holds the symptoms of one measurement, and what explains them.
+    """The symptoms of one measurement, and their explanation.
 
     Attributes:
         symptoms: At least one.
-        causes: The cause; or two that fit, which a comparison of the first one's factor tells apart; or none where no
-            cause that the guide names shows.
+        causes: The cause; or two candidates, between which a comparison of the first one's factor decides; or none if
+            no
+            cause in the guide fits.
     """
 
     symptoms: tuple[Symptom, ...]
@@ -112,18 +113,18 @@ class Diagnosis:
 
 
 def diagnoses(measured: Mapping[str, Sequence[Value]], settings: Settings) -> list[Diagnosis]:
-    """Returns the symptoms that the measurements show, each measurement with its cause.
+    """Return the symptoms in the measurements, each measurement with its cause.
 
     Args:
         measured: The values of one configuration's valid repetitions, by quantity.
-        settings: What client and topic are told, defaults included; with `consumers` and `partitions` of a group.
+        settings: Client and topic settings, defaults included; with `consumers` and `partitions` of a group.
     """
     numbers = _numbers(measured, settings)
     return [found for rules in MEASUREMENTS if (found := _diagnosis(rules, numbers)) is not None]
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
-    """Says what shows, and how to tell two causes apart that fit, in sentences."""
+    """Describe the symptoms, and how to decide between two candidate causes."""
     shown = " ".join(f"{_SYMPTOMS[each.code].format(**each.numbers)}." for each in diagnosis.symptoms)
     if not diagnosis.causes:
         return f"{shown} None of the guide's causes shows."
@@ -137,7 +138,7 @@ def diagnosis_text(diagnosis: Diagnosis) -> str:
 
 
 def cause_text(cause: Cause) -> str:
-    """Says why, and what would act on it, as a sentence."""
+    """Describe the cause and its fix in a sentence."""
     why = _CAUSES[cause.code].format(**cause.numbers)
     remedy = _OWN_REMEDIES.get(cause.code) or _CHANGES[cause.change].format(cause.setting)
     return f"{why[0].upper()}{why[1:]}: {remedy}."
@@ -166,7 +167,7 @@ def _of(conditions: Sequence[Condition], numbers: Mapping[str, float]) -> dict[s
 
 
 def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dict[str, float]:
-    """Returns the medians, and what follows from them and the settings."""
+    """Return the medians, and values derived from them and the settings."""
     numbers: dict[str, float] = {}
     for name, values in measured.items():
         known = [float(value) for value in values if isinstance(value, int | float)]
@@ -215,7 +216,7 @@ def _is_number(value: str | float | bool) -> bool:
 
 
 def _waited(numbers: Mapping[str, float]) -> float | None:
-    """Returns the share of the load in which `send()` waited, where only Kafka's own tool told of it."""
+    """Return the share of the load `send()` spent waiting, if only Kafka's own tool reported it."""
     sending_s = _ratio(numbers.get("records_sent"), numbers.get("throughput_records_s"))
     return _ratio(numbers.get("buffer_wait_s"), sending_s)
 
@@ -225,7 +226,7 @@ def _ratio(over: float | None, under: float | None) -> float | None:
 
 
 def _lag_growth_records_s(numbers: Mapping[str, float]) -> float | None:
-    """Returns the slope of the lag; zero where it may be one of chance."""
+    """Return the slope of the lag; zero if it is not significant."""
     slope, error = numbers.get("lag_slope_records_s"), numbers.get("lag_slope_error_records_s", 0.0)
     return 0.0 if slope is not None and slope < _SURE_ERRORS * error else slope
 

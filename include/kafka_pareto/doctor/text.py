@@ -1,4 +1,4 @@
-"""Prints a report for a terminal. Pure."""
+"""Format a report for a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TITLE_WIDTH = 42
 
 
 def report_text(report: DoctorReport) -> str:
-    """Returns the findings by group, what to do about those not met, and the counts; without a newline at the end."""
+    """Return the findings by group, fixes for those not met, and the counts; without a trailing newline."""
     lines = [f"Looked at: {subject_text(report)}", f"Guide: {report.source}"]
     for group, name in GROUPS.items():
         findings = [finding for finding in report.findings if finding.check.group == group]

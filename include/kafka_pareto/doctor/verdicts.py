@@ -1,4 +1,4 @@
-"""Judges what was read by the rules of the guide. Pure."""
+"""Judge readings by the guide's rules."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ UNLIMITED = "unlimited"
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Holds what decides whether a check applies, and what a rule may be relative to. None: not known.
+    """What decides whether a check applies, and what a rule may scale with; None if unknown.
 
     Attributes:
-        kafka_version: As in `4.3`.
-        linux_version: Of the brokers' machine, as in `6.1.0-32-amd64`.
+        kafka_version: Such as `4.3`.
+        linux_version: Of the brokers' machine, such as `6.1.0-32-amd64`.
         cores: Of the brokers' machine.
-        link: What could be read of the speed of the brokers' interfaces, in Mbit/s.
+        link: Speeds of the brokers' interfaces, in Mbit/s.
         memory_gb_per_broker: Each broker's share of its machine's memory.
-        file_systems: Those of the brokers' log folders; empty where none was seen.
+        file_systems: Of the brokers' log folders; empty if none is visible.
     """
 
     kafka_version: str | None
@@ -36,7 +36,7 @@ class Circumstances:
 
 
 def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
-    """Returns the verdict, with the rule sized for this machine, and with a remedy only where it is not met.
+    """Return the verdict, with the rule scaled to this machine, and a remedy only if not met.
 
     Not met if one value breaks the rule and is not safer; else not readable if one is missing; else safer or met.
     """
@@ -69,7 +69,7 @@ def _judged(check: Check, reading: Reading, circumstances: Circumstances) -> Fin
 
 
 def _made_for_another(sized_for: SizedFor, circumstances: Circumstances) -> str:
-    """Returns why the guide's value says nothing of this machine; empty where it does, or where nobody knows."""
+    """Return why the guide's value does not apply to this machine; empty if it does, or if that is unknown."""
     if sized_for.link_mbit_s is not None and not circumstances.link.is_applicable:
         return circumstances.link.reason
     has_less = (circumstances.memory_gb_per_broker or math.inf) < (sized_for.memory_gb or 0.0)
@@ -83,19 +83,19 @@ def _size_unknown(sized_for: SizedFor, circumstances: Circumstances) -> str:
 
 
 def _sized(rule: Rule, sized_for: SizedFor, circumstances: Circumstances) -> Rule:
-    """Returns the rule as it is for this machine's slowest link."""
+    """Return the rule scaled to this machine's slowest link."""
     if sized_for.link_mbit_s is None:
         return rule
     return rule.scaled(min(1.0, *(_number(each.value) / sized_for.link_mbit_s for each in circumstances.link.found)))
 
 
 def is_kept(rule: Rule, value: Plain | None, cores: int | None) -> bool:
-    """Tells whether a value keeps the rule; a value of another type than the rule's does not."""
+    """Return whether a value meets the rule; one of another type does not."""
     return _KEPT[rule.key](rule.wanted, value, cores)
 
 
 def is_safer(check: Check, value: Plain | None, cores: int | None) -> bool:
-    """Tells whether a value that breaks the rule protects more than the guide's, by the check's `safer`."""
+    """Return whether a value that breaks the rule protects better than the guide's, by the check's `safer`."""
     if value is None:
         return False
     number = _number(value)
@@ -106,7 +106,7 @@ def is_safer(check: Check, value: Plain | None, cores: int | None) -> bool:
 
 
 def _bounds(rule: Rule, cores: int | None) -> tuple[float, float]:
-    """Returns the least and the largest number that the rule names; NaN where it names none."""
+    """Return the rule's smallest and largest number; NaN if it has none."""
     if rule.cores_times is not None:
         wanted: list[Plain] = [] if cores is None else [threads_for(rule.cores_times, cores)]
     else:
@@ -116,7 +116,7 @@ def _bounds(rule: Rule, cores: int | None) -> tuple[float, float]:
 
 
 def threads_for(share: float, cores: int) -> int:
-    """Returns how many threads a share of the cores comes to, at least one."""
+    """Return the threads for this share of the cores, at least one."""
     return max(1, math.ceil(share * cores))
 
 

@@ -1,4 +1,4 @@
-"""Says findings in words: verdicts, rules, reasons and values. Pure."""
+"""Texts for verdicts, rules, reasons and values."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ REASONS: Mapping[str, str] = {
 
 
 def expected_text(rule: Rule, cores: int | None) -> str:
-    """Says what a rule wants."""
+    """Describe the values a rule accepts."""
     return _EXPECTED[rule.key](rule.wanted, cores)
 
 
 def found_text(finding: Finding) -> str:
-    """Says what was found, with whose it is where they differ; empty where nothing was."""
+    """Describe the values found, with their subjects if they differ; empty if there are none."""
     groups = subjects(finding.found)
     if len(groups) == 1:
         return _value(next(iter(groups)))
@@ -64,7 +64,7 @@ def found_text(finding: Finding) -> str:
 
 
 def advice_text(finding: Finding) -> str:
-    """Says what to do about a finding, or why nothing is to be done; empty where it is met."""
+    """Return the fix for a finding, or why none is needed; empty if it is met."""
     check = finding.check
     if finding.verdict == "safer":
         return f"it protects {check.protects}"
@@ -74,7 +74,7 @@ def advice_text(finding: Finding) -> str:
 
 
 def reason_text(finding: Finding) -> str:
-    """Says why a check does not apply or could not be read; empty where neither is so."""
+    """Explain why a check does not apply or could not be read; empty otherwise."""
     if finding.reason == "guide_is_older" and finding.check.not_applicable is not None:
         return finding.check.not_applicable.why
     if finding.reason == "made_for_more_memory" and finding.check.sized_for is not None:
@@ -83,7 +83,7 @@ def reason_text(finding: Finding) -> str:
 
 
 def subject_text(report: DoctorReport) -> str:
-    """Says what was looked at."""
+    """Name what was examined."""
     if not report.kafka:
         return "this machine alone, as if a broker ran on it"
     release = f"Kafka {report.kafka_version}" if report.kafka_version else "Kafka of an unknown release"
@@ -92,13 +92,13 @@ def subject_text(report: DoctorReport) -> str:
 
 
 def count_text(report: DoctorReport) -> str:
-    """Counts the verdicts."""
+    """Count the verdicts."""
     counts = ", ".join(f"{report.count(verdict)} {VERDICT_WORDS[verdict]}" for verdict in VERDICTS)
     return f"{len(report.findings)} checks: {counts}"
 
 
 def left_text(report: DoctorReport) -> str:
-    """Lists the topics that campaigns have left, and says how to remove them; empty where there are none."""
+    """List topics left by campaigns, and how to remove them; empty if there are none."""
     if not report.topics_left:
         return ""
     return (
@@ -108,7 +108,7 @@ def left_text(report: DoctorReport) -> str:
 
 
 def items_text(report: DoctorReport) -> str:
-    """Counts the verdicts of the guide's own checklist."""
+    """Count the verdicts of the guide's checklist."""
     verdicts = list(report.items().values())
     counts = ", ".join(f"{verdicts.count(each)} {VERDICT_WORDS[each]}" for each in VERDICTS if each in verdicts)
     return f"The guide's checklist of {CHECKLIST_ITEMS}: {counts}"
@@ -119,7 +119,7 @@ def _value(text: str) -> str:
 
 
 def _together(whose: list[str]) -> str:
-    """Joins subjects, as in `broker 1, 2, 3`."""
+    """Join subjects, as in `broker 1, 2, 3`."""
     first, *others = whose
     kind = first.partition(" ")[0]
     same = all(each.startswith(f"{kind} ") and each.count(" ") == 1 for each in whose)

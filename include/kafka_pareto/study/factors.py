@@ -7,7 +7,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -107,9 +107,7 @@ class NumericFactor(_Factor):
         return self.model_copy(update=ends)
 
     def _range(self) -> tuple[int | float, int | float]:
-        assert self.low is not None
-        assert self.high is not None
-        return self.low, self.high
+        return cast("tuple[int | float, int | float]", (self.low, self.high))
 
 
 Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discriminator="type")]

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
+# Patterns; names and ids of studies and campaigns are part of keys and topic names.
 STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
-"""Pattern of a study's name, valid in keys and topic names."""
-
 CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
-"""Pattern of a campaign's id, valid in keys and topic names."""
-
 CAMPAIGN_IDS = f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*"
-"""Pattern of several campaign ids in one option."""
-
-CONFIGURATION_ID = "c[0-9a-f]{10}"
-"""Pattern of a configuration's id, computed by `study.factors.configuration_id`."""
-
-CHANGES_NAME = "[0-9a-f]{10}"
-"""Pattern of the name of shown system changes, computed by `rollout.approvals`."""
-
-FACTOR_NAME = "[a-z][a-z0-9._]{0,99}"
-"""Pattern of a setting's name: a Kafka property, or a driver's own like `bulk_max_size`."""
-
-_LEVEL = "[A-Za-z0-9_.-]+(%|/s)?( [a-z]+)?"
-
+CONFIGURATION_ID = "c[0-9a-f]{10}"  # computed by `study.factors.configuration_id`
+CHANGES_NAME = "[0-9a-f]{10}"  # of shown system changes, computed by `rollout.approvals`
+FACTOR_NAME = "[a-z][a-z0-9._]{0,99}"  # a Kafka property, or a driver's own setting like `bulk_max_size`
+_LEVEL = "[A-Za-z0-9_.-]+(%|/s)?( [a-z]+)?"  # a number, a word, or a load like `500/s`, `60%` or `60% own`
 LEVELS = f"{_LEVEL}(,{_LEVEL})*"
-"""Pattern of several levels in one option: numbers, words, and loads like `500/s`, `60%` or `60% own`."""
-
-CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"
-"""Pattern of a cluster's name, part of the ids of a DAG, a pool and a queue."""
-
-SENSITIVE_NAMES = r"sasl|ssl|passw|secret|credential|token|jaas|user\.info"
-"""Pattern in names of properties that may be secrets."""
+CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"  # part of the ids of a DAG, a pool and a queue
+SENSITIVE_NAMES = (
+    r"sasl|ssl|passw|secret|credential|token|jaas|user\.info"  # in names of properties that may be secrets
+)
 
 MOST_RECORD_SIZE_BYTES = 1_000_000
-"""Largest record size of a study."""
-
-MOST_ROUNDS = 4
-"""Maximum of rounds after the design; the DAG has a task group for each."""
+MOST_ROUNDS = 4  # after the design; the DAG has a task group for each
 
 TUNE_DAG_ID = "tune_producer"
 COMPARE_DAG_ID = "compare_configurations"

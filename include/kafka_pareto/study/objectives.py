@@ -26,11 +26,9 @@ def _known(name: str) -> str:
     return name
 
 
-def _describe(schema: dict[str, Any]) -> None:
-    schema["enum"] = _names()
-
-
-ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_describe)]
+ObjectiveName: TypeAlias = Annotated[
+    str, AfterValidator(_known), Field(json_schema_extra=lambda schema: schema.update(enum=_names()))
+]
 """Name of any driver's objective, validated."""
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 

@@ -93,4 +93,4 @@ BROKER_SETTINGS: dict[str, Setting] = {
         _brokers("socket.buffer.bytes", 102400, "socket.send.buffer.bytes", "socket.receive.buffer.bytes"),
     )
 }
-"""Lists the brokers' settings that can be varied, where the brokers are the study's own."""
+"""Broker settings that a study with its own brokers can vary."""

@@ -57,14 +57,13 @@ def names_of(folder: Path, common: str, own: str) -> dict[str, list[str]]:
     return {suite: [each.name for each in found] for suite, found in suites_of(driver, of_all).items()}
 
 
-def test_a_driver_adds_to_the_suites_of_every_driver_and_may_bring_one_of_its_own(tmp_path: Path) -> None:
+def test_a_driver_adds_to_the_common_suites_and_brings_its_own_but_no_name_twice(tmp_path: Path) -> None:
     own = "rows:\n- {name: d, type: e, reason: f}\nlags:\n- {name: a, type: g, reason: h}"
     assert names_of(tmp_path, OF_ALL, own) == {"rows": ["a", "d"], "lags": ["a"]}
-
-
-def test_a_name_that_a_driver_gives_again_is_refused_with_the_drivers_file(tmp_path: Path) -> None:
+    twice = tmp_path / "twice"
+    twice.mkdir()
     with pytest.raises(BadInputError, match=r"consumer\.yaml: rows: a: a name is given twice"):
-        names_of(tmp_path, OF_ALL, OF_ALL)
+        names_of(twice, OF_ALL, OF_ALL)
 
 
 def test_what_is_asked_of_every_driver_needs_no_column_of_the_producer() -> None:

@@ -39,15 +39,12 @@ def advice_of(**properties: PropertyValue) -> Advice:
     )
 
 
-def test_a_dozen_pieces_of_advice_are_shipped_each_with_its_source_and_as_its_file_is_called() -> None:
+def test_a_dozen_pieces_of_advice_are_shipped_each_with_its_source_and_a_user_adds_a_file(tmp_path: Path) -> None:
     shipped = load_advice(SHIPPED)
     assert len(shipped) >= 12
     assert [each.name for each in shipped] == sorted(path.stem for path in SHIPPED.glob("*.yaml"))
     assert all(len(each.source) > 20 and each.title for each in shipped)
     assert {each.meant_for for each in shipped} == {"throughput", "latency", "balance"}
-
-
-def test_a_user_adds_a_file(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(GOOD)
     (own,) = load_advice(tmp_path)
     assert own.properties == {"batch.size": 65536, "linger.ms": 10, "acks": "1", "compression.type": "lz4"}

@@ -24,11 +24,8 @@ from kafka_pareto.study.identifiers import (
 pytestmark = pytest.mark.fast
 
 
-def test_the_id_of_a_configuration_matches_its_pattern() -> None:
+def test_ids_of_configurations_and_of_tasks_in_rounds_are_read_back() -> None:
     assert re.fullmatch(CONFIGURATION_ID, configuration_id({"acks": "all", "linger.ms": 5}))
-
-
-def test_a_task_in_the_group_of_a_round_is_known_by_its_step_and_round() -> None:
     for number in range(1, MOST_ROUNDS + 1):
         assert step_and_round(f"{round_group(number)}.measure") == ("measure", number)
     assert step_and_round("design") == ("design", 0)

@@ -28,13 +28,14 @@ from kafka_pareto.study.parts import Series
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune
-from tests.recorded import STUDIES
+from tests.recorded import STUDIES, recorded_repetitions
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 SHIPPED = [load_study(path) for path in sorted(STUDIES.glob("*.yaml"))]
 TUNING = [study for study in SHIPPED if isinstance(study, Tune)]
 PARTS = [(study, case) for study in SHIPPED if isinstance(study, Compare) for case in study.cases]
+RECORDED = recorded_repetitions(configurations=0, blocks=1)[0]
 SPREAD = 0.05
 """The standard deviation of a repetition's logarithm."""
 
@@ -49,7 +50,7 @@ def made(
     phase: Phase = "design",
     factors: Mapping[str, float],
 ) -> Repetition:
-    """Returns a repetition whose quantities are 100 times their factor (1 where none is given), with some spread."""
+    """Return a repetition whose quantities are 100 times their factor (1 where none is given), with some spread."""
     quantities = study.declaration.quantities
     numbers = {
         each.name: 100.0 * factors.get(each.name, 1.0) * float(np.exp(rng.normal(0, SPREAD)))
@@ -57,26 +58,17 @@ def made(
         if each.type is float
     }
     name = configuration_id(configuration)
-    return Repetition(
-        repetition_id=f"{phase}-r00-{case}-b{block:03d}-{name}",
-        phase=phase,
-        round=0,
-        case=case,
-        configuration_id=name,
-        is_baseline=configuration == study.baseline_configuration(case if isinstance(study, Compare) else ""),
-        configuration=dict(configuration),
-        block=block,
-        order_in_block=0,
-        outcome="valid",
-        attempts=1,
-        started_at="2026-11-21T00:00:00+00:00",
-        wall_s=1.0,
-        client_cpu_s=1.0,
-        load_1m=0.1,
-        cpu_steal_fraction=0.0,
-        other_cpu_fraction=0.0,
-        quantities={each.name: numbers.get(each.name, "" if each.type is str else None) for each in quantities},
-    )
+    values = {
+        "repetition_id": f"{phase}-r00-{case}-b{block:03d}-{name}",
+        "phase": phase,
+        "case": case,
+        "configuration_id": name,
+        "is_baseline": configuration == study.baseline_configuration(case if isinstance(study, Compare) else ""),
+        "configuration": dict(configuration),
+        "block": block,
+        "quantities": {each.name: numbers.get(each.name, "" if each.type is str else None) for each in quantities},
+    }
+    return RECORDED.model_copy(update=values)
 
 
 def decided(study: Tune, times_better: float) -> Decision:
@@ -122,22 +114,13 @@ def compared(study: Compare, case: str, times: float) -> PartComparison:
     rng, part, reference = np.random.default_rng(study.seed), study.part(case), study.baseline_configuration(case)
     varied = [part.factor] if isinstance(part, Series) else list(reference)  # a series has a reference at each point
     everything = {each.name: times for each in study.declaration.quantities}
-    return compared_part(
-        study,
-        case,
-        [
-            made(
-                study,
-                case,
-                level,
-                block,
-                rng,
-                factors={} if all(level[name] == reference[name] for name in varied) else everything,
-            )
-            for block in range(study.protocol.repetitions)
-            for level in study.levels_of(case)
-        ],
-    )
+    repetitions = [
+        made(study, case, level, block, rng, factors={} if is_reference else everything)
+        for block in range(study.protocol.repetitions)
+        for level in study.levels_of(case)
+        for is_reference in [all(level[name] == reference[name] for name in varied)]
+    ]
+    return compared_part(study, case, repetitions)
 
 
 @pytest.mark.parametrize(("study", "case"), PARTS, ids=lambda each: each if isinstance(each, str) else each.name)

@@ -84,25 +84,33 @@ def test_kind_and_driver_say_which_study_a_file_holds_by_default_one_that_tunes_
     assert [*yaml.safe_load(dump_study(study))][:4] == ["schema_version", "kind", "driver", "name"]
 
 
-def test_an_unknown_kind_or_driver_or_pair_of_them_is_refused_with_those_that_there_are():
-    assert refusal_of({**COMPARING, "kind": "compares", "driver": ["producer"]}) == [
-        "kind: 'compares': must be one of tune, compare; did you mean compare?",
-        "driver: ['producer']: must be one of producer, consumer, ingestion, services, log_pipeline, calls; "
-        "did you mean producer?",
-    ]
-    assert refusal_of({**CALLING, "kind": "compare"}) == [
-        "driver: 'calls': must be one of producer, consumer, ingestion, services, log_pipeline where kind is compare"
-    ]
+KINDS = "kind: 'compares': must be one of tune, compare; did you mean compare?"
+DRIVERS = "producer, consumer, ingestion, services, log_pipeline"
+OF_NO_STUDY = "is not a key of a study"
 
 
-def test_a_study_has_the_keys_of_its_own_kind_and_driver_alone():
-    assert refusal_of({**COMPARING, **OF_TUNE}) == [
-        "confirmation: {'choice_blocks': 2, 'gain_blocks': 2, 'points': 1}: is not a key of a study",
-        "design: {'configurations': 2}: is not a key of a study",
-    ]
-    assert refusal_of({**CALLING, "hour": ["morning"]}) == [
-        "hour: ['morning']: is not a key of a study; did you mean hours?"
-    ]
+@pytest.mark.parametrize(
+    ("content", "problems"),
+    [
+        (
+            {**COMPARING, "kind": "compares", "driver": ["producer"]},
+            [KINDS, f"driver: ['producer']: must be one of {DRIVERS}, calls; did you mean producer?"],
+        ),
+        ({**CALLING, "kind": "compare"}, [f"driver: 'calls': must be one of {DRIVERS} where kind is compare"]),
+        (
+            {**COMPARING, **OF_TUNE},
+            [
+                f"confirmation: {{'choice_blocks': 2, 'gain_blocks': 2, 'points': 1}}: {OF_NO_STUDY}",
+                f"design: {{'configurations': 2}}: {OF_NO_STUDY}",
+            ],
+        ),
+        ({**CALLING, "hour": ["morning"]}, [f"hour: ['morning']: {OF_NO_STUDY}; did you mean hours?"]),
+    ],
+)
+def test_an_unknown_kind_or_driver_and_a_key_of_another_are_refused_with_those_that_there_are(
+    content: dict[str, Any], problems: list[str]
+):
+    assert refusal_of(content) == problems
 
 
 def test_objectives_and_limits_are_the_drivers():
@@ -138,11 +146,8 @@ def test_constraints_may_name_only_the_variables_that_the_drivers_cases_have():
     )
 
 
-def test_a_campaigns_overrides_name_cases_in_the_drivers_own_words():
+def test_cases_are_named_in_the_drivers_own_words_and_what_only_another_has_is_refused_by_name():
     assert with_overrides(parsed(CALLING), cases=["evening"]).cases == ["evening"]
-
-
-def test_what_only_another_kind_or_driver_has_is_refused_by_name():
     with pytest.raises(BadInputError, match="study example: driver: 'calls': must be producer here"):
         ProducerStudy.of(parsed(CALLING))
     with pytest.raises(BadInputError, match="study example: kind: 'compare': must be tune here"):

@@ -1,4 +1,4 @@
-"""Leaves out of a comparison what a machine cannot do, by name and reason; never a comparison's reference."""
+"""What a campaign may change of its study: the cluster, and levels that its machine cannot measure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,42 @@ import pytest
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.overrides import without_impossible
+from kafka_pareto.study.overrides import cluster_with, without_impossible
+from kafka_pareto.study.sections import ForeignCluster
 
 pytestmark = pytest.mark.fast
+
+OF_THE_STUDY = ForeignCluster(bootstrap_servers="a:9092,b:9092", ceiling_mib_s=5, ceiling_gib=2, consent=True)
+WAYS_OF_KCAT = {"name": "ways", "variants": {"ours": {}, "other": {"path": "producer"}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ceiling_mib_s": 5.1}, "--ceiling-mib-s=5.1: the study's cluster.ceiling_mib_s is 5; a campaign may lower"),
+        ({"ceiling_gib": 3}, "--ceiling-gib=3: the study's cluster.ceiling_gib is 2; a campaign may lower"),
+        ({"bootstrap_servers": "c:9092", "ceiling_gib": 3}, "--ceiling-gib=3: the study's cluster.ceiling_gib is 2"),
+        ({"ceiling_gib": -1.0}, "needs a ceiling above zero"),
+    ],
+)
+def test_a_ceiling_of_the_study_is_the_most(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInputError, match=message):
+        cluster_with(OF_THE_STUDY, given)
+
+
+def test_a_ceiling_may_be_lowered_and_repeated_and_a_study_without_a_cluster_sets_none() -> None:
+    cluster = cluster_with(OF_THE_STUDY, {"ceiling_mib_s": 5.0, "ceiling_gib": 0.5})
+    assert cluster == OF_THE_STUDY.model_copy(update={"ceiling_gib": 0.5})
+    given = {"bootstrap_servers": "c:9092", "ceiling_mib_s": 500.0, "ceiling_gib": 900.0}
+    assert cluster_with(None, given) == ForeignCluster(**given)
+    assert cluster_with(None, {}) is None
+
+
+@pytest.mark.parametrize(("servers", "consent"), [("b:9092", True), ("b:9092,c:9092", False), ("c:9092", False)])
+def test_a_studys_consent_is_for_its_own_brokers(servers: str, consent: bool) -> None:
+    cluster = cluster_with(OF_THE_STUDY, {"bootstrap_servers": servers})
+    assert cluster is not None
+    assert cluster.consent is consent
 
 
 def study(**changes: Any) -> CompareIngestion:
@@ -58,6 +91,3 @@ def test_levels_and_variants_go_with_their_published_numbers_and_are_told() -> N
 def test_a_reference_that_cannot_be_measured_is_an_error() -> None:
     with pytest.raises(BadInputError, match="part ways: cannot be measured here: no kcat here"):
         without_impossible(study(reference={"path": "kcat"}, tables=[], variants=[WAYS_OF_KCAT]), no_kcat)
-
-
-WAYS_OF_KCAT = {"name": "ways", "variants": {"ours": {}, "other": {"path": "producer"}}}

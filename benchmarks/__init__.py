@@ -1,1 +1,1 @@
-"""Makes the figures of the documentation and of `benchmarks/README.md`, each by one command."""
+"""Make the figures of the documentation and of `benchmarks/README.md`, each by one command."""

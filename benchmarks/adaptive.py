@@ -1,4 +1,4 @@
-"""Computes what adaptive repetitions save and cost, on recorded cold bursts: `python -m benchmarks.adaptive`.
+"""Compute what adaptive repetitions save and cost, on recorded cold bursts: `python -m benchmarks.adaptive`.
 
 A resample draws ten of the ten recorded blocks with replacement. `measurement/racing.py` may stop trials after each
 block. The choice is the largest log balanced gain, log(throughput / p95 latency), among what remains at the end. Each
@@ -42,7 +42,7 @@ Blocks = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Resample:
-    """Holds one resample: the share of the full protocol's repetitions that was used, and both choices' regrets."""
+    """One resample: the share of the full protocol's repetitions that was used, and both choices' regrets."""
 
     used_fraction: float
     regret: float
@@ -52,7 +52,7 @@ class Resample:
 
 
 def adaptive_study(promise: Durability) -> Tune:
-    """Returns a study of the paper's factors in ten blocks, adaptive from the second on.
+    """Return a study of the paper's factors in ten blocks, adaptive from the second on.
 
     A single cold burst varies by a third, so its mean is never known to 5 %. Intervals end at 25 %.
     """
@@ -67,7 +67,7 @@ def adaptive_study(promise: Durability) -> Tune:
 
 
 class Recording:
-    """Holds the recorded blocks of one record size, under one promise of durability."""
+    """The recorded blocks of one record size, under one promise of durability."""
 
     def __init__(self, record_size_bytes: int, promise: Durability) -> None:
         self.study = adaptive_study(promise)
@@ -94,7 +94,7 @@ class Recording:
         return np.array([row.number("throughput_mib_s") for row in rows], dtype=float), latency_ms
 
     def resample(self, rng: np.random.Generator) -> Resample:
-        """Draws ten blocks and returns the regrets of the adaptive choice and of the choice from all ten blocks."""
+        """Draw ten blocks and return the regrets of the adaptive choice and of the choice from all ten blocks."""
         drawn = rng.integers(BLOCKS, size=BLOCKS)
         measured = self._measured_adaptively(drawn)
         remaining = {each.configuration_id for each in remaining_candidates(self.candidates, measured, self.study)}
@@ -123,7 +123,7 @@ class Recording:
         return self._copies[key]
 
     def _choice(self, blocks: Mapping[str, Blocks]) -> str:
-        """Returns the largest balanced gain over the baseline, each in its own blocks; of equal ones the smaller id."""
+        """Return the largest balanced gain over the baseline, each in its own blocks; of equal ones the smaller id."""
         gains = {name: self._balanced(name, own) - self._balanced(self._baseline, own) for name, own in blocks.items()}
         return max(sorted(gains), key=lambda name: gains[name])
 
@@ -139,14 +139,14 @@ class Recording:
         return float(stats.t.isf(0.025, BLOCKS - 1) * stats.sem(difference))
 
     def _linearised(self, name: str) -> Values:
-        """Returns each block's contribution to the log balanced gain, up to a constant."""
+        """Return each block's contribution to the log balanced gain, up to a constant."""
         throughput_mib_s, latency_ms = self._values[name]
         relative: Values = throughput_mib_s / throughput_mib_s.mean() - latency_ms / latency_ms.mean()
         return relative
 
 
 def run(record_size_bytes: int, promise: Durability, resamples: int, seed: int) -> list[Resample]:
-    """Returns that many resamples of one record size; they follow from the seed alone."""
+    """Return that many resamples of one record size; they follow from the seed alone."""
     recording = Recording(record_size_bytes, promise)
     rng = np.random.default_rng([seed, record_size_bytes])
     return [recording.resample(rng) for _ in range(resamples)]
@@ -156,7 +156,7 @@ def main(
     resamples: Annotated[int, typer.Option(help="of each record size and promise")] = 100,
     seed: Annotated[int, typer.Option()] = 42,
 ) -> None:
-    """Prints one line for each accepted durability and record size, and one for all record sizes together."""
+    """Print one line for each accepted durability and record size, and one for all record sizes together."""
     print(
         f"{resamples} resamples of {BLOCKS} recorded blocks, seed {seed}; regret and noise floor of log balanced gain"
     )

@@ -1,4 +1,4 @@
-"""Compares a kept campaign's picks with the best advice: `python -m benchmarks.against_advice [FOLDER]`.
+"""Compare a kept campaign's picks with the best advice: `python -m benchmarks.against_advice [FOLDER]`.
 
 Both were measured in the same gain and final blocks. The changes are of logarithms within blocks, with Student's 95 %
 intervals, one comparison at a time; over all record sizes each counts the same.
@@ -21,7 +21,7 @@ from kafka_pareto.errors import BadInputError
 def main(
     folder: Annotated[Path, typer.Argument(help="a kept campaign")] = DATA / "campaigns" / "cold_burst_advice",
 ) -> None:
-    """Prints a row for each record size, and one for all together."""
+    """Print a row for each record size, and one for all together."""
     with clear_errors():
         kept = read_kept(folder)
         print("| record size | " + " | ".join(OF_REPETITIONS) + " |")
@@ -39,7 +39,7 @@ def main(
 
 
 def pick_and_advice(kept: KeptCampaign, case: str) -> tuple[str, str] | None:
-    """Returns the ids of the pick and of the advice measured beside it; None where the pick is advised.
+    """Return the ids of the pick and of the advice measured beside it; None where the pick is advised.
 
     Raises:
         BadInputError: If the campaign has measured no advice there.
@@ -56,7 +56,7 @@ def pick_and_advice(kept: KeptCampaign, case: str) -> tuple[str, str] | None:
 
 
 def log_ratios(kept: KeptCampaign, case: str, pair: tuple[str, str], mean: str) -> Values:
-    """Returns the logarithms of pick over advice, one for each gain or final block that has both."""
+    """Return the logarithms of pick over advice, one for each gain or final block that has both."""
     own = kept.repetitions
     rows = own[(own.case == case) & own.phase.isin(["gain", "final"]) & own.configuration_id.isin(pair)]
     values = rows.pivot(index=["phase", "block"], columns="configuration_id", values=OF_REPETITIONS[mean]).dropna()

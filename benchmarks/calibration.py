@@ -1,4 +1,4 @@
-"""Compares estimates of the front's points, and their 90 % intervals, with what was measured there afterwards.
+"""Compare estimates of the front's points, and their 90 % intervals, with what was measured there afterwards.
 
 `python -m benchmarks.calibration` reads recorded data alone:
 
@@ -51,7 +51,7 @@ _NORMAL = 1.645
 
 @dataclass(frozen=True)
 class Situation:
-    """Holds a campaign's trials, the points that are estimated, and their means over `blocks` later blocks."""
+    """A campaign's trials, the points that are estimated, and their means over `blocks` later blocks."""
 
     study: Tune
     trials: pd.DataFrame
@@ -60,7 +60,7 @@ class Situation:
 
 
 def main() -> None:
-    """Prints a table for each kind of data, and writes them into the README."""
+    """Print a table for each kind of data, and write them into the README."""
     kinds = {
         **{f"kept campaign `{name}`": [kept(name)] for name in ("cold_burst", "steady", "paper")},
         **{f"grid, `rounds`, {budget} repetitions": list(of_rounds(budget)) for budget in ROUNDS_UP_TO},
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def judged(situation: Situation) -> dict[str, dict[str, Values]]:
-    """Returns for each mean and method the logarithms of measured, estimate, low and high end, shape (4, points)."""
+    """Return for each mean and method the logarithms of measured, estimate, low and high end, shape (4, points)."""
     study, trials, points = situation.study, situation.trials, situation.points
     encoding = feature_encoding(study, trials)
     unseen = pd.DataFrame({each: cross_validated(study, encoding, trials, each) for each in _OF_REPETITIONS})
@@ -94,7 +94,7 @@ def judged(situation: Situation) -> dict[str, dict[str, Values]]:
 
 
 def methods(situation: Situation, objective: str, unseen: pd.DataFrame) -> Mapping[str, Interval]:
-    """Returns estimate, low and high end of every point, by each way to find them.
+    """Return estimate, low and high end of every point, by each way to find them.
 
     Args:
         situation: What is known, and what is asked.
@@ -132,7 +132,7 @@ def methods(situation: Situation, objective: str, unseen: pd.DataFrame) -> Mappi
 
 
 def kept(name: str) -> Situation:
-    """Returns a kept campaign; its points are those that were confirmed and, with `rounds`, not yet measured."""
+    """Return a kept campaign; its points are those that were confirmed and, with `rounds`, not yet measured."""
     study = tune_study(load_study(KEPT / name / "study.yaml"))
     rows = pd.read_csv(KEPT / name / "repetitions.csv", keep_default_na=False, na_values=[""], low_memory=False)
     rows = rows.rename(columns={"record_size_bytes": "case"}).astype({"case": str})
@@ -146,14 +146,14 @@ def kept(name: str) -> Situation:
 
 
 def of_rounds(budget: int) -> Iterator[Situation]:
-    """Yields stored runs of the strategy `rounds`, cut after so many repetitions."""
+    """Yield stored runs of the strategy `rounds`, cut after so many repetitions."""
     runs = json.loads((RUNS / "rounds.json").read_text())["runs"]
     for seed in range(SEEDS):
         yield _of_grid(seed, [Answer(*pair) for pair in runs[str(seed)][:budget]])
 
 
 def of_designs(count: int) -> Iterator[Situation]:
-    """Yields the baseline and random configurations of the grid, measured once each."""
+    """Yield the baseline and random configurations of the grid, measured once each."""
     baseline, places = recorded_table().baseline, len(recorded_table().losses)
     for seed in range(SEEDS):
         rng = np.random.default_rng([seed, count])
@@ -163,7 +163,7 @@ def of_designs(count: int) -> Iterator[Situation]:
 
 
 def of_five_sizes() -> Iterator[Situation]:
-    """Yields random designs of the recording of five record sizes, the baseline in each."""
+    """Yield random designs of the recording of five record sizes, the baseline in each."""
     study = _with_default_trees(paper_study())
     repetitions = recorded_repetitions(tuple(study.cases))
     truth = summarise_trials([each for each in repetitions if each.block >= FIRST_TRUTH_BLOCK], study)
@@ -190,7 +190,7 @@ def _of_grid(seed: int, given: list[Answer]) -> Situation:
 
 
 def _with_front(study: Tune, trials: pd.DataFrame, truth: pd.DataFrame, blocks: int) -> Situation:
-    """Returns the situation in which the trees' front among the configurations not yet measured is estimated."""
+    """Return the situation in which the trees' front among the configurations not yet measured is estimated."""
     known = pd.MultiIndex.from_frame(trials[["case", "configuration_id"]])
     new = truth[~pd.MultiIndex.from_frame(truth[["case", "configuration_id"]]).isin(known)]
     front = [
@@ -200,7 +200,7 @@ def _with_front(study: Tune, trials: pd.DataFrame, truth: pd.DataFrame, blocks: 
 
 
 def _trees(study: Tune, trials: pd.DataFrame, points: pd.DataFrame) -> pd.DataFrame:
-    """Returns what the campaign's trees estimate."""
+    """Return what the campaign's trees estimate."""
     encoding, (seen, _) = feature_encoding(study, trials), split_by_configuration(trials, study)
     return pd.DataFrame(
         {f"estimated_{each}": fit_surrogate(study, encoding, seen, each).predict(points) for each in _OF_REPETITIONS}
@@ -208,7 +208,7 @@ def _trees(study: Tune, trials: pd.DataFrame, points: pd.DataFrame) -> pd.DataFr
 
 
 def _fronts(cases: pd.Series, estimates: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Marks the rows that are on their case's front."""
+    """Mark the rows that are on their case's front."""
     marked = np.zeros(len(cases), dtype=bool)
     for case in cases.unique():
         places = np.flatnonzero((cases == case).to_numpy())

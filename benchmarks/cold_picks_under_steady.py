@@ -1,4 +1,4 @@
-"""Measures a cold burst's pick in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
+"""Measure a cold burst's pick in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
 
 What a campaign of `cold_burst` and one of `steady` recommend, and the settings in use, side by side under `steady`'s
 protocol, in interleaved blocks on a stack that `make up` has started. Whatever is in the store is not measured again,
@@ -78,7 +78,7 @@ DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetiti
 
 
 def recommended(folder: Path, kind: str) -> ByCase:
-    """Returns, by record size, the recommendations of a stored campaign (`benchmarks/data/campaigns/…`).
+    """Return, by record size, the recommendations of a stored campaign (`benchmarks/data/campaigns/…`).
 
     The cards say which sizes have a recommendation. The recommendation is what the gain blocks measured together with
     the baseline.
@@ -108,7 +108,7 @@ def recommended(folder: Path, kind: str) -> ByCase:
 
 
 def begun_with(store: Store, study: Tune, campaign_id: str, picks: Picks) -> Campaign:
-    """Returns the campaign, either new or found in the store with exactly the same picks.
+    """Return the campaign, either new or found in the store with exactly the same picks.
 
     Raises:
         BadInputError: If it was begun with another study, with other picks, or before picks were kept with it.
@@ -126,7 +126,7 @@ def begun_with(store: Store, study: Tune, campaign_id: str, picks: Picks) -> Cam
 
 
 def arms(study: Tune, case: str, picks: Picks) -> dict[str, str]:
-    """Returns the ids of baseline, cold pick and steady pick; the baseline's id if nothing is recommended."""
+    """Return the ids of baseline, cold pick and steady pick; the baseline's id if nothing is recommended."""
     baseline = study.baseline_configuration()
     return {
         BASELINE: configuration_id(baseline),
@@ -136,7 +136,7 @@ def arms(study: Tune, case: str, picks: Picks) -> dict[str, str]:
 
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner, picks: Picks, blocks: int, bar: Progress) -> None:
-    """Measures the configurations of one record size, each of them once in every block."""
+    """Measure the configurations of one record size, each of them once in every block."""
     study = campaign.study
     picked = [each[case] for each in (picks.cold, picks.steady) if case in each]
     in_play = {configuration_id(each): each for each in [study.baseline_configuration(), *picked]}
@@ -147,7 +147,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, picks: Picks, b
 
 
 def labelled(repetitions: list[Repetition], study: Tune, picks: Picks) -> list[tuple[str, Repetition]]:
-    """Returns each repetition with its label; `cold+steady` and the like if the picks are the same."""
+    """Return each repetition with its label; `cold+steady` and the like if the picks are the same."""
 
     def label(repetition: Repetition) -> str:
         if is_warm_up(repetition):
@@ -159,12 +159,12 @@ def labelled(repetitions: list[Repetition], study: Tune, picks: Picks) -> list[t
 
 
 def csv_of(campaign_id: str) -> Path:
-    """Returns the file that keeps a campaign's repetitions."""
+    """Return the file that keeps a campaign's repetitions."""
     return DATA / f"cold_picks_under_steady_{campaign_id}.csv"
 
 
 def report(table: pd.DataFrame) -> list[str]:
-    """Returns the table as Markdown: every change with its 95 % interval, by differences within blocks."""
+    """Return the table as Markdown: every change with its 95 % interval, by differences within blocks."""
     table = table[table.asked_by != WARM_UP]
     lines = [
         "| record size | blocks | | in use | cold pick | steady pick | cold pick to in use | steady pick to in use "
@@ -206,7 +206,7 @@ def measure(
     campaign: CampaignOption = CAMPAIGN,
     data: DataOption = None,
 ) -> None:
-    """Measures what the store does not hold yet, and writes all of it as a CSV."""
+    """Measure what the store does not hold yet, and write all of it as a CSV."""
     with clear_errors():
         picks = Picks(cold=recommended(cold, "cold_burst"), steady=recommended(steady, "steady"))
         settings = stack_settings()
@@ -222,7 +222,7 @@ def measure(
 
 @app.command()
 def table(campaign: CampaignOption = CAMPAIGN, data: DataOption = None) -> None:
-    """Prints the table from the CSV; needs no server."""
+    """Print the table from the CSV; needs no server."""
     with clear_errors():
         print("\n".join(report(read_csv(data or csv_of(campaign)))))
 
@@ -243,7 +243,7 @@ def _configuration(row: Mapping[str, str], study: Study) -> Configuration:
 
 
 def _valid_in_every_arm(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Returns the repetitions of each arm, one per block, and the same blocks for all arms."""
+    """Return the repetitions of each arm, one per block, and the same blocks for all arms."""
     valid = rows[rows.outcome == "valid"]
     arms_of = valid.asked_by.str.split("+")
     found = {arm: valid[[arm in each for each in arms_of]].set_index("block") for arm in (BASELINE, COLD, STEADY)}

@@ -1,4 +1,4 @@
-"""Measures the time until the explorer's first screen is there: `python -m benchmarks.explorer`.
+"""Measure the time until the explorer's first screen is there: `python -m benchmarks.explorer`.
 
 Debian's Chromium opens a campaign of some 300 trials in a real Airflow over loopback: first with an empty cache, then
 with what the browser has kept. Two times are taken: until the best configuration is named, and until both charts are
@@ -45,7 +45,7 @@ PAGES = ("explorer", "Plotly before the data", "report.html")
 
 
 def main(rounds: Annotated[int, typer.Option(min=2, help="how often each page is opened")] = 15) -> None:
-    """Measures and prints medians, quartiles, and ratios of the medians."""
+    """Measure and print medians, quartiles, and ratios of the medians."""
     os.environ.pop("KAFKA_PARETO_MLFLOW_TRACKING_URI", None)
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-explorer-") as name:
         folder = Path(name)
@@ -72,7 +72,7 @@ def main(rounds: Annotated[int, typer.Option(min=2, help="how often each page is
 
 
 def measure(browser: Browser, stack: Stack, campaign: Campaign, rounds: int) -> Taken:
-    """Opens each page in each round."""
+    """Open each page in each round."""
     session = _session(browser, stack)
     _open(browser, session, stack, campaign, PAGES[0])  # the server imports the app at its first request
     taken_s: Taken = defaultdict(list)
@@ -96,7 +96,7 @@ def _session(browser: Browser, stack: Stack) -> StorageState:
 def _open(
     browser: Browser, session: StorageState, stack: Stack, campaign: Campaign, what: str
 ) -> list[dict[str, float]]:
-    """Opens the page twice in a browser that has no cache, and returns the times."""
+    """Open the page twice in a browser that has no cache, and return the times."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, storage_state=session)
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""Makes up a campaign of any number of record sizes, for `benchmarks.growth` and its test."""
+"""Make up a campaign of any number of record sizes, for `benchmarks.growth` and its test."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ class CountingStore(FolderStore):
         self.asked: Counter[str] = Counter()
 
     def put(self, key: str, content: bytes) -> None:
-        """Writes the file; nothing here has to survive a power cut."""
+        """Write the file; nothing here has to survive a power cut."""
         self.asked["writes"] += 1
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
     def get(self, key: str) -> bytes:
-        """Counts a read; so is a look at an object's tag, which S3 answers by a request of its own."""
+        """Count a read; so is a look at an object's tag, which S3 answers by a request of its own."""
         self.asked["reads"] += 1
         return super().get(key)
 
     def keys(self, prefix: str) -> list[str]:
-        """Counts a listing, and its names."""
+        """Count a listing, and its names."""
         found = super().keys(prefix)
         self.asked.update(listings=1, names=len(found))
         return found
 
     def folders(self, prefix: str) -> list[str]:
-        """Counts a listing, and its names."""
+        """Count a listing, and its names."""
         found = super().folders(prefix)
         self.asked.update(listings=1, names=len(found))
         return found
 
 
 def growing_study(record_sizes_bytes: Sequence[int]) -> Study:
-    """Returns a study as small as one can be that goes through all steps, with a second round."""
+    """Return a study as small as one can be that goes through all steps, with a second round."""
     content: dict[str, Any] = small_quick() | {
         "name": "growing",
         "record_sizes_bytes": list(record_sizes_bytes),
@@ -91,7 +91,7 @@ def growing_study(record_sizes_bytes: Sequence[int]) -> Study:
 
 
 def made_up_template(folder: Path) -> Campaign:
-    """Returns a campaign of one record size, run through all steps but the report on a fake of a cluster."""
+    """Return a campaign of one record size, run through all steps but the report on a fake of a cluster."""
     store, study = CountingStore(folder), growing_study([int(TEMPLATE)])
     with FakeCluster() as cluster:
         design.run(store, tune_study(study), ID, ClusterSystem(cluster))
@@ -108,7 +108,7 @@ def made_up_template(folder: Path) -> Campaign:
 
 
 def grown(template: Campaign, folder: Path, sizes: int) -> Campaign:
-    """Returns a campaign of so many record sizes, each with the template's artifacts."""
+    """Return a campaign of so many record sizes, each with the template's artifacts."""
     study = growing_study([256 + 8 * at for at in range(sizes)])
     campaign = Campaign(study, CampaignKeys(study.name, ID), CountingStore(folder))
     of_case = re.compile(f"(?<=/){TEMPLATE}(?=[/._])")
@@ -123,7 +123,7 @@ def grown(template: Campaign, folder: Path, sizes: int) -> Campaign:
 
 
 def on_fake(step: Callable[..., Manifest], campaign: Campaign, case: str, *arguments: int) -> Manifest:
-    """Runs a step that measures, with a fake load tool."""
+    """Run a step that measures, with a fake load tool."""
     with fake_testbed(campaign, case) as testbed:
         return step(campaign, case, ProducerRunner(campaign, case, testbed), *arguments)
 

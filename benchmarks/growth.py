@@ -1,4 +1,4 @@
-"""Measures how every step and page grows with a campaign: `python -m benchmarks.growth`.
+"""Measure how every step and page grows with a campaign: `python -m benchmarks.growth`.
 
 A campaign of one record size is run through all steps on the tests' seeded fake of a cluster. Its artifacts are
 written again for more and more record sizes, and each step and page is asked of these copies. Counted are the CPU
@@ -45,7 +45,7 @@ CAMPAIGNS = (1, 10, 100)
 
 
 def asked_of(campaign: Campaign) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Lists the steps in their order, each with what it takes to run it, then the pages."""
+    """List the steps in their order, each with what it takes to run it, then the pages."""
     store, case = campaign.store, campaign.study.cases[0]
 
     def designed() -> None:
@@ -71,7 +71,7 @@ def asked_of(campaign: Campaign) -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def cost_of(campaign: Campaign, ask: Callable[[], object]) -> Cost:
-    """Runs it once, for a campaign whose store counts."""
+    """Run it once, for a campaign whose store counts."""
     asked = cast("CountingStore", campaign.store).asked
     asked.clear()
     began_s = time.process_time()
@@ -80,7 +80,7 @@ def cost_of(campaign: Campaign, ask: Callable[[], object]) -> Cost:
 
 
 def exponent(costs: list[float], sizes: list[int]) -> str:
-    """Returns the exponent between the last two sizes with a cost; a dash where there was next to nothing."""
+    """Return the exponent between the last two sizes with a cost; a dash where there was next to nothing."""
     before, after = costs[-2:]
     step = sizes[len(costs) - 1] / sizes[len(costs) - 2]
     return f"{math.log(after / before) / math.log(step):.2f}" if before > 0 and after > 0 else "-"
@@ -90,7 +90,7 @@ def main(
     sizes: Annotated[list[int] | None, typer.Option(min=1, help="numbers of record sizes; may be given again")] = None,
     at_most_s: Annotated[float, typer.Option(help="a row that would take more CPU seconds is left out")] = 600.0,
 ) -> None:
-    """Measures and prints one table for record sizes and one for campaigns."""
+    """Measure and print one table for record sizes and one for campaigns."""
     os.environ.pop("KAFKA_PARETO_MLFLOW_TRACKING_URI", None)
     numbers = sizes or [10, 100, 1000]
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-growth-") as name:

@@ -1,4 +1,4 @@
-"""Counts ingestions that survive a broker that hangs and dies: `python -m benchmarks.hanging_broker`.
+"""Count ingestions that survive a broker that hangs and dies: `python -m benchmarks.hanging_broker`.
 
 Three brokers, three replicas. In each round a few ingestions send the same file to a topic each, as `make ingest` does.
 The leader of a partition stops (SIGSTOP), is killed (SIGKILL) and starts again: in half of the rounds it dies before
@@ -54,7 +54,7 @@ _TIMEOUT_S = 180.0
 
 @dataclass(frozen=True)
 class Run:
-    """Holds one ingestion and what came of it.
+    """One ingestion and what came of it.
 
     Attributes:
         retries: Batches that were sent again.
@@ -87,7 +87,7 @@ class Bench:
     most_mib_s: float
 
     def run_round(self, at_once: int, rng: np.random.Generator) -> list[Run]:
-        """Sends so many files at a time; meanwhile a broker hangs, dies and comes back."""
+        """Send so many files at a time; meanwhile a broker hangs, dies and comes back."""
         topics = [f"rows-{rng.integers(1 << 40):010x}" for _ in range(at_once)]
         for topic in topics:
             self.cluster.create_topic(topic, _PARTITIONS, _REPLICAS)
@@ -158,7 +158,7 @@ def _wait(is_so: Callable[[], bool], timeout_s: float = _TIMEOUT_S) -> None:
 
 @contextmanager
 def open_bench(rows: int, most_mib_s: float, settings: Settings) -> Iterator[Bench]:
-    """Starts three brokers and makes the file."""
+    """Start three brokers and make the file."""
     with (
         tempfile.TemporaryDirectory(prefix="kafka-pareto-hanging-broker-") as folder,
         Brokers(3, settings, properties=BROKERS, jmx_configuration=None, gc_log=False) as brokers,
@@ -173,7 +173,7 @@ def open_bench(rows: int, most_mib_s: float, settings: Settings) -> Iterator[Ben
 
 
 def read_runs(file: Path) -> pd.DataFrame:
-    """Returns the recorded runs; an empty table if there are none."""
+    """Return the recorded runs; an empty table if there are none."""
     if not file.exists():
         return pd.DataFrame(columns=[each.name for each in fields(Run)])
     return pd.read_csv(file, keep_default_na=False)
@@ -190,7 +190,7 @@ def append_runs(file: Path, runs: list[Run]) -> None:
 
 
 def report(runs: pd.DataFrame) -> list[str]:
-    """Returns a line for each kind of hang: runs, how many ended by themselves, and rows lost or twice."""
+    """Return a line for each kind of hang: run, how many ended by themselves, and rows lost or twice."""
     lines = []
     for name, kind in (
         ("before", runs[runs.hang_s < _LONG_HANG_S[0]]),
@@ -214,7 +214,7 @@ def main(
     file: Annotated[Path, typer.Option(help="the CSV of all runs")] = FILE,
     table: Annotated[bool, typer.Option("--table", help="send nothing, print what the CSV says")] = False,
 ) -> None:
-    """Adds runs to the CSV until it holds enough, and prints what became of them."""
+    """Add runs to the CSV until it holds enough, and print what became of them."""
     with clear_errors():
         until = time.monotonic() + 60 * minutes
         missing = 0 if table else runs - len(read_runs(file))

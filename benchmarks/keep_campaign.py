@@ -1,4 +1,4 @@
-"""Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
+"""Keep a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
 
 With `KAFKA_PARETO_STORE_FOLDER` it is a campaign whose steps ran without a stack. One of some parts of a comparison
 gets a folder of its own by `--name`.
@@ -34,7 +34,7 @@ def main(
     campaign: Annotated[str, typer.Argument(help="the campaign's id")],
     name: Annotated[str | None, typer.Option(help="the folder's name; the study's if there is none")] = None,
 ) -> None:
-    """Copies the campaign from the store."""
+    """Copy the campaign from the store."""
     with clear_errors():
         folder = DATA / "campaigns" / (name or study)
         settings = load_settings()
@@ -44,7 +44,7 @@ def main(
 
 
 def keep(campaign: Campaign, folder: Path) -> int:
-    """Writes the campaign into the folder, and returns how many repetitions; columns without a value are left out.
+    """Write the campaign into the folder, and return how many repetitions; columns without a value are left out.
 
     Raises:
         ArtifactError: If it has not been reported.
@@ -66,7 +66,7 @@ def keep(campaign: Campaign, folder: Path) -> int:
 
 
 def _files_beside_tables(campaign: Campaign) -> dict[str, str]:
-    """Maps the names of further files to their keys in the store."""
+    """Map the names of further files to their keys in the store."""
     keys = campaign.keys
     if not isinstance(campaign.study, Compare):
         return {"cards.txt": keys.report("cards.txt")}

@@ -1,4 +1,4 @@
-"""Reads a campaign that `benchmarks.keep_campaign` kept: its study, its repetitions and the report's tables."""
+"""Read a campaign that `benchmarks.keep_campaign` kept: its study, its repetitions and the report's tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_REPETITIONS = {"p95_latency_ms": "latency_p95_ms", "throughput_mib_s": "throu
 
 @dataclass(frozen=True)
 class KeptCampaign:
-    """Holds a kept campaign.
+    """A kept campaign.
 
     Attributes:
         repetitions: The valid ones of design and confirmation; `case` is a text.
@@ -39,18 +39,18 @@ class KeptCampaign:
     estimates: pd.DataFrame
 
     def design(self) -> pd.DataFrame:
-        """Returns the trials of the design, as the report's tables of the published study take them."""
+        """Return the trials of the design, as the report's tables of the published study take them."""
         own = self.repetitions[(self.repetitions.phase == "design") & (self.repetitions["round"] == 0)]
         return pd.DataFrame([self._trial(of_trial) for _, of_trial in own.groupby(["case", "configuration_id"])])
 
     def values(self, case: str, phase: str, mean: str) -> dict[str, Values]:
-        """Maps each configuration's id to its values of a mean, by block."""
+        """Map each configuration's id to its values of a mean, by block."""
         own = self.repetitions
         own = own[(own.case == case) & (own.phase == phase)].sort_values("block")
         return {str(name): self._floored(rows, mean) for name, rows in own.groupby("configuration_id")}
 
     def sides(self, case: str, configuration_id: str, mean: str) -> tuple[Values, Values]:
-        """Returns the baseline's and the configuration's values in the fresh blocks that have both, by block."""
+        """Return the baseline's and the configuration's values in the fresh blocks that have both, by block."""
         own = self.repetitions[self.repetitions.case == case]
         own = own[own.phase.isin(["gain", "final"])]
         baseline, pick = (
@@ -61,7 +61,7 @@ class KeptCampaign:
         return self._floored(baseline.loc[blocks], mean), self._floored(pick.loc[blocks], mean)
 
     def pick(self, case: str) -> str | None:
-        """Returns what was measured in the gain blocks beside the baseline; None where nothing was."""
+        """Return what was measured in the gain blocks beside the baseline; None where nothing was."""
         own = self.repetitions
         own = own[(own.case == case) & (own.phase == "gain") & (own.configuration_id != self.study.baseline_id())]
         return None if own.empty else str(own.configuration_id.iloc[0])
@@ -87,17 +87,17 @@ class KeptCampaign:
 
 
 def mean_of(objective: str) -> str:
-    """Returns the mean whose values an objective is computed from; of a mean itself."""
+    """Return the mean whose values an objective is computed from; of a mean itself."""
     return objective_named(objective).spread_of or objective
 
 
 def objective_value(values: Values, objective: str) -> float:
-    """Returns a trial's mean, or its CV across repetitions."""
+    """Return a trial's mean, or its CV across repetitions."""
     return coefficient_of_variation(values) if objective_named(objective).spread_of else float(np.mean(values))
 
 
 def read_kept(folder: Path) -> KeptCampaign:
-    """Reads a folder that `benchmarks.keep_campaign` wrote.
+    """Read a folder that `benchmarks.keep_campaign` wrote.
 
     Raises:
         BadInputError: If a file of it is missing, or its CVs are not across repetitions.
@@ -119,5 +119,5 @@ def read_kept(folder: Path) -> KeptCampaign:
 
 
 def _level(value: object, levels: Sequence[FactorValue]) -> FactorValue:
-    """Returns the level that a cell stands for: a CSV does not tell the text 1 from the number."""
+    """Return the level that a cell stands for: a CSV does not tell the text 1 from the number."""
     return next((level for level in levels if str(level) == str(value)), str(value))

@@ -33,7 +33,7 @@ _PICK = re.compile(r"repetitions\s+gain-r\d\d-(\S+)-b\d+-(\w+)\s")
 
 
 def fresh_blocks(campaign: str) -> tuple[Tune, dict[str, pd.DataFrame], dict[str, str]]:
-    """Returns the campaign's study, by case its valid repetitions of gain and final blocks, and the id of its pick."""
+    """Return the campaign's study, by case its valid repetitions of gain and final blocks, and the id of its pick."""
     folder = DATA / "campaigns" / campaign
     study = tune_study(load_study(folder / "study.yaml"))
     rows = pd.read_csv(folder / "repetitions.csv").rename(columns={"record_size_bytes": "case"})
@@ -56,7 +56,7 @@ def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: st
 
 
 def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
-    """Says what follows from the means alone: no failures, limits or lost records."""
+    """Return what follows from the means alone: no failures, limits or lost records."""
     means = [gain for gain in gains if not objective_named(gain.objective).spread_of]
     doubtful = harm_not_excluded(means, margin_fraction)
     if any(gain.resolution == "worse" for gain in doubtful):
@@ -67,7 +67,7 @@ def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
 
 
 def table_of(campaign: str) -> list[str]:
-    """Returns a row for each case, as Markdown: in bold what is better or worse, with the joint 95 % interval.
+    """Return a row for each case, as Markdown: in bold what is better or worse, with the joint 95 % interval.
 
     Below it stands how the pick's means compare with the advice that was in the same blocks.
     """
@@ -90,7 +90,7 @@ def table_of(campaign: str) -> list[str]:
 
 
 def claim_lines(campaign: str, case: str) -> list[str]:
-    """Returns the lines of a kept card that claim something, as today's rule writes them."""
+    """Return the lines of a kept card that claim something, as today's rule writes them."""
     study, by_case, picks = fresh_blocks(campaign)
     rows, pick = by_case[case], picks[case]
     ids = [
@@ -133,7 +133,7 @@ def claim_lines(campaign: str, case: str) -> list[str]:
 
 
 def spread_lines(campaign: str) -> list[str]:
-    """Returns for each mean how the log-ratios of pick and baseline vary from block to block, over all cases.
+    """Return for each mean how the log-ratios of pick and baseline vary from block to block, over all cases.
 
     The correlation of neighbours is less what it is expected to be between independent blocks of so few.
     """
@@ -169,7 +169,7 @@ def _cell(gain: Gain) -> str:
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     for campaign in sys.argv[1:] or CAMPAIGNS:
         print(f"\n{campaign}\n")
         print("\n".join([*table_of(campaign), "", *spread_lines(campaign)]))

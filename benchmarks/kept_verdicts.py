@@ -1,4 +1,4 @@
-"""Names what limited each level of a kept comparison of producers: `python -m benchmarks.kept_verdicts [impact]`.
+"""Name what limited each level of a kept comparison of producers: `python -m benchmarks.kept_verdicts [impact]`.
 
 A kept `tables.txt` holds the verdicts of the release that measured it. These are today's rules, on the same
 repetitions.
@@ -28,7 +28,7 @@ from kafka_pareto.study.study_file import load_study
 
 @dataclass(frozen=True)
 class KeptLevel:
-    """Holds a level of a part, and the verdict that at least half of its valid repetitions share."""
+    """A level of a part, and the verdict that at least half of its valid repetitions share."""
 
     part: str
     values: Configuration
@@ -37,7 +37,7 @@ class KeptLevel:
 
 
 def main(name: Annotated[str, typer.Argument(help="a folder of benchmarks/data/campaigns")] = "impact") -> None:
-    """Prints a line for each level, and how many references have which limit."""
+    """Print a line for each level, and how many references have which limit."""
     with clear_errors():
         levels = verdicts_of(DATA / "campaigns" / name)
     for level in levels:
@@ -50,7 +50,7 @@ def main(name: Annotated[str, typer.Argument(help="a folder of benchmarks/data/c
 
 
 def verdicts_of(folder: Path) -> list[KeptLevel]:
-    """Returns each level of each part with its verdict.
+    """Return each level of each part with its verdict.
 
     Raises:
         BadInputError: If the study compares no producers.

@@ -1,4 +1,4 @@
-"""Counts how often a log pipeline's run is labelled right: on queues whose truth is known, and on kept campaigns.
+"""Count how often a log pipeline's run is labelled right: on queues whose truth is known, and on kept campaigns.
 
 `python -m benchmarks.labels` simulates queues, labels each as a run is labelled, and writes the tables into
 `benchmarks/README.md`. The kept campaigns have no truth apart: of them the table shows what each label rests on.
@@ -53,7 +53,7 @@ class Queue:
     untaken: int = 0
 
     def timeline(self, seconds: int) -> Timeline:
-        """Returns the seconds of a run of this length, as `per_second` counts them."""
+        """Return the seconds of a run of this length, as `per_second` counts them."""
         edges = np.arange(seconds + 1)
         logged, passed, done = (
             np.diff(np.searchsorted(np.sort(times), edges))
@@ -138,7 +138,7 @@ def micro_batches(rng: np.random.Generator, seconds: int, load: float, rate_s: f
 
 
 def _arrivals(rng: np.random.Generator, stretches: Sequence[tuple[float, float, float]]) -> Values:
-    """Draws random times, from, until and at the rate that each stretch has."""
+    """Draw random times, from, until and at the rate that each stretch has."""
     times = [rng.uniform(begin, end, rng.poisson(rate_s * (end - begin))) for begin, end, rate_s in stretches]
     return np.sort(np.concatenate(times))
 
@@ -174,14 +174,14 @@ SCENARIOS: Mapping[str, tuple[Simulation, PipelineLabel]] = {
 
 
 def labels(simulation: Simulation, steady_s: int, seeds: int) -> Counter[PipelineLabel]:
-    """Counts the labels of so many simulated runs."""
+    """Count the labels of so many simulated runs."""
     seconds = STEADY[steady_s] + steady_s
     queues = (simulation(np.random.default_rng(seed), seconds) for seed in range(seeds))
     return Counter(label_of(each.timeline(seconds), STEADY[steady_s], each.untaken / each.offered) for each in queues)
 
 
 def main() -> None:
-    """Prints both tables, and writes them into the README."""
+    """Print both tables, and write them into the README."""
     found = {name: [labels(run, steady_s, SEEDS) for steady_s in STEADY] for name, (run, _) in track(SCENARIOS.items())}
     lines = [f"| steady for | {' | '.join(f'{steady_s} s' for steady_s in STEADY)} |", "|---" * (len(STEADY) + 1) + "|"]
     for name, counts in found.items():
@@ -193,7 +193,7 @@ def main() -> None:
 
 
 def kept_runs(name: str) -> Iterator[tuple[dict[str, Any], Timeline, LogPipelineStudy]]:
-    """Yields each valid run of a kept campaign: its row, its seconds and the study."""
+    """Yield each valid run of a kept campaign: its row, its seconds and the study."""
     folder = KEPT / name
     study = LogPipelineStudy.of(load_study(folder / "study.yaml"))
     rows = pd.read_csv(folder / "repetitions.csv", keep_default_na=False, na_values=[""])
@@ -204,12 +204,12 @@ def kept_runs(name: str) -> Iterator[tuple[dict[str, Any], Timeline, LogPipeline
 
 
 def untaken_fraction(row: Mapping[str, Any]) -> float:
-    """Returns the share of a kept run's requests that was refused or lost."""
+    """Return the share of a kept run's requests that was refused or lost."""
     return float((row["refused"] + row["events_lost"]) / row["requests_due"])
 
 
 def kept_lines() -> list[str]:
-    """Returns a table of the kept campaigns' labels, with the least and the greatest growth of each."""
+    """Return a table of the kept campaigns' labels, with the least and the greatest growth of each."""
     lines = ["| kept campaign | label | runs | growth of the queue, of what was logged |", "|---|---|---|---|"]
     for name in CAMPAIGNS:
         growths: dict[PipelineLabel, list[float]] = {}
@@ -225,7 +225,7 @@ def kept_lines() -> list[str]:
 
 
 def _shares_text(counts: Counter[PipelineLabel], truth: PipelineLabel) -> str:
-    """Returns the share that is right, and in brackets what is wrong; the rest was too short to tell."""
+    """Return the share that is right, and in brackets what is wrong; the rest was too short to tell."""
     runs, right, untold = counts.total(), counts[truth], counts["too_short_to_tell"]
     wrong = runs - right - untold
     return f"{right / runs:.0%}{f' ({wrong / runs:.1%} wrong)' if wrong else ''}"

@@ -1,4 +1,4 @@
-"""Measures campaigns for the benchmarks that run on an embedded stack, by the library's own rules.
+"""Measure campaigns for the benchmarks that run on an embedded stack, by the library's own rules.
 
 Every block has a prefix of its own, `06_confirmation/<record size>/<phase>/<block>/`, and is not measured again when a
 run goes on. A block that the cluster disturbed is measured again as a whole. Each run, also one that goes on, warms up
@@ -60,7 +60,7 @@ _COLUMNS = (
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Prints a user's mistake as one message, without a traceback; lets TERM end a run in order, like Ctrl-C."""
+    """Print a user's mistake as one message, without a traceback; let TERM end a run in order, like Ctrl-C."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield
@@ -73,7 +73,7 @@ def clear_errors() -> Iterator[None]:
 
 
 def stack_settings() -> Settings:
-    """Returns the settings of the embedded stack that `KAFKA_PARETO_STATE` names.
+    """Return the settings of the embedded stack that `KAFKA_PARETO_STATE` names.
 
     Raises:
         BadInputError: If it was never started.
@@ -87,7 +87,7 @@ def stack_settings() -> Settings:
 
 
 def begun(store: Store, study: Tune, campaign_id: str) -> Campaign:
-    """Returns the campaign, either new or found in the store.
+    """Return the campaign, either new or found in the store.
 
     Raises:
         BadInputError: If it was begun with another study.
@@ -102,7 +102,7 @@ def begun(store: Store, study: Tune, campaign_id: str) -> Campaign:
 
 
 def measure_on(campaign: Campaign, case: str, runner: RepetitionRunner, warm_up_repetitions: int) -> Measure:
-    """Returns a function that measures blocks of this campaign, after a warm-up before the first new one."""
+    """Return a function that measures blocks of this campaign, after a warm-up before the first new one."""
     measurer = Measurer(campaign.study, runner)
     is_warm = False
 
@@ -138,31 +138,31 @@ def measure_on(campaign: Campaign, case: str, runner: RepetitionRunner, warm_up_
 
 
 def is_warm_up(repetition: Repetition) -> bool:
-    """Returns whether the repetition does not count, since it is part of a warm-up."""
+    """Return whether the repetition does not count, since it is part of a warm-up."""
     return repetition.phase == _WARM_UP_PHASE
 
 
 def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> None:
-    """Measures block after block."""
+    """Measure block after block."""
     for _, block in groupby(planned, key=lambda each: each.block):
         measure(list(block))
 
 
 def stored_repetitions(campaign: Campaign) -> list[Repetition]:
-    """Returns all repetitions so far, in the order of measuring."""
+    """Return all repetitions so far, in the order of measuring."""
     prefixes = [_prefix(campaign, size, phase) for size in campaign.study.cases for phase in get_args(Phase)]
     found = [each for prefix in prefixes for each in campaign.read_repetitions(prefix)]
     return sorted(found, key=lambda each: each.started_at)
 
 
 def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -> pd.DataFrame:
-    """Returns repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and the outcome."""
+    """Return repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and the outcome."""
     rows = [{"asked_by": label, **repetition_row(each)} for label, each in labelled]
     return pd.DataFrame(rows, columns=["asked_by", *_COLUMNS, *study.varied_factors])
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Writes the table completely, or leaves the earlier file."""
+    """Write the table completely, or leave the earlier file."""
     partial = path.with_suffix(".partial")
     table.to_csv(partial, index=False)
     partial.replace(path)
@@ -170,7 +170,7 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Returns a table that `repetition_table` made.
+    """Return a table that `repetition_table` made.
 
     Raises:
         BadInputError: If it is not there.
@@ -183,7 +183,7 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def change_cell(one: Values, other: Values) -> str:
-    """Returns the change of the mean from one to the other with its 95 % interval, by differences within blocks.
+    """Return the change of the mean from one to the other with its 95 % interval, by differences within blocks.
 
     Args:
         one: One value per block, shape (blocks,).
@@ -198,14 +198,14 @@ def change_cell(one: Values, other: Values) -> str:
 
 
 def invalid_outcomes(table: pd.DataFrame) -> str:
-    """Returns a text on how many repetitions were not valid, by outcome."""
+    """Return a text on how many repetitions were not valid, by outcome."""
     wrong = table[table.outcome != "valid"].outcome.value_counts()
     return ", ".join(f"{count} {outcome}" for outcome, count in wrong.items()) or "none"
 
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Yields progress bars with the time left; the library's warnings are printed above them."""
+    """Yield progress bars with the time left; the library's warnings are printed above them."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
     # Few redraws: they cost time of the machine that is measured.
@@ -216,7 +216,7 @@ def progress_bars() -> Iterator[Progress]:
 
 
 def shown(measure: Measure, progress: Progress, description: str, repetitions: int) -> Measure:
-    """Returns the same function with a progress bar, or without a terminal with a line for each block."""
+    """Return the same function with a progress bar, or without a terminal with a line for each block."""
     task_id = progress.add_task(description, total=repetitions)
 
     def measured(block: Sequence[PlannedRepetition]) -> list[Repetition]:

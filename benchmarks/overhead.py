@@ -1,4 +1,4 @@
-"""Measures what the pipeline adds to the load tool's own time: `python -m benchmarks.overhead`.
+"""Measure what the pipeline adds to the load tool's own time: `python -m benchmarks.overhead`.
 
 A measure task of cold bursts without pauses runs on brokers of its own. Half of the same commands run in a plain shell
 loop before it, half after it. So a machine that becomes slower or faster favours neither.
@@ -51,7 +51,7 @@ def main(
     repetitions: Annotated[int, typer.Option(help="of each of the 12 configurations")] = 10,
     record_size: Annotated[int, typer.Option(help="in bytes")] = 1024,
 ) -> None:
-    """Measures the overhead and prints it beside a plain shell loop."""
+    """Measure the overhead and print it beside a plain shell loop."""
     settings = load_settings()
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-overhead-") as name:
         folder = Path(name)
@@ -76,7 +76,7 @@ def main(
 
 
 def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: int, case: str) -> Campaign:
-    """Returns a campaign of cold bursts without pauses, with its design."""
+    """Return a campaign of cold bursts without pauses, with its design."""
     content = yaml.safe_load((ROOT / "include" / "studies" / "quick.yaml").read_text(encoding="utf-8"))
     content |= {"record_sizes_bytes": [int(case)], "design": {"configurations": CONFIGURATIONS}}
     content["workload"] |= {"replication_factor": brokers, "min_insync_replicas": (brokers + 1) // 2}
@@ -88,7 +88,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
 
 
 def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[LoadRequest]:
-    """Returns the requests that the measure task will make, for the shell loop's own topic."""
+    """Return the requests that the measure task will make, for the shell loop's own topic."""
     study = ProducerStudy.of(campaign.study)
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     planned = plan_blocks(
@@ -108,7 +108,7 @@ def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[Lo
 
 
 def measure_task_s(folder: Path, campaign: Campaign, case: str, brokers: Brokers) -> float:
-    """Returns the wall time of `python -m tasks.measure`, from its start to its end."""
+    """Return the wall time of `python -m tasks.measure`, from its start to its end."""
     environment = {
         **{
             name: os.environ[name]
@@ -135,7 +135,7 @@ def measure_task_s(folder: Path, campaign: Campaign, case: str, brokers: Brokers
 
 
 def shell_loop_s(folder: Path, requests: Sequence[LoadRequest], bootstrap_servers: str, settings: Settings) -> float:
-    """Returns the wall time of a bash script that runs the requests one after another and does nothing else."""
+    """Return the wall time of a bash script that runs the requests one after another and does nothing else."""
     folder.mkdir()
     lines = ["set -e"]
     for number, request in enumerate(requests):

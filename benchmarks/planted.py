@@ -1,4 +1,4 @@
-"""Lists the causes that `benchmarks.planted_causes` makes, each with the limit and the symptoms that name it."""
+"""List the causes that `benchmarks.planted_causes` makes, each with the limit and the symptoms that name it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True)
 class Follower:
-    """Describes a group of one consumer that follows a producer: what it is told, and how it works."""
+    """A group of one consumer that follows a producer: what it is told, and how it works."""
 
     properties: Mapping[str, PropertyValue]
     rate_records_s: float
@@ -32,7 +32,7 @@ class Follower:
 
 @dataclass(frozen=True)
 class Cause:
-    """Describes a cause, how it is made, and what has to be found.
+    """A cause, how it is made, and what has to be found.
 
     Attributes:
         how: How it is made, for the table.
@@ -65,7 +65,7 @@ class Cause:
 
     @property
     def cluster(self) -> tuple[object, ...]:
-        """Returns what the brokers depend on: causes for which it is the same are made on the same brokers."""
+        """Return what the brokers depend on: causes for which it is the same are made on the same brokers."""
         return self.brokers, self.heap_mib, self.link_mbit_s, self.disk_mib_s, *sorted(self.broker.items())
 
 

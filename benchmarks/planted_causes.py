@@ -1,4 +1,4 @@
-"""Makes the causes of limits and symptoms on purpose, and tells which are found: `python -m benchmarks.planted_causes`.
+"""Make the causes of limits and symptoms on purpose, and report which are found: `python -m benchmarks.planted_causes`.
 
 Each cause is made alone, on brokers of this program's own, while a short load runs. It has to run as root, on a machine
 that does nothing else, and writes what was counted to `data/planted_causes.jsonl`, which `benchmarks.planted_table`
@@ -77,16 +77,16 @@ class Planted:
 
     @property
     def is_of_consumers(self) -> bool:
-        """Tells whether a consumer was measured, of which no limit is named."""
+        """Return whether a consumer was measured, of which no limit is named."""
         return "group_size" in self.values
 
     def verdict(self) -> Verdict:
-        """Returns the limit that today's rules find."""
+        """Return the limit that today's rules find."""
         properties = {name: value for name, value in self.settings.items() if name in known_properties.DEFAULTS}
         return verdict_on(self.values, LoadSetting(_RECORD_BYTES, properties, self.rate_limit_records_s))
 
     def diagnoses(self) -> list[Diagnosis]:
-        """Returns what today's rules find to explain this load alone."""
+        """Return what today's rules find to explain this load alone."""
         measured = {name: [value] for name, value in self.values.items()}
         if not self.is_of_consumers:
             measured["limited_by"] = [self.verdict().code]
@@ -98,7 +98,7 @@ def main(
     repetitions: int = REPETITIONS,
     records: Annotated[Path, typer.Option(help="where the records are written")] = RECORDS,
 ) -> None:
-    """Makes the causes, and prints for each load what is found; records of other causes are kept."""
+    """Make the causes, and print for each load what is found; records of other causes are kept."""
     with clear_errors():
         chosen = [cause for cause in CAUSES if not names or cause.name in names]
         if unknown := set(names or ()) - {cause.name for cause in chosen}:
@@ -118,7 +118,7 @@ def main(
 
 
 def together(causes: Sequence[Cause]) -> list[list[Cause]]:
-    """Groups the causes that are made on the same brokers."""
+    """Group the causes that are made on the same brokers."""
     found: dict[tuple[object, ...], list[Cause]] = {}
     for cause in causes:
         found.setdefault(cause.cluster, []).append(cause)
@@ -126,14 +126,14 @@ def together(causes: Sequence[Cause]) -> list[list[Cause]]:
 
 
 def read_planted(records: Path = RECORDS) -> list[Planted]:
-    """Reads the kept records; there are none where the file is missing."""
+    """Read the kept records; there are none where the file is missing."""
     if not records.exists():
         return []
     return [Planted(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
 
 
 def planted_loads(causes: Sequence[Cause], repetitions: int = 1) -> Iterator[Planted]:
-    """Starts the brokers that these causes have in common, makes each, and yields what was counted of each load.
+    """Start the brokers that these causes have in common, make each, and yield what was counted of each load.
 
     Raises:
         OSError: If this machine does not allow to make it.

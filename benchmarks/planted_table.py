@@ -1,4 +1,4 @@
-"""Prints which causes are found where each was made on purpose, by today's rules: `python -m benchmarks.planted_table`.
+"""Print which causes are found where each was made on purpose, by today's rules: `python -m benchmarks.planted_table`.
 
 Reads `data/planted_causes.jsonl`, which `python -m benchmarks.planted_causes` writes. docs/doctor.md has the tables.
 """
@@ -22,13 +22,13 @@ _OR = " or "
 
 
 def main(records: Annotated[Path, typer.Option(help="what was counted")] = RECORDS) -> None:
-    """Prints the tables as Markdown."""
+    """Print the tables as Markdown."""
     planted = read_planted(records)
     print("\n\n".join((how_table(planted), limits_table(planted), symptoms_table(planted))))
 
 
 def how_table(planted: Sequence[Planted]) -> str:
-    """Says of each cause how it was made, in how many loads, and what they were found to be."""
+    """Report for each cause how it was made, in how many loads, and their verdicts."""
     rows = []
     for cause in CAUSES:
         loads = [each for each in planted if each.cause == cause.name]
@@ -42,7 +42,7 @@ def how_table(planted: Sequence[Planted]) -> str:
 
 
 def limits_table(planted: Sequence[Planted]) -> str:
-    """Counts the loads by the limit that was made and the one that was found."""
+    """Count the loads by the limit that was made and the one that was found."""
     limits = {cause.name: cause.limit for cause in CAUSES if cause.limit}
     found: Counter[tuple[str, str]] = Counter(
         (limits[each.cause], each.verdict().code) for each in planted if each.cause in limits
@@ -57,7 +57,7 @@ def limits_table(planted: Sequence[Planted]) -> str:
 
 
 def symptoms_table(planted: Sequence[Planted]) -> str:
-    """Counts, for each cause of a symptom, the loads in which it was found: where it was made, and elsewhere.
+    """Count, for each cause of a symptom, the loads in which it was found: where it was made, and elsewhere.
 
     Of those, some were found as one of two causes that fit.
     """
@@ -75,12 +75,12 @@ def symptoms_table(planted: Sequence[Planted]) -> str:
 
 
 def causes_of_each(load: Planted) -> list[list[CauseCode]]:
-    """Lists, for each measurement of a load that shows a symptom, the causes that today's rules find."""
+    """List, for each measurement of a load that shows a symptom, the causes that today's rules find."""
     return [[cause.code for cause in diagnosis.causes] for diagnosis in load.diagnoses()]
 
 
 def causes_in(load: Planted) -> list[CauseCode]:
-    """Lists the symptoms' causes that today's rules find in a load."""
+    """List the symptoms' causes that today's rules find in a load."""
     return [code for causes in causes_of_each(load) for code in causes]
 
 

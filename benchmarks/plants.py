@@ -29,7 +29,7 @@ _MIB = 1 << 20
 
 @contextmanager
 def limited_link(mbit_s: int) -> Iterator[None]:
-    """Puts this thread, and all that it starts, into a network of its own whose loopback carries so much."""
+    """Put this thread, and all that it starts, into a network of its own whose loopback carries so much."""
     libc = ctypes.CDLL(None, use_errno=True)
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -46,7 +46,7 @@ def limited_link(mbit_s: int) -> Iterator[None]:
 
 @contextmanager
 def slow_disk(mib_s: int, memory_mib: int = 64) -> Iterator[Path]:
-    """Mounts a device that writes so much, with little of the page cache to hide it, and gives the folder on it."""
+    """Mount a device that writes so much, with little of the page cache to hide it, and give the folder on it."""
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-slow-disk-") as made, ExitStack() as opened:
         image, folder = Path(made, "image"), Path(made, "disk")
         folder.mkdir()
@@ -69,7 +69,7 @@ def slow_disk(mib_s: int, memory_mib: int = 64) -> Iterator[Path]:
 
 @contextmanager
 def limited_cores(cores: float, pids: Iterable[int]) -> Iterator[None]:
-    """Lets these processes have so many cores together, as a container's limit does (control groups, version 1)."""
+    """Let these processes have so many cores together, as a container's limit does (control groups, version 1)."""
     group = _CPU_GROUPS / f"kafka-pareto-{os.getpid()}"
     group.mkdir()
     try:
@@ -86,7 +86,7 @@ def limited_cores(cores: float, pids: Iterable[int]) -> Iterator[None]:
 
 @contextmanager
 def burning(processes: int) -> Iterator[None]:
-    """Keeps so many processes busy that do nothing else."""
+    """Keep so many processes busy that do nothing else."""
     burners = [subprocess.Popen(tied([sys.executable, "-c", "while True: pass"])) for _ in range(processes)]
     try:
         yield
@@ -98,7 +98,7 @@ def burning(processes: int) -> Iterator[None]:
 
 @contextmanager
 def produce_quota(brokers: Brokers, mib_s: float) -> Iterator[None]:
-    """Sets a quota on what each producer may send to each broker."""
+    """Set a quota on what each producer may send to each broker."""
     command = [
         brokers.settings.java,
         "-Xmx128m",
@@ -123,7 +123,7 @@ def produce_quota(brokers: Brokers, mib_s: float) -> Iterator[None]:
 
 @contextmanager
 def paused(brokers: Brokers, after_s: float, seconds: float) -> Iterator[None]:
-    """Stops all brokers for a while, so many seconds after the context was opened."""
+    """Stop all brokers for a while, so many seconds after the context was opened."""
 
     def pause() -> None:
         time.sleep(after_s)

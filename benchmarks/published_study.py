@@ -1,4 +1,4 @@
-"""Sets a kept campaign of `paper` beside the published study: `python -m benchmarks.published_study [FOLDER]`.
+"""Set a kept campaign of `paper` beside the published study: `python -m benchmarks.published_study [FOLDER]`.
 
 Prints Tables 1 and 2 and what Figures 3 to 7 show, as Markdown for the documentation, from the files that
 `python -m benchmarks.keep_campaign paper <campaign>` wrote. The published numbers are those of
@@ -40,14 +40,14 @@ _SEED = 42
 def main(
     folder: Annotated[Path, typer.Argument(help="a kept campaign")] = DATA / "campaigns" / "paper",
 ) -> None:
-    """Prints the comparison."""
+    """Print the comparison."""
     with clear_errors():
         published = json.loads((DATA / "published_study.json").read_text(encoding="utf-8"))
         print("\n".join(comparison(read_kept(folder), published)))
 
 
 def comparison(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
-    """Returns the page's sections in lines of Markdown, after a line on what was measured."""
+    """Return the page's sections in lines of Markdown, after a line on what was measured."""
     paper = load_named_study(STUDIES, "paper")
     changed = "; ".join(map(str, overrides_of(paper, _with_later_keys(kept.study, paper)))) or "nothing"
     measured = f"{len(kept.repetitions):,} valid repetitions, design and confirmation. Unlike `paper.yaml`: {changed}."
@@ -64,7 +64,7 @@ def comparison(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
 
 
 def table_1(kept: KeptCampaign, published: dict[str, dict[str, list[float]]]) -> list[str]:
-    """Returns per record size and objective best and worst, here and published, and how many times they differ."""
+    """Return per record size and objective best and worst, here and published, and how many times they differ."""
     found = {row["case"]: row for row in best_and_worst_table(kept.study, kept.design()).to_dict("records")}
     rows = []
     for case in kept.study.cases:
@@ -79,7 +79,7 @@ def table_1(kept: KeptCampaign, published: dict[str, dict[str, list[float]]]) ->
 
 
 def table_2(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
-    """Returns per record size and objective what measured best, and how sure that is.
+    """Return per record size and objective what measured best, and how sure that is.
 
     Each trial's repetitions are drawn again with replacement: the share of draws in which the winner wins again.
     """
@@ -104,7 +104,7 @@ def table_2(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
 
 
 def figure_3(kept: KeptCampaign) -> list[str]:
-    """Returns R² of each objective: over all record sizes, and at 1,024 B alone as published."""
+    """Return R² of each objective: over all record sizes, and at 1,024 B alone as published."""
     rows = []
     for objective in OBJECTIVES:
         of_objective = kept.r2[kept.r2.objective == objective]
@@ -118,7 +118,7 @@ def figure_3(kept: KeptCampaign) -> list[str]:
 
 
 def figure_4(kept: KeptCampaign) -> list[str]:
-    """Returns how far the confirmed points' measured values are from their estimates, and whether the order stays."""
+    """Return how far the confirmed points' measured values are from their estimates, and whether the order stays."""
     rows = []
     for case in kept.study.cases:
         for objective in OBJECTIVES:
@@ -131,7 +131,7 @@ def figure_4(kept: KeptCampaign) -> list[str]:
 
 
 def figure_5(kept: KeptCampaign) -> list[str]:
-    """Returns by record size the confirmed points' throughput and CV, and how the two go together."""
+    """Return by record size the confirmed points' throughput and CV, and how the two go together."""
     rows = []
     for case in kept.study.cases:
         of_case = kept.estimates[kept.estimates.case == case].dropna(
@@ -145,7 +145,7 @@ def figure_5(kept: KeptCampaign) -> list[str]:
 
 
 def figure_6(kept: KeptCampaign) -> list[str]:
-    """Returns by record size how optimistic estimates are, and what the search found that the design had not."""
+    """Return by record size how optimistic estimates are, and what the search found that the design had not."""
     design, rows = kept.design(), []
     for case in kept.study.cases:
         of_case = kept.estimates[kept.estimates.case == case].dropna(subset=[f"measured_{name}" for name in PLANE])
@@ -165,7 +165,7 @@ def figure_6(kept: KeptCampaign) -> list[str]:
 
 
 def figure_7(kept: KeptCampaign, published: dict[str, float]) -> list[str]:
-    """Returns by record size the change from the defaults to R1 that the cards state, with its joint 95 % interval."""
+    """Return by record size the change from the defaults to R1 that the cards state, with its joint 95 % interval."""
     rows = [["published, ten rounds", *(f"{published[objective]:+.0%}" for objective in OBJECTIVES)]]
     for case in kept.study.cases:
         pick = kept.pick(case)
@@ -175,7 +175,7 @@ def figure_7(kept: KeptCampaign, published: dict[str, float]) -> list[str]:
 
 
 def _with_later_keys(kept: Study, file: Study) -> Study:
-    """Returns the kept study with the file's values for the keys that the kept one does not state.
+    """Return the kept study with the file's values for the keys that the kept one does not state.
 
     A frozen study states every key of its time. A key that it lacks came later, and its default may be another than
     what the file asks for.
@@ -217,7 +217,7 @@ def _estimated_and_measured(kept: KeptCampaign, case: str, objective: str) -> tu
 
 
 def _is_beaten(point: Values, design: pd.DataFrame) -> bool:
-    """Tells whether a trial of the design is better in both means, which the point holds in the order of `PLANE`."""
+    """Return whether a trial of the design is better in both means, which the point holds in the order of `PLANE`."""
     signs = np.array([1 if is_maximised(objective) else -1 for objective in PLANE])
     return bool((signs * (design[list(PLANE)].to_numpy(dtype=float) - point) > 0).all(axis=1).any())
 

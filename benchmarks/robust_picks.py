@@ -1,4 +1,4 @@
-"""Computes how many picks do not hold what they promised: `python -m benchmarks.robust_picks`.
+"""Compute how many picks do not hold what they promised: `python -m benchmarks.robust_picks`.
 
 This project's pick beside those of simpler strategies, at equal budgets of repetitions, on the recorded grid of
 `benchmarks.strategies.table` and on its noise times 1, 2 and 4 (`benchmarks.strategies.noisy_grid`). A pick has lost
@@ -61,7 +61,7 @@ def main(
     processes: Annotated[int, typer.Option(help="how many run at once")] = 2,
     rows: Annotated[Path | None, typer.Option(help="keep every pick here, and go on from what is there")] = None,
 ) -> None:
-    """Prints the table, and writes it."""
+    """Print the table, and write it."""
     found = [] if rows is None or not rows.exists() else [pd.read_csv(rows, dtype={"noise": str})]
     known = {key for each in found for key in zip(each.baseline, each.noise, each.seed, strict=True)}
     wanted = [(*scene, seed) for scene in SCENES for seed in range(seeds) if (*scene, seed) not in known]
@@ -78,7 +78,7 @@ def main(
 
 
 def picks_of(scene_and_seed: tuple[str, str, int]) -> list[dict[str, Any]]:
-    """Returns what each strategy hands over in one world, at each budget, and what it truly gains there."""
+    """Return what each strategy hands over in one world, at each budget, and what it truly gains there."""
     baseline, noise, seed = scene_and_seed
     world, found = replace(SCENES[baseline, noise], seed=seed), []
     true_gains = world.true_gains
@@ -94,7 +94,7 @@ def picks_of(scene_and_seed: tuple[str, str, int]) -> list[dict[str, Any]]:
 
 
 def summarised(picks: pd.DataFrame) -> pd.DataFrame:
-    """Returns a row for each strategy, noise and budget; this project's twice, if a person always agrees, too."""
+    """Return a row for each strategy, noise and budget; this project's twice, if a person always agrees, too."""
     agreed = picks[picks.strategy == OWN].assign(strategy=WITH_A_PERSON, asked=False)
     rows = []
     of = ["baseline", "noise", "budget", "strategy"]
@@ -122,7 +122,7 @@ def summarised(picks: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of(summary: pd.DataFrame) -> list[str]:
-    """Returns the table as Markdown; cells hold the values of each budget, one after the other."""
+    """Return the table as Markdown; cells hold the values of each budget, one after the other."""
     budgets = " and ".join(map(str, PLANS))
     heads = ["baseline", "noise", f"strategy ({budgets} repetitions)", "picks", "lost 30 % or more"]
     heads += ["worse than the baseline", "mean true gain of the picks", "of all seeds", "repetitions used"]
@@ -142,7 +142,7 @@ def table_of(summary: pd.DataFrame) -> list[str]:
 
 
 def truth_of_the_recording() -> str:
-    """Returns a sentence on how often a gain is lost between the recorded blocks where nothing was selected by few."""
+    """Return a sentence on how often a gain is lost between the recorded blocks where nothing was selected by few."""
     lost = []
     for seed in range(len(SPLITS)):
         answering = recorded_table().losses[:, answering_blocks(seed)].mean(axis=1)
@@ -162,7 +162,7 @@ def _percent(fraction: float) -> str:
 
 
 def _with_interval(name: str, count: int, of: int) -> dict[str, float]:
-    """Returns a share with its 95 % interval (Wilson); all NaN where there is none."""
+    """Return a share with its 95 % interval (Wilson); all NaN where there is none."""
     if not of:
         return dict.fromkeys((f"{name}_fraction", f"{name}_low_fraction", f"{name}_high_fraction"), float("nan"))
     low, high = stats.binomtest(count, of).proportion_ci(method="wilson")

@@ -1,4 +1,4 @@
-"""Compares what the strategies find with few repetitions: `python -m benchmarks.search`.
+"""Compare what the strategies find with few repetitions: `python -m benchmarks.search`.
 
 Reads what every strategy asked for on the recorded grid (`benchmarks.search_runs`). Makes the table of
 `benchmarks/README.md` and the figure `docs/images/search.png`. All volumes are shares of the whole table's.
@@ -45,7 +45,7 @@ Runs = Mapping[int, Sequence[Answer]]
 
 
 def main() -> None:
-    """Prints the table, and writes it with the figure."""
+    """Print the table, and write it with the figure."""
     runs = {name: stored(name) for name in STRATEGIES}
     found = {name: _volumes(runs[name], name) for name in runs}
     text = "\n".join(_report(runs, found))
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def write_section(name: str, text: str) -> None:
-    """Puts the text between the markers of this name in the benchmarks' README."""
+    """Put the text between the markers of this name in the benchmarks' README."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, rest = README.read_text(encoding="utf-8").split(begin)
     after = rest.split(end)[1]
@@ -64,13 +64,13 @@ def write_section(name: str, text: str) -> None:
 
 
 def budgets_of(runs: Runs) -> list[int]:
-    """Returns the budgets that these runs reach; for the one shot also those beyond."""
+    """Return the budgets that these runs reach; for the one shot also those beyond."""
     longest = len(runs[0])
     return [*(budget for budget in BUDGETS if budget <= longest), *([longest] if longest > BUDGETS[-1] else [])]
 
 
 def _volumes(runs: Runs, name: str) -> dict[str, Values]:
-    """Returns `measured` and `handed over`, each of shape (seeds, budgets)."""
+    """Return `measured` and `handed over`, each of shape (seeds, budgets)."""
     table, budgets = recorded_table(), budgets_of(runs)
     kinds = {"measured": table.volume_measured, "handed over": table.volume_handed_over}
     return {
@@ -123,7 +123,7 @@ def _table(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]], 
 
 
 def quartiles(values: Values) -> str:
-    """Returns the median and both quartiles, as a table's cell."""
+    """Return the median and both quartiles, as a table's cell."""
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return f"{middle:.3f} ({low:.2f} to {high:.2f})"
 
@@ -165,7 +165,7 @@ def _differences(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Valu
 
 
 def difference(paired: Values) -> str:
-    """Returns the mean over the splits, of two seeds each, with its interval."""
+    """Return the mean over the splits, of two seeds each, with its interval."""
     by_split = paired.reshape(-1, len(SPLITS)).mean(axis=0)
     if np.ptp(by_split) == 0:
         return f"{by_split.mean():+.3f}"

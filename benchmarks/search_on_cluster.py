@@ -63,7 +63,7 @@ DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetiti
 
 
 class Asker:
-    """Runs a strategy, which is asked for one configuration at a time."""
+    """Run a strategy, which is asked for one configuration at a time."""
 
     def __init__(self, name: str, asking: Asking) -> None:
         self.name = name
@@ -72,18 +72,18 @@ class Asker:
         self._answers: list[Repetition] = []
 
     def next_configuration(self) -> Configuration:
-        """Returns the configuration to measure next; a batch that is fully answered is followed by a new one."""
+        """Return the configuration to measure next; a batch that is fully answered is followed by a new one."""
         if len(self._answers) == len(self._batch):
             self._batch, self._answers = self._asking.send(self._answers), []
         return self._batch[len(self._answers)]
 
     def answer(self, repetition: Repetition) -> None:
-        """Takes the repetition that answers `next_configuration`."""
+        """Take the repetition that answers `next_configuration`."""
         self._answers.append(repetition)
 
 
 def search_study(seed: int) -> Tune:
-    """Returns `cold_burst` at one record size, with levels for batch.size, since peers need lists."""
+    """Return `cold_burst` at one record size, with levels for batch.size, since peers need lists."""
     study = tune_study(load_named_study(load_settings().studies, "cold_burst"))
     levels = NumericFactor(type="integer", levels=BATCH_SIZE_LEVELS)
     changes = {
@@ -96,13 +96,13 @@ def search_study(seed: int) -> Tune:
 
 
 def askers_of(names: Sequence[str], study: Tune, budget: int) -> list[Asker]:
-    """Returns the strategies, each at its beginning."""
+    """Return the strategies, each at its beginning."""
     loaded = {name: one_shot_within(budget) if name == "one_shot" else strategy(name) for name in names}
     return [Asker(name, start(study, CASE, study.seed)) for name, start in loaded.items()]
 
 
 def search(askers: Sequence[Asker], study: Tune, budget: int, measure: Measure) -> None:
-    """Lets all strategies spend the budget: block n holds the n-th repetition of each, in random order."""
+    """Let all strategies spend the budget: block n holds the n-th repetition of each, in random order."""
     for number in range(budget):
         wanted = [each.next_configuration() for each in askers]
         order = np.random.default_rng([study.seed, number]).permutation(len(askers))
@@ -122,7 +122,7 @@ def run(
     fresh_blocks: int,
     progress: Progress,
 ) -> None:
-    """Runs the strategies, then measures in fresh blocks what they would hand over."""
+    """Run the strategies, then measure in fresh blocks what they would hand over."""
     study, measure = campaign.tune, measure_on(campaign, CASE, runner, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign, CASE)
     searching = shown(measure, progress, "search", budget * len(names))
@@ -137,7 +137,7 @@ def run(
 
 
 def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tuple[str, Repetition]]:
-    """Returns each repetition with the name of its strategy, of the fresh blocks, or of nobody."""
+    """Return each repetition with the name of its strategy, of the fresh blocks, or of nobody."""
 
     def label(repetition: Repetition) -> str:
         if is_warm_up(repetition):
@@ -148,7 +148,7 @@ def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tu
 
 
 def csv_of(campaign_id: str) -> Path:
-    """Returns the file that keeps a campaign's repetitions."""
+    """Return the file that keeps a campaign's repetitions."""
     return DATA / f"search_on_cluster_{campaign_id}.csv"
 
 
@@ -160,7 +160,7 @@ def measure(
     campaign: CampaignOption = "",
     data: DataOption = None,
 ) -> None:
-    """Measures what the store does not hold yet, and writes all of it as a CSV."""
+    """Measure what the store does not hold yet, and write all of it as a CSV."""
     with clear_errors():
         settings = stack_settings()
         campaign_id = campaign or _campaign_id(seed, budget)
@@ -178,7 +178,7 @@ def measure(
 def table(
     seed: SeedOption = SEED, budget: BudgetOption = BUDGET, campaign: CampaignOption = "", data: DataOption = None
 ) -> None:
-    """Prints the table from the CSV; needs no server."""
+    """Print the table from the CSV; needs no server."""
     with clear_errors():
         rows = read_csv(data or csv_of(campaign or _campaign_id(seed, budget)))
         print("\n".join(report(rows, search_study(seed))))

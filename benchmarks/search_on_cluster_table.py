@@ -1,4 +1,4 @@
-"""Computes what the strategies found on the real cluster, from the CSV of `benchmarks.search_on_cluster`."""
+"""Compute what the strategies found on the real cluster, from the CSV of `benchmarks.search_on_cluster`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Blocks = npt.NDArray[np.int64]
 
 
 def handed_over_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
-    """Returns, for each strategy, the ids that are non-dominated by the means of its own answers.
+    """Return, for each strategy, the ids that are non-dominated by the means of its own answers.
 
     Configurations that lost or duplicated a record, or never had a valid repetition, are not handed over.
     """
@@ -34,7 +34,7 @@ def handed_over_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
 
 
 def best_by(table: pd.DataFrame, study: Tune) -> dict[str, str]:
-    """Returns, for each strategy, the id with the least sum of both log-losses by its own answers, if any is valid.
+    """Return, for each strategy, the id with the least sum of both log-losses by its own answers, if any is valid.
 
     Up to a constant, this is the sum of the losses relative to the baseline. The best is among what is handed over.
     """
@@ -43,7 +43,7 @@ def best_by(table: pd.DataFrame, study: Tune) -> dict[str, str]:
 
 
 class FreshTruth:
-    """Computes log-losses relative to the baseline's, from means over the fresh blocks or over a resample of them.
+    """Compute log-losses relative to the baseline's, from means over the fresh blocks or over a resample of them.
 
     A block without a valid baseline is left out, since nothing can be compared in it.
 
@@ -66,7 +66,7 @@ class FreshTruth:
         self._losses[lost] = np.nan
 
     def relative(self, blocks: Blocks) -> Values:
-        """Returns shape (configurations, 2); NaN, which has no volume, if nothing valid was measured."""
+        """Return shape (configurations, 2); NaN, which has no volume, if nothing valid was measured."""
         drawn = self._losses[:, blocks]
         known = np.isfinite(drawn)
         with np.errstate(invalid="ignore"):
@@ -75,14 +75,14 @@ class FreshTruth:
         return relative
 
     def shares(self, handed_over: dict[str, list[str]], blocks: Blocks) -> Values:
-        """Returns each strategy's share of the union's hypervolume; NaN if the union has none."""
+        """Return each strategy's share of the union's hypervolume; NaN if the union has none."""
         relative = self.relative(blocks)
         volumes = [volume(relative[np.isin(self.ids, own)]) if own else np.nan for own in handed_over.values()]
         return np.array(volumes) / volume(relative)
 
 
 def report(table: pd.DataFrame, study: Tune) -> list[str]:
-    """Returns the table and its conclusions as Markdown.
+    """Return the table and its conclusions as Markdown.
 
     Raises:
         BadInputError: If something is missing in the fresh blocks.
@@ -113,7 +113,7 @@ def report(table: pd.DataFrame, study: Tune) -> list[str]:
 
 
 def _require_complete(fresh: pd.DataFrame, handed_over: dict[str, list[str]]) -> None:
-    """Refuses fresh blocks that lack the baseline or a configuration that a strategy hands over."""
+    """Refuse fresh blocks that lack the baseline or a configuration that a strategy hands over."""
     if fresh.empty:
         raise BadInputError(f"the fresh blocks are not measured yet; {_GOES_ON}")
     wanted = {"the baseline": fresh.is_baseline}
@@ -155,7 +155,7 @@ def _interval(value: float, drawn: Values, sign: str = "") -> str:
 
 
 def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
-    """Returns the configuration's change against the baseline; for the baseline itself, no change."""
+    """Return the configuration's change against the baseline; for the baseline itself, no change."""
     valid = fresh[fresh.outcome == "valid"]
     own, baseline = valid[valid.configuration_id == configuration_id], valid[valid.is_baseline]
     if own.is_baseline.any():
@@ -165,7 +165,7 @@ def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
 
 
 def _own_losses(table: pd.DataFrame, study: Tune) -> dict[str, pd.DataFrame]:
-    """Returns, for each strategy, the mean log-losses of its valid answers by configuration id."""
+    """Return, for each strategy, the mean log-losses of its valid answers by configuration id."""
     found = {}
     for name in LABELS:
         answers = table[table.asked_by == name]
@@ -176,7 +176,7 @@ def _own_losses(table: pd.DataFrame, study: Tune) -> dict[str, pd.DataFrame]:
 
 
 def _losses(repetitions: pd.DataFrame, study: Tune) -> pd.DataFrame:
-    """Returns logarithms of p95 latency, and of throughput with its sign turned; NaN if a repetition is not valid."""
+    """Return logarithms of p95 latency, and of throughput with its sign turned; NaN if a repetition is not valid."""
     valid = repetitions[["latency_p95_ms", "throughput_mib_s"]].where(repetitions.outcome == "valid").astype(float)
     losses = {
         "loss_latency": np.log(valid.latency_p95_ms.clip(lower=smallest_value("p95_latency_ms", study.protocol))),

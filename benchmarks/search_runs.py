@@ -1,4 +1,4 @@
-"""Stores what strategies ask for on the table benchmark: `python -m benchmarks.search_runs <strategy> …`.
+"""Store what strategies ask for on the table benchmark: `python -m benchmarks.search_runs <strategy> …`.
 
 Writes one file per strategy in `benchmarks/data/search/`: for each seed, the configurations and blocks in the order
 asked. Every figure is made from these files. A file holds hashes of what it was made with, and is refused if one does
@@ -78,7 +78,7 @@ NAMES = tuple(_CODE)
 
 
 def stored(name: str) -> dict[int, list[Answer]]:
-    """Returns what a strategy asked for, by seed.
+    """Return what a strategy asked for, by seed.
 
     Raises:
         SystemExit: If nothing is stored, or it was made with another study, recording or code.
@@ -99,7 +99,7 @@ def stored(name: str) -> dict[int, list[Answer]]:
 
 
 def made_with(name: str) -> dict[str, str]:
-    """Returns hashes of the recording, of the study, and of the modules that decide what the strategy asks for."""
+    """Return hashes of the recording, of the study, and of the modules that decide what the strategy asks for."""
     own, of_the_library = _CODE[name]
     files = [_STRATEGIES / f"{module}.py" for module in ("table", *own)]
     files += [_LIBRARY / f"{module}.py" for module in of_the_library]
@@ -111,21 +111,21 @@ def made_with(name: str) -> dict[str, str]:
 
 
 def bare_code(source: str) -> str:
-    """Returns a module's code in one layout, without its imports, comments, docstrings and texts after constants."""
+    """Return a module's code in one layout, without its imports, comments, docstrings and texts after constants."""
     return ast.unparse(_BareCode().visit(ast.parse(source)))
 
 
 class _BareCode(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Drops an expression that is nothing but a text."""
+        """Drop an expression that is nothing but a text."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else node
 
     def visit_Import(self, _: ast.Import) -> None:
-        """Drops an import: a module that moved asks for the same."""
+        """Drop an import: a module that moved asks for the same."""
 
     def visit_ImportFrom(self, _: ast.ImportFrom) -> None:
-        """Drops an import: as above."""
+        """Drop an import: as above."""
 
 
 def _asked_by_the_study() -> dict[str, Any]:
@@ -137,7 +137,7 @@ def main(
     seeds: Annotated[int, typer.Option(help="how many seeds, from 0 on")] = SEEDS,
     budget: Annotated[int | None, typer.Option(help="repetitions for each seed")] = None,
 ) -> None:
-    """Runs strategies on the table and stores what they asked for."""
+    """Run strategies on the table and store what they asked for."""
     RUNS.mkdir(parents=True, exist_ok=True)
     for name in names:
         run = partial(_run, name, budget or BUDGETS.get(name, BUDGET))

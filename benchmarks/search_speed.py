@@ -1,4 +1,4 @@
-"""Measures what the search costs, compared with its parts: `python -m benchmarks.search_speed`.
+"""Measure what the search costs, compared with its parts: `python -m benchmarks.search_speed`.
 
 The first part is pymoo's own NSGA-III on an objective that costs almost nothing (DTLZ2), with the population,
 directions, operators and generations of the study `paper`. The second part is bare predictions of as many rows by the
@@ -47,7 +47,7 @@ Surrogates = Mapping[ObjectiveName, Surrogate]
 
 
 def main() -> None:
-    """Prints the CPU seconds of every part, and the ratios."""
+    """Print the CPU seconds of every part, and the ratios."""
     logging.disable(logging.WARNING)  # pymoo repeats its remark on the paper's population for each search
     paper, trials, surrogates = _trained()
     ranges = _with_ranges(paper)
@@ -92,7 +92,7 @@ def _print_ratios(name: str, ratio: Callable[[str], float], bound: str) -> None:
 
 
 def _trained() -> tuple[Tune, pd.DataFrame, Surrogates]:
-    """Returns the study, one record size's trials, and surrogates trained on all record sizes."""
+    """Return the study, one record size's trials, and surrogates trained on all record sizes."""
     study = paper_study()
     trials = summarise_trials(recorded_repetitions(tuple(study.cases)), study)
     encoding = feature_encoding(study, trials)
@@ -116,7 +116,7 @@ def _longer(study: Tune) -> Tune:
 
 
 def _rows(study: Tune, surrogates: Surrogates) -> Rows:
-    """Returns as many encoded rows as the search makes evaluations, at random points."""
+    """Return as many encoded rows as the search makes evaluations, at random points."""
     evaluations = study.search.population * study.search.generations
     points = np.random.default_rng(study.seed).random((evaluations, len(study.factors)))
     frame = pd.DataFrame(ConfigurationSpace(study.factors).columns(points))
@@ -148,7 +148,7 @@ def _predict_in_batches(surrogates: Surrogates, rows: Rows, batch: int) -> None:
 
 
 def _medians(rounds: int, parts: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """Returns the median CPU seconds of each part; a round runs every part once, so that drift spreads evenly."""
+    """Return the median CPU seconds of each part; a round runs every part once, so that drift spreads evenly."""
     times: dict[str, list[float]] = {name: [] for name in parts}
     for _ in range(rounds):
         for name, part in parts.items():

@@ -1,4 +1,4 @@
-"""Computes how near the surrogates come to the noise ceiling, on recorded data: `python -m benchmarks.surrogates`.
+"""Compute how near the surrogates come to the noise ceiling, on recorded data: `python -m benchmarks.surrogates`.
 
 Computes held-out R² within each record size over five folds that share no configuration. Prints the mean over several
 ways to cut the folds, and the standard deviation over the cuts. The default settings learn the logarithm and are judged
@@ -28,7 +28,7 @@ Values = npt.NDArray[np.float64]
 
 
 def main() -> None:
-    """Prints one line for each objective and record size."""
+    """Print one line for each objective and record size."""
     paper = paper_study()
     default = paper.model_copy(update={"surrogate": Surrogate()})
     repetitions = recorded_repetitions(tuple(paper.cases))
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _estimates(study: Tune, trials: pd.DataFrame, objective: ObjectiveName) -> Values:
-    """Returns held-out estimates of shape (cuts, trials)."""
+    """Return held-out estimates of shape (cuts, trials)."""
     encoding = feature_encoding(study, trials)
     return np.array([cross_validated(study, encoding, trials, objective, cut) for cut in range(CUTS)])
 

@@ -1,4 +1,4 @@
-"""Compares estimates of the time left with the truth, in the kept campaigns: `python -m benchmarks.time_left`.
+"""Compare estimates of the time left with the truth, in the kept campaigns: `python -m benchmarks.time_left`.
 
 Each campaign is replayed from when its repetitions were measured: what `make run` and the explorer would have said.
 """
@@ -35,25 +35,25 @@ _INTERRUPTED_S = 1_800.0
 
 
 class Looked(NamedTuple):
-    """Holds an estimate, and the seconds that were left indeed."""
+    """An estimate, and the seconds that were left indeed."""
 
     estimate: TimeLeft
     truth_s: float
 
     @property
     def error(self) -> float:
-        """Returns by what share the estimate is too long; below zero, too short."""
+        """Return by what share the estimate is too long; below zero, too short."""
         return self.estimate.likely_s / self.truth_s - 1
 
     @property
     def is_in_range(self) -> bool:
-        """Returns whether the truth is in the range that was stated."""
+        """Return whether the truth is in the range that was stated."""
         return self.estimate.low_s <= self.truth_s <= self.estimate.high_s
 
 
 @dataclass(frozen=True)
 class Replay:
-    """Holds a kept campaign, to be looked at as it was at any moment.
+    """A kept campaign, to be looked at as it was at any moment.
 
     Attributes:
         loads: `case`, `round` (-1 in the confirmation) and `stored_at` of every repetition, in order.
@@ -68,26 +68,26 @@ class Replay:
 
     @cached_property
     def ended(self) -> datetime:
-        """Returns when the report was written: what that took was not kept, and is taken to be what is expected."""
+        """Return when the report was written: what that took was not kept, and is taken to be what is expected."""
         last: datetime = self.loads.stored_at.iloc[-1].to_pydatetime()
         return last + timedelta(seconds=REPORT_S)
 
     def at(self, fraction: float, since: datetime | None = None) -> Looked:
-        """Looks at the campaign after this share of its time, or of the time that was left at a moment (`since`)."""
+        """Look at the campaign after this share of its time, or of the time that was left at a moment (`since`)."""
         since = since or self.began
         now = since + fraction * (self.ended - since)
         found = time_left(self.expected, self._parts(now), self._cases_of_rounds(now), self.began, now)
         return Looked(found, (self.ended - now).total_seconds())
 
     def task_starts(self) -> list[datetime]:
-        """Lists when each measuring task began, but for the first one: when the repetition before it was stored."""
+        """List when each measuring task began, but for the first one: when the repetition before it was stored."""
         own = self.loads
         begins = (own["round"] != own["round"].shift()) | (own.case != own.case.shift())
         return [when.to_pydatetime() for when in own.stored_at.shift()[begins].dropna()]
 
     @cached_property
     def _stored_at(self) -> dict[tuple[int, str], tuple[datetime, ...]]:
-        """Maps each part to the times of its repetitions, the parts in the order in which they began."""
+        """Map each part to the times of its repetitions, the parts in the order in which they began."""
         found: dict[tuple[int, str], list[datetime]] = {}
         for number, case, when in zip(self.loads["round"], self.loads.case, self.loads.stored_at, strict=True):
             found.setdefault((number, case), []).append(when.to_pydatetime())
@@ -101,14 +101,14 @@ class Replay:
         return parts
 
     def _cases_of_rounds(self, now: datetime) -> dict[int, list[str]]:
-        """Returns the cases of the rounds that have begun; once the confirmation has, of all."""
+        """Return the cases of the rounds that have begun; once the confirmation has, of all."""
         begun = {number for (number, _), every in self._stored_at.items() if every[0] <= now}
         numbers = self.expected.study.round_numbers()[1:] if -1 in begun else sorted(begun - {0})
         return {number: [case for of, case in self._stored_at if of == number] for number in numbers}
 
 
 def main() -> None:
-    """Prints the table, and writes it into the README."""
+    """Print the table, and write it into the README."""
     with clear_errors():
         lines = list(table([replayed(folder) for folder in sorted((DATA / "campaigns").iterdir())]))
         print("\n".join(lines))
@@ -116,7 +116,7 @@ def main() -> None:
 
 
 def table(replays: Sequence[Replay]) -> Iterator[str]:
-    """Yields a row for each campaign, and what they come to."""
+    """Yield a row for each campaign, and what they come to."""
     yield f"| campaign | it took [min] | {' | '.join(f'at {moment:.0%}' for moment in MOMENTS)} |"
     yield "|---" * (2 + len(MOMENTS)) + "|"
     found = {each.name: [each.at(moment) for moment in MOMENTS] for each in replays}
@@ -137,7 +137,7 @@ def table(replays: Sequence[Replay]) -> Iterator[str]:
 
 
 def shares(looked: Sequence[Looked]) -> tuple[str, str, str]:
-    """Returns how many estimates are within 15 % of the truth, within 40 %, and have it in their range."""
+    """Return how many estimates are within 15 % of the truth, within 40 %, and have it in their range."""
     counts = [sum(abs(each.error) <= share for each in looked) for share in (0.15, 0.4)]
     counts.append(sum(each.is_in_range for each in looked))
     near, wide, inside = (f"{count} of {len(looked)}" for count in counts)
@@ -145,7 +145,7 @@ def shares(looked: Sequence[Looked]) -> tuple[str, str, str]:
 
 
 def replayed(folder: Path) -> Replay:
-    """Reads a kept campaign."""
+    """Read a kept campaign."""
     study = _of_its_time(load_study(folder / "study.yaml"))
     loads = pd.read_csv(folder / "repetitions.csv", dtype={"case": str, "record_size_bytes": str}, low_memory=False)
     loads = loads.rename(columns={"record_size_bytes": "case"})
@@ -164,7 +164,7 @@ def replayed(folder: Path) -> Replay:
 
 
 def _of_its_time(study: Study) -> Study:
-    """Returns the study without final blocks, if it was frozen before there were any."""
+    """Return the study without final blocks, if it was frozen before there were any."""
     if not isinstance(study, Tune) or "final_blocks" in study.confirmation.model_fields_set:
         return study
     without = study.confirmation.model_copy(update={"final_blocks": 0, "more_blocks": 0})
@@ -177,14 +177,14 @@ def _plan(study: Study) -> Plan:
 
 
 def _triggered(folder: Path) -> datetime | None:
-    """Returns the time in the campaign's id, which its cards name."""
+    """Return the time in the campaign's id, which its cards name."""
     cards = folder / "cards.txt"
     named = re.search(r"campaign (\d{8}T\d{6})", cards.read_text(encoding="utf-8")) if cards.exists() else None
     return datetime.strptime(named.group(1), "%Y%m%dT%H%M%S").replace(tzinfo=UTC) if named else None
 
 
 def _interrupted_s(loads: pd.DataFrame) -> pd.Series:
-    """Returns for each repetition how long the campaign had stood still before it, which nobody could foresee."""
+    """Return for each repetition how long the campaign had stood still before it, which nobody could foresee."""
     gaps: pd.Series = loads.stored_at.diff().dt.total_seconds().fillna(0.0)
     return gaps.where(gaps > _INTERRUPTED_S, 0.0).cumsum()
 

@@ -1,4 +1,4 @@
-"""Computes how repeatable definitions of variability are, on recorded data: `python -m benchmarks.variability`.
+"""Compute how repeatable definitions of variability are, on recorded data: `python -m benchmarks.variability`.
 
 Uses split-half reliability. A trial's repetitions are cut into two halves in every possible way, and each half gives a
 value. The correlation of both values over the configurations is averaged over the cuts. Spearman and Brown's formula
@@ -38,11 +38,11 @@ class Halves:
     other: Values
 
     def reliability(self, repetitions: int | None = None) -> float:
-        """Returns the split-half reliability, of a half or of that many repetitions."""
+        """Return the split-half reliability, of a half or of that many repetitions."""
         return _stepped(_mean_correlation(self.one, self.other), (repetitions or self.repetitions) / self.repetitions)
 
     def interval(self, rng: np.random.Generator) -> tuple[float, float]:
-        """Returns the 95 % percentile interval of a half's reliability."""
+        """Return the 95 % percentile interval of a half's reliability."""
         count = self.one.shape[1]
         drawn = rng.integers(count, size=(_BOOTSTRAP_RESAMPLES, count))
         reliabilities = [_mean_correlation(self.one[:, rows], self.other[:, rows]) for rows in drawn]
@@ -51,7 +51,7 @@ class Halves:
 
 
 def halves(values: Values, of_half: Callable[[Values], Values]) -> Halves:
-    """Returns every cut of the repetitions into two halves; one repetition is left out if their number is odd.
+    """Return every cut of the repetitions into two halves; one repetition is left out if their number is odd.
 
     Args:
         values: Shape (configurations, repetitions).
@@ -73,36 +73,36 @@ def halves(values: Values, of_half: Callable[[Values], Values]) -> Halves:
 
 
 def of_means(values: Values) -> Values:
-    """Returns the mean of each configuration's repetitions."""
+    """Return the mean of each configuration's repetitions."""
     means: Values = np.mean(values, axis=1)
     return means
 
 
 def of_cvs(values: Values) -> Values:
-    """Returns the CV across each configuration's repetitions, as in the paper."""
+    """Return the CV across each configuration's repetitions, as in the paper."""
     cvs: Values = np.std(values, axis=1, ddof=1) / np.mean(values, axis=1)
     return cvs
 
 
 def steady_values(of_repetition: Callable[[pd.Series], float | None]) -> Values:
-    """Returns one value for each recorded steady repetition, shape (configurations, blocks)."""
+    """Return one value for each recorded steady repetition, shape (configurations, blocks)."""
     rows = pd.read_csv(STEADY)
     rows["value"] = [of_repetition(row) for _, row in rows.iterrows()]
     return rows.pivot(index="configuration_id", columns="block", values="value").to_numpy(dtype=np.float64)
 
 
 def latency_cv(row: pd.Series) -> float | None:
-    """Returns the latency CV within a recorded steady repetition, as the pipeline defines it."""
+    """Return the latency CV within a recorded steady repetition, as the pipeline defines it."""
     return latency_cv_in_run({name: row[f"latency_{name}_us"] for name in ("p50", "p90")})
 
 
 def throughput_cv(row: pd.Series) -> float | None:
-    """Returns the throughput CV within a recorded steady repetition, as the pipeline defines it."""
+    """Return the throughput CV within a recorded steady repetition, as the pipeline defines it."""
     return throughput_cv_in_run(_windows(row.paced_window_records), WINDOW_MS, PACED_S)
 
 
 def main() -> None:
-    """Prints one line for each definition: across repetitions on cold bursts, within a run on steady ones."""
+    """Print one line for each definition: across repetitions on cold bursts, within a run on steady ones."""
     print("split-half reliability of a trial's variability, by the number of repetitions; 95 % interval beside")
     print(f"{'':62} {'a half':>26} {'3':>6} {'5':>6} {'10':>6}")
     cold = recorded_rows()
@@ -131,7 +131,7 @@ def _line(name: str, cut: Halves) -> str:
 
 
 def _successive_differences(row: pd.Series) -> float:
-    """Returns √(mean(d²) / 2) / mean, which cancels drift (von Neumann et al., Annals of Math. Statistics 12, 1941)."""
+    """Return √(mean(d²) / 2) / mean, which cancels drift (von Neumann et al., Annals of Math. Statistics 12, 1941)."""
     inner = np.array(_windows(row.unthrottled_window_records)[1:-1])
     return float(np.sqrt(np.mean(np.diff(inner) ** 2) / 2) / np.mean(inner))
 

@@ -1,4 +1,4 @@
-"""Shows how much of a campaign's wall time its load tool ran: `python -m benchmarks.wall_time [FOLDER ...]`.
+"""Show how much of a campaign's wall time its load tool ran: `python -m benchmarks.wall_time [FOLDER ...]`.
 
 Reads campaigns that `benchmarks.keep_campaign` kept. The time between two loads is told apart by what lies between.
 """
@@ -20,7 +20,7 @@ BETWEEN = ("repetitions of a task", "tasks of a phase", "phases and rounds")
 def main(
     folders: Annotated[list[Path] | None, typer.Argument(help="kept campaigns; all of them if none is named")] = None,
 ) -> None:
-    """Prints a table with a row for each campaign."""
+    """Print a table with a row for each campaign."""
     with clear_errors():
         print(
             "| campaign | repetitions | wall time [s] | load tool | "
@@ -33,7 +33,7 @@ def main(
 
 
 def row(folder: Path) -> str:
-    """Returns the campaign's row: seconds from its first load to the end of its last, and their shares.
+    """Return the campaign's row: seconds from its first load to the end of its last, and their shares.
 
     Raises:
         BadInputError: If the folder holds no kept campaign.
@@ -48,7 +48,7 @@ def row(folder: Path) -> str:
 
 
 def wall_time_shares(repetitions: pd.DataFrame) -> dict[str, float]:
-    """Returns the wall time in seconds, the load tool's share of it, and the shares of what lay between loads.
+    """Return the wall time in seconds, the load tool's share of it, and the shares of what lay between loads.
 
     Args:
         repetitions: `started_at`, `wall_s` (the load tool's own), `phase`, `round`, and `case` or the record size.

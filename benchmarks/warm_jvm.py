@@ -1,4 +1,4 @@
-"""Measures whether one warm JVM measures like a fresh one for every repetition: `python -m benchmarks.warm_jvm`.
+"""Measure whether one warm JVM measures like a fresh one for every repetition: `python -m benchmarks.warm_jvm`.
 
 Configurations of the study `steady` at one record size, on brokers of its own. Every block measures each of them in
 three ways, in random order: `fresh` (a JVM and the study's warm-up for each load), `warm` (one JVM, little warm-up) and
@@ -64,7 +64,7 @@ Row: TypeAlias = dict[str, object]
 
 @dataclass
 class Bench:
-    """Holds both load tools on one testbed, and what each way of measuring sends."""
+    """Both load tools on one testbed, and what each way of measuring sends."""
 
     study: Tune
     case: str
@@ -77,7 +77,7 @@ class Bench:
         self._bytes_to_delete = 0
 
     def measure(self, phase: str, block: int, order: int, configuration: Configuration, arm: str) -> Row:
-        """Executes one load and returns its row, whatever came of it."""
+        """Execute one load and return its row, whatever came of it."""
         study, timed = ProducerStudy.of(self.study), self.arms[arm]
         request = LoadRequest(
             topic=self.testbed.topic,
@@ -118,14 +118,14 @@ def _values(result: LoadResult, request: LoadRequest) -> Row:
 
 
 def arms_of(timed: TimedLoad) -> dict[str, TimedLoad]:
-    """Returns what each way of measuring sends, from what the study's own repetition does."""
+    """Return what each way of measuring sends, from what the study's own repetition does."""
     warm = timed.model_copy(update={"warmup_s": LITTLE_WARMUP_S, "paced_warmup_s": LITTLE_WARMUP_S})
     short = warm.model_copy(update={"seconds": SHORT_PART_S, "paced_seconds": SHORT_PART_S})
     return {FRESH: timed, WARM: warm, SHORT: short, FAILING: short}
 
 
 def measure_arms(bench: Bench, configurations: list[Configuration], blocks: int, file: Path, bar: Progress) -> None:
-    """Measures every configuration in every way, once in each block; skips what the file has."""
+    """Measure every configuration in every way, once in each block; skips what the file has."""
     done = set(read_rows(file)[list(_KEY)].itertuples(index=False, name=None))
     task = bar.add_task("blocks", total=3 * blocks * len(configurations))
     for block in range(blocks):
@@ -139,7 +139,7 @@ def measure_arms(bench: Bench, configurations: list[Configuration], blocks: int,
 
 
 def measure_drift(bench: Bench, loads: int, file: Path, bar: Progress) -> None:
-    """Measures the baseline in one JVM, with a fresh one after every ten; skips it where the file has as many."""
+    """Measure the baseline in one JVM, with a fresh one after every ten; skips it where the file has as many."""
     rows = read_rows(file)
     if len(rows[(rows.phase == "drift") & (rows.arm == SHORT)]) >= loads:
         return
@@ -153,7 +153,7 @@ def measure_drift(bench: Bench, loads: int, file: Path, bar: Progress) -> None:
 
 
 def measure_failures(bench: Bench, times: int, file: Path, bar: Progress) -> None:
-    """Measures the baseline before and after a load whose records all expire, in one JVM; skips what the file has."""
+    """Measure the baseline before and after a load whose records all expire, in one JVM; skips what the file has."""
     rows = read_rows(file)
     if rows[rows.phase == "failure"].block.nunique() >= times:
         return
@@ -166,7 +166,7 @@ def measure_failures(bench: Bench, times: int, file: Path, bar: Progress) -> Non
 
 
 def read_rows(file: Path) -> pd.DataFrame:
-    """Returns what was measured; an empty table where nothing was."""
+    """Return what was measured; an empty table where nothing was."""
     return pd.read_csv(file) if file.exists() else pd.DataFrame(columns=list(_COLUMNS))
 
 
@@ -182,7 +182,7 @@ def append_rows(file: Path, rows: list[Row], study: Tune) -> None:
 
 @contextmanager
 def open_bench(study: Tune, brokers: int, file: Path, settings: Settings) -> Iterator[Bench]:
-    """Opens brokers, a topic and both load tools; the fixed rate is the file's, else as the study finds it."""
+    """Open brokers, a topic and both load tools; the fixed rate is the file's, else as the study finds it."""
     case = study.cases[0]
     with (
         tempfile.TemporaryDirectory(prefix="kafka-pareto-warm-jvm-") as folder,
@@ -212,7 +212,7 @@ def main(
     file: Annotated[Path | None, typer.Option(help="the CSV of all repetitions")] = None,
     table: Annotated[bool, typer.Option("--table", help="measure nothing, print what the CSV says")] = False,
 ) -> None:
-    """Measures what the CSV does not hold yet, and prints the comparison."""
+    """Measure what the CSV does not hold yet, and print the comparison."""
     with clear_errors():
         settings = load_settings()
         file = file or DATA / f"warm_jvm_{record_size}.csv"

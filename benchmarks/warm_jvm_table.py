@@ -1,4 +1,4 @@
-"""Compares what one warm JVM measured with what fresh ones did; `python -m benchmarks.warm_jvm` prints it."""
+"""Compare what one warm JVM measured with what fresh ones did; `python -m benchmarks.warm_jvm` prints it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Agreement:
 
 
 def agreement(fresh: Values, warm: Values, rng: np.random.Generator) -> Agreement:
-    """Compares the means over blocks of each configuration.
+    """Compare the means over blocks of each configuration.
 
     Args:
         fresh: Shape (configurations, blocks); NaN where there is no valid repetition.
@@ -72,7 +72,7 @@ def agreement(fresh: Values, warm: Values, rng: np.random.Generator) -> Agreemen
 
 
 def report(table: pd.DataFrame) -> list[str]:
-    """Returns the comparison as Markdown, of all that has been measured so far."""
+    """Return the comparison as Markdown, of all that has been measured so far."""
     valid = table[table.outcome == "valid"]
     lines = [_seconds(valid, arm) for arm in (FRESH, WARM, SHORT) if (valid.arm == arm).any()]
     lines += ["", *_outcomes(table), "", *_agreements(valid[valid.phase == "arms"])]
@@ -121,7 +121,7 @@ def _by_block(valid: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _drift(valid: pd.DataFrame) -> list[str]:
-    """Compares the last quarter of the loads in one JVM with the first, and of the fresh JVMs among them."""
+    """Compare the last quarter of the loads in one JVM with the first, and of the fresh JVMs among them."""
     lines = []
     for arm in (SHORT, FRESH):
         rows = valid[valid.arm == arm].sort_values("order")
@@ -138,7 +138,7 @@ def _drift(valid: pd.DataFrame) -> list[str]:
 
 
 def _after_failures(valid: pd.DataFrame) -> list[str]:
-    """Compares the load right after one that failed with the load right before it, in the same JVM."""
+    """Compare the load right after one that failed with the load right before it, in the same JVM."""
     lines = []
     for name, column in MEASURED.items():
         wide = valid[valid.arm == SHORT].pivot(index="block", columns="order", values=column).dropna()

@@ -1,4 +1,4 @@
-"""Computes what an earlier campaign saves a later one: `python -m benchmarks.warm_start`.
+"""Compute what an earlier campaign saves a later one: `python -m benchmarks.warm_start`.
 
 Uses the recorded grid of `benchmarks.strategies.table`. One of the three answering blocks is yesterday's campaign; the
 two others answer today's. Today's campaign starts in three ways. A cold one starts with nothing. A warm one starts with
@@ -43,7 +43,7 @@ _IDENTITY = {"repetition_id", "configuration_id", "is_baseline", "configuration"
 
 
 def main() -> None:
-    """Prints the table, and writes it."""
+    """Print the table, and write it."""
     table, volumes = recorded_table(), np.empty((len(STARTS), len(KINDS), SEEDS, len(BUDGETS)))
     for seed in track(range(SEEDS), "seeds", transient=True):
         for start, given in enumerate(todays_campaigns(seed)):
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def todays_campaigns(seed: int) -> list[list[Answer]]:
-    """Returns the answers to the cold, the warm and the misled campaign."""
+    """Return the answers to the cold, the warm and the misled campaign."""
     answering = answering_blocks(seed)
     yesterday = answering.pop(seed % len(answering))
     changed = Table(dealt_anew(recorded_grid(GRID), np.random.default_rng(seed)))
@@ -70,14 +70,14 @@ def todays_campaigns(seed: int) -> list[list[Answer]]:
 
 
 def yesterdays_trials(table: Table, seed: int, block: int) -> pd.DataFrame:
-    """Returns the trials, a day old, of a campaign that this block answered (`PRIOR_TRIAL_COLUMNS` and factors)."""
+    """Return the trials, a day old, of a campaign that this block answered (`PRIOR_TRIAL_COLUMNS` and factors)."""
     given = table.answers(rounds, table_study(), seed, YESTERDAYS_REPETITIONS, [block])
     trials = summarise_trials(table.repetitions(given), table_study())
     return trials.assign(prior_campaign="yesterday", age_days=1.0, weight=0.5 ** (1.0 / HALF_LIFE_DAYS))
 
 
 def dealt_anew(repetitions: Sequence[Repetition], rng: np.random.Generator) -> list[Repetition]:
-    """Returns each configuration with another's values, the same one's in all blocks; the baseline keeps its own."""
+    """Return each configuration with another's values, the same one's in all blocks; the baseline keeps its own."""
     known = {(each.configuration_id, each.block): each for each in repetitions if not each.is_baseline}
     names = sorted({name for name, _ in known})
     dealt_to = dict(zip(names, rng.permutation(names), strict=True))
@@ -89,7 +89,7 @@ def dealt_anew(repetitions: Sequence[Repetition], rng: np.random.Generator) -> l
 
 
 def report(volumes: Values) -> list[str]:
-    """Returns the table as Markdown; the volumes' shape is (starts, kinds, seeds, budgets)."""
+    """Return the table as Markdown; the volumes' shape is (starts, kinds, seeds, budgets)."""
     lines = ["| repetitions | " + " | ".join(str(budget) for budget in BUDGETS) + " |"]
     lines.append("|" + "---|" * (len(BUDGETS) + 1))
     for kind, name in enumerate(KINDS):

@@ -1,4 +1,4 @@
-"""Compares configurations: what each level of a setting does beside a reference.
+"""Compare configurations: what each level of a setting does beside a reference.
 
 Measures every level of each part of a study once in each block, in random order, the reference among them. Sets them
 beside the reference, with intervals, and hands over tables, figures and one page.
@@ -41,7 +41,7 @@ from kafka_pareto_airflow.task_rules import OWNER
 
 
 def compare_dag(route: ClusterRoute) -> None:
-    """Defines the DAG that compares configurations on one cluster."""
+    """Define the DAG that compares configurations on one cluster."""
     with DAG(
         dag_id=route.compare_dag_id,
         description="Measures what each level of a setting does beside a reference.",

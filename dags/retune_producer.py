@@ -1,4 +1,4 @@
-"""Checks the settings in force, and tunes again if they have drifted.
+"""Check the settings in force, and tune again if they have drifted.
 
 Measures the settings in force of a study and the baseline, in blocks. Compares their ratio with the ratio that was
 confirmed: a slower machine slows both down, so that is no drift. If nothing has changed, the DAG records that and ends.
@@ -62,7 +62,7 @@ Schedule: TypeAlias = CronTriggerTimetable | AssetOrTimeSchedule | list[Asset] |
 
 
 def schedule_of(retune: Retune, *, takes_events: bool) -> Schedule:
-    """Returns when checks begin: by the study's schedule in UTC, by events, by both, or (None) by hand alone."""
+    """Return when checks begin: by the study's schedule in UTC, by events, by both, or (None) by hand alone."""
     events = [CHECK_WANTED] if takes_events else None
     if retune.schedule is None:
         return events
@@ -72,7 +72,7 @@ def schedule_of(retune: Retune, *, takes_events: bool) -> Schedule:
 
 
 def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: CheckedStudies, schedule: Schedule) -> DAG:
-    """Returns the DAG that checks the settings in force of one study, or of the study that it is asked for."""
+    """Return the DAG that checks the settings in force of one study, or of the study that it is asked for."""
     arguments = checked.arguments()
     with DAG(
         dag_id=retune_dag_of(checked.only),

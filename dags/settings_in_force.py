@@ -1,4 +1,4 @@
-"""Changes the settings in force.
+"""Change the settings in force.
 
 Puts into force what somebody has chosen for a study, asks a person first, or goes back to the settings before. The
 explorer's buttons and `make rollback` trigger this DAG, and so does a campaign that ends with a question. Anybody who
@@ -60,7 +60,7 @@ MOST_RUNS = 1000
 
 
 def settings_dag(route: ClusterRoute) -> None:
-    """Defines the DAG that moves what is in force on one cluster."""
+    """Define the DAG that moves what is in force on one cluster."""
     of_this_cluster = f"--cluster={route.cluster}"
     with DAG(
         dag_id=route.settings_dag_id,
@@ -78,7 +78,7 @@ def settings_dag(route: ClusterRoute) -> None:
 
         @task.branch(doc_md="Tells which of the other tasks runs first.", **RULES["action"])
         def action(params: dict[str, Any]) -> str:
-            """Returns the name of the task that runs first."""
+            """Return the name of the task that runs first."""
             return "approve" if params["action"] == "ask" else str(params["action"])
 
         approve = CardApproval(

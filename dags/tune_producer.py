@@ -66,7 +66,7 @@ from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 
 def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
-    """Adds the four steps that follow a design or a proposal, and returns the last; without a case all are skipped."""
+    """Add the four steps that follow a design or a proposal, and return the last; without a case all are skipped."""
     measure = step_for_each(
         designed.output,
         "measure",
@@ -95,7 +95,7 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
 
 
 def tune_dag(route: ClusterRoute) -> None:
-    """Defines the DAG that tunes one cluster."""
+    """Define the DAG that tunes one cluster."""
     with DAG(
         dag_id=route.tune_dag_id,
         description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",

@@ -33,7 +33,7 @@ _FIRST_PAGE = (
 
 
 def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
-    """Makes the README's list of pages the site's contents; a missing page causes a warning, and so an error."""
+    """Make the README's list of pages the site's contents; a missing page causes a warning, and so an error."""
     if name == root_doc:
         for caption, links in _GROUP.findall(source[0].partition("## Documentation")[2]):
             pages = "\n".join(_PAGE.findall(links))
@@ -46,6 +46,6 @@ def _add_first_page(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connects the two steps to Sphinx."""
+    """Connect the two steps to Sphinx."""
     app.connect("source-read", _add_contents)
     app.connect("build-finished", _add_first_page)

@@ -1,4 +1,4 @@
-"""Takes the documentation's pictures of the running embedded stack and a finished campaign on it: `make pictures`.
+"""Take the documentation's pictures of the running embedded stack and a finished campaign on it: `make pictures`.
 
 `report` is in the README, `explorer` in docs/explorer.md, the others in docs/quickstart.md. Two are not taken here:
 `front` (docs/method.md) is a figure of a report, and `make benchmark` draws `search` (docs/results.md).
@@ -33,7 +33,7 @@ SETTLED_MS = 3_000  # these pages move things into place, and give no sign when 
 
 
 class Pictured(BaseModel):
-    """Holds the options of `make pictures`: the campaign to show; by default the newest that has a report."""
+    """The options of `make pictures`: the campaign to show; by default the newest that has a report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,7 +43,7 @@ class Pictured(BaseModel):
 
 @dataclass(frozen=True)
 class View:
-    """Describes a page, how much of it is shown, and what to click before."""
+    """A page, how much of it is shown, and what to click before."""
 
     address: str
     height: int
@@ -52,7 +52,7 @@ class View:
 
 
 def take_pictures(stack: Stack, wanted: Pictured) -> list[Path]:
-    """Takes every picture and returns the files.
+    """Take every picture and return the files.
 
     Raises:
         BadInputError: If there is no such campaign, or none was reported yet.

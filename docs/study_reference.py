@@ -1,4 +1,4 @@
-"""Writes `docs/study-reference.md` from the schema that checks every study: a part of `make docs`."""
+"""Write `docs/study-reference.md` from the schema that checks every study: a part of `make docs`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _TYPES = {"boolean": "true or false", "integer": "whole number", "number": "numb
 
 
 class Reference:
-    """Renders the studies' JSON schemas as a page: their layers, then each part, as a reader meets them.
+    """Render the studies' JSON schemas as a page: their layers, then each part, as a reader meets them.
 
     Attributes:
         titles: The parts with keys of their own, by the name of their model: the key under which each is met first.
@@ -67,7 +67,7 @@ class Reference:
             self._meet(schema, "")
 
     def page(self) -> str:
-        """Returns the page as Markdown."""
+        """Return the page as Markdown."""
         schemas = [(schema["title"], "", schema) for schema in self._schemas]
         schemas += [(name, title, self._definitions[name]) for name, title in self.titles.items()]
         return "\n".join([_HEAD, *(section for each in schemas for section in self._sections(*each))])
@@ -83,7 +83,7 @@ class Reference:
                     self._meet(self._definitions[name], place)
 
     def _sections(self, name: str, title: str, schema: Schema) -> list[str]:
-        """Renders a model, each of its layers in a section of its own; one that studies share, once.
+        """Render a model, each of its layers in a section of its own; one that studies share, once.
 
         A key stands in the first layer that has it, and in the last one again if that takes other values for it.
         """
@@ -112,7 +112,7 @@ class Reference:
         )
 
     def _value(self, schema: Schema) -> str:
-        """Says in words which values a key takes."""
+        """Describe in words which values a key takes."""
         if "$ref" in schema:
             return self._reference(_name_of(schema))
         for union in ("anyOf", "oneOf"):
@@ -156,7 +156,7 @@ class Reference:
         return "none" if value["default"] is None else f"`{json.dumps(value['default'])}`"
 
     def _default_of_part(self, value: Schema) -> str:
-        """Says in what a part's default differs from the defaults of its own keys."""
+        """Describe how a part's default differs from the defaults of its own keys."""
         keys = self._definitions[_name_of(value)].get("properties", {})
         given: Schema = value.get("default", {})
         other = {
@@ -170,7 +170,7 @@ class Reference:
 
 
 def study_reference() -> str:
-    """Returns the page for the study models of today."""
+    """Return the page for the study models of today."""
     schemas = [model.model_json_schema() for model in study_classes().values()]
     for name, place in (("kind", 0), ("driver", 1)):
         choices = list(dict.fromkeys(pair[place] for pair in study_classes()))
@@ -179,14 +179,14 @@ def study_reference() -> str:
 
 
 def _yaml(value: Any) -> str:
-    """Returns a value as a study file has it, in one line."""
+    """Return a value as a study file has it, in one line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_yaml(each)}" for key, each in value.items()) + "}"
     return str(value)
 
 
 def _references(schema: Any) -> list[str]:
-    """Names every model that a key's value may be, in order."""
+    """Name every model that a key's value may be, in order."""
     if isinstance(schema, list):
         return [name for part in schema for name in _references(part)]
     if not isinstance(schema, dict):

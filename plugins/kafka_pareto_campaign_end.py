@@ -1,4 +1,4 @@
-"""Tells the project when a run of a DAG has ended, so that nothing secret of a campaign outlives it."""
+"""Notify the project when a run of a DAG has ended, so that nothing secret of a campaign outlives it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_pareto_airflow import campaign_end
 
 
 class KafkaParetoCampaignEnd(AirflowPlugin):
-    """Registers the listener."""
+    """Register the listener."""
 
     name = "kafka_pareto_campaign_end"
     listeners = [campaign_end]  # noqa: RUF012

@@ -1,1 +1,1 @@
-"""Runs the steps of the pipeline, one per module: reads argv, calls the library once, writes artifacts."""
+"""Run the steps of the pipeline, one per module: read argv, call the library once, write artifacts."""

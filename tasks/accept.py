@@ -1,4 +1,4 @@
-"""Runs the step `accept`: puts a campaign's recommendations, or a picked configuration, in force."""
+"""Run the step `accept`: put a campaign's recommendations, or a picked configuration, in force."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campa
 def main(
     study: StudyOption, campaign: CampaignOption, options: Callable[[], Wanted], manifest: ManifestOption = None
 ) -> None:
-    """Puts what is recommended, or what was picked, in force as a new version."""
+    """Put what is recommended, or what was picked, in force as a new version."""
     run_step(lambda: accept.run(wanted=options(), campaign=open_campaign(study, campaign)), manifest)
 
 

@@ -1,4 +1,4 @@
-"""Runs the step `check`: reads the settings in force, and whether they can be compared with their confirmation."""
+"""Run the step `check`: read the settings in force, and whether they can be compared with their confirmation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.common import CheckOption, ManifestOption, StudyOption, run_command, 
 
 
 def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = None) -> None:
-    """Begins a check of the study's settings in force, or goes on with one that was begun."""
+    """Begin a check of the study's settings in force, or resume one that was begun."""
 
     def step() -> Manifest:
         settings = load_settings()

@@ -1,4 +1,4 @@
-"""Runs the step `check_compare`: decides what has drifted, and what is tuned again."""
+"""Run the step `check_compare`: decides what has drifted, and what is tuned again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tasks.common import CheckOption, ManifestOption, StudyOption, open_check, r
 
 
 def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = None) -> None:
-    """Compares what a check has measured with what it is to be compared with."""
+    """Compare what a check has measured with what it is to be compared with."""
     run_step(lambda: check_compare.run(open_check(study, campaign)), manifest)
 
 

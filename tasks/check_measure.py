@@ -1,4 +1,4 @@
-"""Runs the step `check_measure`: measures the settings in force and the baseline for one case, on the real cluster."""
+"""Run the step `check_measure`: measure the settings in force and the baseline for one case, on the real cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.common import (
 
 
 def main(study: StudyOption, campaign: CheckOption, case: CaseOption, manifest: ManifestOption = None) -> None:
-    """Measures what the store does not hold yet."""
+    """Measure what the store does not hold yet."""
     run_step(lambda: on_system(check_measure.run, open_check(study, campaign), case), manifest)
 
 

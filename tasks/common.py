@@ -1,4 +1,4 @@
-"""Defines what every step's command line shares: options, errors, and the last line."""
+"""Define what every step's command line shares: options, errors, and the last line."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file th
 
 
 def open_campaign(study: str, campaign: str) -> Campaign:
-    """Opens the campaign in the store that the settings name."""
+    """Open the campaign in the store that the settings name."""
     return Campaign.open(open_store(load_settings()), study, check_campaign_id(campaign))
 
 
 def open_check(study: str, check: str) -> Campaign:
-    """Opens the check of what is in force in the store that the settings name."""
+    """Open the check of what is in force in the store that the settings name."""
     return Campaign.at(open_store(load_settings()), CheckKeys(study, check_campaign_id(check)))
 
 
 def on_system(run: Callable[..., Manifest], campaign: Campaign, case: str, *more: int) -> Manifest:
-    """Runs a step that measures one case on the system of the campaign's study."""
+    """Run a step that measures one case on the system of the campaign's study."""
     with runtime_of(campaign.study).runner(campaign, case, load_settings()) as runner:
         return run(campaign, case, runner, *more)
 
 
 def with_options(model: type[Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a step's `main` an option for each field of the model; its argument `options` reads them, once called."""
+    """Give a step's `main` an option for each field of the model; its argument `options` reads them, once called."""
 
     def decorated(main: Callable[..., None]) -> Callable[..., None]:
         def command(**said: Any) -> None:
@@ -81,14 +81,14 @@ def _flag(name: str) -> str:
 
 
 def run_command(main: Callable[..., Any]) -> None:
-    """Runs the step's `main` with the process's arguments; the last line names what is wrong with them."""
+    """Run the step's `main` with the process's arguments; the last line names what is wrong with them."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(main)
     app()
 
 
 def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) -> None:
-    """Runs the step, prints its manifest as the last line, and turns the project's errors into one clear message.
+    """Run the step, print its manifest as the last line, and turn the project's errors into one clear message.
 
     TERM ends a step like Ctrl-C: contexts are left in order, so that the load stops and the lease is returned.
     """

@@ -1,4 +1,4 @@
-"""Runs the step `compare`: sets the measured levels of each part beside the reference."""
+"""Run the step `compare`: set the measured levels of each part beside the reference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campa
 
 
 def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
-    """Compares what was measured and accepted."""
+    """Compare what was measured and accepted."""
     run_step(lambda: compare.run(open_campaign(study, campaign)), manifest)
 
 

@@ -1,4 +1,4 @@
-"""Runs the step `confirm`: measures points of the front and the baseline again on the real cluster."""
+"""Run the step `confirm`: measure points of the front and the baseline again on the real cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.common import (
 
 
 def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, manifest: ManifestOption = None) -> None:
-    """Measures the chosen points in blocks with the baseline, and decides."""
+    """Measure the chosen points in blocks with the baseline, and decides."""
     run_step(lambda: on_system(confirm.run, open_campaign(study, campaign), case), manifest)
 
 

@@ -1,4 +1,4 @@
-"""Runs the step `design`: freezes the study, computes what the campaign will cost, and draws the design."""
+"""Run the step `design`: freeze the study, compute what the campaign will cost, and draw the design."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def main(
     options: Callable[[], DesignOptions],
     manifest: ManifestOption = None,
 ) -> None:
-    """Starts a campaign, or goes on with one that was started with the same study."""
+    """Start a campaign, or resume one that was started with the same study."""
 
     def step() -> Manifest:
         asked, settings = options(), load_settings()
@@ -72,7 +72,7 @@ def _adjusted(study: Study, asked: DesignOptions, servers_of_others: str) -> Stu
 
 
 def _table(asked: DesignOptions, study: Study) -> dict[str, Any] | None:
-    """Returns the one table that takes the place of a comparison's parts; None where none was asked for."""
+    """Return the one table that takes the place of a comparison's parts; None where none was asked for."""
     if asked.factor is None and asked.levels is None:
         return None
     if asked.factor is None or asked.levels is None:

@@ -1,4 +1,4 @@
-"""Runs the step `measure`: measures every configuration of the design for one case, on the real cluster."""
+"""Run the step `measure`: measure every configuration of the design for one case, on the real cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(
     round_number: RoundOption = 0,
     manifest: ManifestOption = None,
 ) -> None:
-    """Measures what the store does not hold yet."""
+    """Measure what the store does not hold yet."""
     run_step(lambda: on_system(measure.run, open_campaign(study, campaign), case, round_number), manifest)
 
 

@@ -1,4 +1,4 @@
-"""Runs the step `optimize`: searches the surrogates of one case with NSGA-III."""
+"""Run the step `optimize`: searches the surrogates of one case with NSGA-III."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(
     round_number: RoundOption = 0,
     manifest: ManifestOption = None,
 ) -> None:
-    """Searches one record size for the configurations that no other beats on all objectives."""
+    """Search one record size for the configurations that no other beats on all objectives."""
     run_step(lambda: optimize.run(open_campaign(study, campaign), case, round_number), manifest)
 
 

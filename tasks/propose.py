@@ -1,4 +1,4 @@
-"""Runs the step `propose`: decides which cases go on with another round, and what it measures there."""
+"""Run the step `propose`: decides which cases go on with another round, and what it measures there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the step `report`: writes cards and settings, or the tables of a comparison, with figures and an HTML page."""
+"""Run the step `report`: write cards and settings, or the tables of a comparison, with figures and an HTML page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campa
 
 
 def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
-    """Turns a confirmed campaign into decision cards and a report, or a comparison into tables and a report."""
+    """Turn a confirmed campaign into decision cards and a report, or a comparison into tables and a report."""
 
     def step() -> Manifest:
         opened = open_campaign(study, campaign)

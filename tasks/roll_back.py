@@ -1,4 +1,4 @@
-"""Runs the step `roll_back`: puts the settings before the newest version in force again."""
+"""Run the step `roll_back`: put the settings before the newest version in force again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the step `train`: trains surrogate models of the study's objectives, tracked in MLflow."""
+"""Run the step `train`: trains surrogate models of the study's objectives, tracked in MLflow."""
 
 from __future__ import annotations
 

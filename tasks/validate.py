@@ -1,4 +1,4 @@
-"""Runs the step `validate`: checks measurements before learning, and writes the Data Docs."""
+"""Run the step `validate`: check measurements before learning, and write the Data Docs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOptio
 def main(
     study: StudyOption, campaign: CampaignOption, round_number: RoundOption = 0, manifest: ManifestOption = None
 ) -> None:
-    """Checks all repetitions, sets bad ones aside with a reason, and summarises the rest into trials."""
+    """Check all repetitions, set bad ones aside with a reason, and summarises the rest into trials."""
     run_step(lambda: validate.run(open_campaign(study, campaign), round_number), manifest)
 
 

@@ -1,4 +1,4 @@
-"""Lists every strategy that the search benchmark compares, by name."""
+"""List every strategy that the search benchmark compares, by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEERS = ("optuna_nsga3", "optuna_tpe", "botorch_nehvi")
 
 
 def strategy(name: str) -> Strategy:
-    """Returns a strategy, which it loads.
+    """Return a strategy, which it loads.
 
     Raises:
         ModuleNotFoundError: If it is a peer whose packages are not installed.

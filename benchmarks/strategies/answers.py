@@ -1,4 +1,4 @@
-"""Turns an answer into numbers for a peer."""
+"""Turn an answer into numbers for a peer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_pareto.study.tune import Tune
 
 
 def log_objectives(study: Tune, repetition: Repetition) -> tuple[float, float] | None:
-    """Returns log p95 latency (ms, to minimise) and log throughput (MiB/s, to maximise); None for an invalid answer.
+    """Return log p95 latency (ms, to minimise) and log throughput (MiB/s, to maximise); None for an invalid answer.
 
     Repetitions that lost or duplicated records were often fast. As good answers they would draw the search to regions
     where nothing may be recommended.

@@ -1,4 +1,4 @@
-"""Runs BoTorch's noisy expected hypervolume improvement (Daulton et al., 2021; Ament et al., 2023) as a strategy.
+"""Run BoTorch's noisy expected hypervolume improvement (Daulton et al., 2021; Ament et al., 2023) as a strategy.
 
 Two Gaussian processes, for log p95 latency and log throughput, infer their noise and learn from every single
 repetition. After the baseline and a Latin hypercube of 16, batches of four maximise qLogNEHVI over all candidates.
@@ -68,7 +68,7 @@ def _encoded(configurations: Sequence[Configuration], study: Tune) -> Matrix:
 
 
 def _latin_hypercube(candidates: Sequence[Configuration], study: Tune, rng: np.random.Generator) -> list[Configuration]:
-    """Returns the candidates nearest to the points of a Latin hypercube over their levels, none twice."""
+    """Return the candidates nearest to the points of a Latin hypercube over their levels, none twice."""
     levels = [list(dict.fromkeys(each[name] for each in candidates)) for name in study.factors]
     positions = qmc.LatinHypercube(d=len(levels), rng=rng).random(min(INITIAL_CONFIGURATIONS, len(candidates)))
     drawn = [
@@ -83,7 +83,7 @@ def _latin_hypercube(candidates: Sequence[Configuration], study: Tune, rng: np.r
 
 
 def _most_promising(candidates: Tensor, baseline: Tensor, asked: Tensor, gains: Tensor) -> list[int]:
-    """Returns the indices of the batch with the largest qLogNEHVI, under a model of the gains so far."""
+    """Return the indices of the batch with the largest qLogNEHVI, under a model of the gains so far."""
     model = SingleTaskGP(asked, gains)
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Answers block by block from the recorded grid, with the noise that it shows or a multiple of it.
+"""Answer block by block from the recorded grid, with the noise that it shows or a multiple of it.
 
 With a noise level, a repetition is the mean logarithms of its configuration plus a residual of the recording times the
 level and the configuration's own standard deviation; the means are the truth. A block's repetitions take residuals that
@@ -37,7 +37,7 @@ Places: TypeAlias = Sequence[int] | npt.NDArray[np.int_]
 
 @dataclass(frozen=True)
 class Pick:
-    """Names what a strategy hands over.
+    """Name what a strategy hands over.
 
     Attributes:
         place: The configuration's place in the table; None where the baseline stays.
@@ -68,7 +68,7 @@ class RecordedNoise:
 
 @cache
 def recorded_noise() -> RecordedNoise:
-    """Returns the noise of the recorded grid."""
+    """Return the noise of the recorded grid."""
     table = recorded_table()
     off = (table.losses - table.losses.mean(axis=1, keepdims=True)) * np.sqrt(BLOCKS / (BLOCKS - 1))
     variances = (off**2).mean(axis=1)
@@ -95,20 +95,20 @@ class World:
 
     @property
     def baseline(self) -> int:
-        """Returns the baseline's place in the table."""
+        """Return the baseline's place in the table."""
         table = recorded_table()
         by_gain = np.argsort(-table.losses.mean(axis=1).sum(axis=1), kind="stable")
         return int(by_gain[int(_TUNED_QUANTILE * len(by_gain))]) if self.tuned else table.baseline
 
     @property
     def study(self) -> Tune:
-        """Returns the table's study with this baseline."""
+        """Return the table's study with this baseline."""
         study = _study()
         return study.model_copy(update={"seed": self.seed, "baseline": {**_templates()[self.baseline].configuration}})
 
     @property
     def true_gains(self) -> Values:
-        """Returns the sum of the true log-gains in throughput and p95 latency, shape (configurations,)."""
+        """Return the sum of the true log-gains in throughput and p95 latency, shape (configurations,)."""
         recorded = recorded_table().losses
         blocks = range(BLOCKS) if self.noise is not None else truth_blocks(self.seed)
         losses = recorded[:, list(blocks)].mean(axis=1).sum(axis=1)
@@ -116,12 +116,12 @@ class World:
         return gains
 
     def grid(self, stream: int) -> Grid:
-        """Returns the grid of this world, with noise of its own for each stream."""
+        """Return the grid of this world, with noise of its own for each stream."""
         return Grid(self, np.random.default_rng([self.seed, stream, round(10 * (self.noise or 0)), self.tuned]))
 
 
 class Grid:
-    """Measures blocks of configurations, which are named by their places in the table, and counts repetitions."""
+    """Measure blocks of configurations, which are named by their places in the table, and count repetitions."""
 
     def __init__(self, world: World, rng: np.random.Generator) -> None:
         self.baseline = world.baseline
@@ -129,7 +129,7 @@ class Grid:
         self._rng, self._noise, self._answering = rng, world.noise, answering_blocks(world.seed)
 
     def block(self, places: Places) -> Values:
-        """Measures one repetition of each configuration; returns log-losses as the table's, shape (places, 2)."""
+        """Measure one repetition of each configuration; return log-losses as the table's, shape (places, 2)."""
         recorded, places = recorded_table().losses, np.asarray(places, dtype=int)
         self.repetitions_measured += len(places)
         if self._noise is None:
@@ -142,7 +142,7 @@ class Grid:
         return losses
 
     def balanced(self, places: Places) -> Values:
-        """Measures a block and returns log throughput minus log p95 latency, shape (places,)."""
+        """Measure a block and return log throughput minus log p95 latency, shape (places,)."""
         scores: Values = -self.block(places).sum(axis=1)
         return scores
 
@@ -154,17 +154,17 @@ def _study() -> Tune:  # takes a while to read
 
 @cache
 def places_by_id() -> dict[str, int]:
-    """Returns the place in the table of each configuration by its id."""
+    """Return the place in the table of each configuration by its id."""
     return {each.configuration_id: place for place, each in enumerate(_templates())}
 
 
 def places_of(configurations: Sequence[Configuration]) -> list[int]:
-    """Returns the places in the table of these configurations."""
+    """Return the places in the table of these configurations."""
     return [places_by_id()[configuration_id(each)] for each in configurations]
 
 
 def measured(grid: Grid, configurations: Sequence[Configuration], phase: Phase, block: int) -> list[Repetition]:
-    """Measures a block as the library's repetitions."""
+    """Measure a block as the library's repetitions."""
     places = places_of(configurations)
     return [
         _templates()[place].with_values(

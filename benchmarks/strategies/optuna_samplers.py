@@ -1,4 +1,4 @@
-"""Runs Optuna's NSGA-III and TPE samplers (Akiba et al., 2019; Deb and Jain, 2014; Ozaki et al., 2022) as strategies.
+"""Run Optuna's NSGA-III and TPE samplers (Akiba et al., 2019; Deb and Jain, 2014; Ozaki et al., 2022) as strategies.
 
 One trial is one repetition, through the library's ask-and-tell interface. A categorical factor stays categorical. An
 ordered factor becomes an integer: the index of its level, or the number itself if the study gives a range. Constraints
@@ -23,12 +23,12 @@ from kafka_pareto.study.tune import Tune
 
 
 def optuna_nsga3(study: Tune, case: str, seed: int) -> Asking:
-    """Runs Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
+    """Run Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
     return _ask_and_tell(study, case, NSGAIIISampler(seed=seed))
 
 
 def optuna_tpe(study: Tune, case: str, seed: int) -> Asking:
-    """Runs Optuna's `TPESampler` for several objectives: ten random trials, then what the better ones have in common.
+    """Run Optuna's `TPESampler` for several objectives: ten random trials, then what the better ones have in common.
 
     The factors are modelled jointly. On the recorded grid this finds more than the default, one factor at a time.
     """
@@ -62,7 +62,7 @@ def _distribution(factor: Factor) -> BaseDistribution:
 
 
 def _value(factor: Factor, parameter: Any) -> FactorValue:
-    """Returns the factor's value for the sampler's suggestion, which is an index for levels of a numeric factor."""
+    """Return the factor's value for the sampler's suggestion, which is an index for levels of a numeric factor."""
     if isinstance(factor, CategoricalFactor) or factor.levels is None:
         value: FactorValue = parameter
         return value

@@ -1,4 +1,4 @@
-"""Runs this project's two strategies, by the library's own design, surrogates, search and proposals."""
+"""Run this project's two strategies, by the library's own design, surrogates, search and proposals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ONE_SHOT_POINTS = 30
 
 
 def rounds(study: Tune, case: str, seed: int, prior: pd.DataFrame | None = None) -> Asking:
-    """Runs `strategy: rounds`, with the baseline in each round, for as long as it is asked.
+    """Run `strategy: rounds`, with the baseline in each round, for as long as it is asked.
 
     With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it starts warm, with the prior's trials.
 
@@ -56,7 +56,7 @@ def rounds(study: Tune, case: str, seed: int, prior: pd.DataFrame | None = None)
 
 
 def one_shot(study: Tune, case: str, seed: int) -> Asking:
-    """Runs the paper's strategy: 60 configurations, then 30 points of the front, ten repetitions each.
+    """Run the paper's strategy: 60 configurations, then 30 points of the front, ten repetitions each.
 
     As in the paper, it searches all four objectives. If it is asked for more, it measures the design and the points
     again.

@@ -1,4 +1,4 @@
-"""Hands over what this project would: its rounds, then its sequential confirmation, by the library's own decisions."""
+"""Hand over what this project would: its rounds, then its sequential confirmation, by the library's own decisions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_FRONT = pd.DataFrame(columns=["on_joint_front", "feasible", "configuration_i
 
 @dataclass(frozen=True)
 class Plan:
-    """Splits a budget of repetitions: so many for the rounds, the rest for the confirmation."""
+    """Split a budget of repetitions: so many for the rounds, the rest for the confirmation."""
 
     search: int
     confirmation: Confirmation
@@ -46,7 +46,7 @@ PLANS = {
 
 
 def confirmed_pick(world: World, budget: int) -> Pick:
-    """Searches in rounds, measures the best again in blocks, and confirms the pick as the pipeline does.
+    """Search in rounds, measure the best again in blocks, and confirms the pick as the pipeline does.
 
     Candidates are what was measured: the pipeline's surrogates and their NSGA-III, which add points of an estimated
     front, are left out.
@@ -69,7 +69,7 @@ def confirmed_pick(world: World, budget: int) -> Pick:
 
 @lru_cache(maxsize=1)
 def _searched(world: World) -> list[Repetition]:
-    """Returns what the rounds of the largest plan measure; those of a smaller one are its first."""
+    """Return what the rounds of the largest plan measure; those of a smaller one are its first."""
     repetitions, grid = max(plan.search for plan in PLANS.values()), world.grid(0)
     asking = rounds(world.study, CASE, world.seed)
     batch, found = next(asking), list[Repetition]()
@@ -84,7 +84,7 @@ def _searched(world: World) -> list[Repetition]:
 
 
 def _confirmed(grid: Grid, study: Tune, candidates: pd.DataFrame) -> Decision | None:
-    """Measures and decides as the step `confirm` does; None where no candidate beats the baseline in choice blocks."""
+    """Measure and decides as the step `confirm` does; None where no candidate beats the baseline in choice blocks."""
     confirmation, baseline = study.confirmation, study.baseline_configuration()
     in_play = [baseline, *configurations_of(candidates, study)]
     choice_repetitions = [

@@ -1,4 +1,4 @@
-"""Hands over what strategies without this project's confirmation would: the best of one or five, TUNA, a tournament.
+"""Hand over what strategies without this project's confirmation would: the best of one or five, TUNA, a tournament.
 
 All choose by the balanced gain, log throughput minus log p95 latency over the baseline's, and promise what they have
 measured of it. Each keeps the baseline where nothing beats it.
@@ -30,12 +30,12 @@ _FINALISTS = 4
 
 
 def best_of_one(world: World, budget: int) -> Pick:
-    """Measures a Latin hypercube and the baseline once."""
+    """Measure a Latin hypercube and the baseline once."""
     return _best_mean(world, budget, 1)
 
 
 def best_mean_of_five(world: World, budget: int) -> Pick:
-    """Measures a Latin hypercube and the baseline in five blocks."""
+    """Measure a Latin hypercube and the baseline in five blocks."""
     return _best_mean(world, budget, 5)
 
 
@@ -46,14 +46,14 @@ def _best_mean(world: World, budget: int, blocks: int) -> Pick:
 
 
 def _mean_gains(grid: Grid, places: PlaceArray, blocks: int) -> Values:
-    """Measures the baseline and these configurations in blocks."""
+    """Measure the baseline and these configurations in blocks."""
     means = np.mean([grid.balanced([grid.baseline, *places]) for _ in range(blocks)], axis=0)
     gains: Values = means[1:] - means[0]
     return gains
 
 
 def tuna(world: World, budget: int, unstable_range: float) -> Pick:
-    """Repeats what is promising one, three and ten times, and drops what varies too much: TUNA's idea.
+    """Repeat what is promising one, three and ten times, and drop what varies too much: TUNA's idea.
 
     After Freischuetz et al., TUNA: Tuning Unstable and Noisy Cloud Applications (EuroSys 2025, arXiv 2503.01801), and
     its published code: successive halving to ten samples, a third of the configurations at each step. A configuration
@@ -83,7 +83,7 @@ def tuna(world: World, budget: int, unstable_range: float) -> Pick:
 
 
 def relative_range(scores: Values) -> Values:
-    """Returns the range over the mean of throughput over p95 latency, from its logarithms, shape (..., samples)."""
+    """Return the range over the mean of throughput over p95 latency, from its logarithms, shape (..., samples)."""
     values = np.exp(scores - scores.mean(axis=-1, keepdims=True))
     found: Values = np.ptp(values, axis=-1) / values.mean(axis=-1)
     return found
@@ -121,7 +121,7 @@ def _design(world: World, configurations: int) -> PlaceArray:
 
 
 def _affordable(budget: int) -> int:
-    """Returns how many configurations TUNA begins with: the most whose halving, and the baseline, fit the budget."""
+    """Return how many configurations TUNA begins with: the most whose halving, and the baseline, fit the budget."""
     first, second, third = _TUNA_BUDGETS
 
     def cost(count: int) -> int:
@@ -131,7 +131,7 @@ def _affordable(budget: int) -> int:
 
 
 def _by_forest(world: World, places: PlaceArray, scores: Values, count: int) -> PlaceArray:
-    """Returns the configurations from which a random forest expects the largest improvements on the best score."""
+    """Return the configurations from which a random forest expects the largest improvements on the best score."""
     x = _inputs()
     forest = RandomForestRegressor(_TREES, min_samples_leaf=2, random_state=world.seed).fit(x[places], scores)
     by_tree = np.array([tree.predict(x) for tree in forest.estimators_])

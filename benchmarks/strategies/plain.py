@@ -1,4 +1,4 @@
-"""Runs strategies without a model, which every other one must beat."""
+"""Run strategies without a model, which every other one must beat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRIES = 1000
 
 
 def random_search(study: Tune, case: str, seed: int) -> Asking:
-    """Asks for configurations at random, none twice while others are left."""
+    """Ask for configurations at random, none twice while others are left."""
     rng = np.random.default_rng([seed, case_seed(case)])
     seen: set[str] = set()
     while True:
@@ -29,20 +29,20 @@ def random_search(study: Tune, case: str, seed: int) -> Asking:
 
 
 def latin_hypercube_alone(study: Tune, case: str, seed: int) -> Asking:
-    """Asks for one Latin hypercube of 60 configurations after the other, one repetition of each configuration."""
+    """Ask for one Latin hypercube of 60 configurations after the other, one repetition of each configuration."""
     rng = np.random.default_rng([seed, case_seed(case)])
     while True:
         yield latin_hypercube(study, at_most(DESIGN, study, case), case, rng)
 
 
 def at_most(wanted: int, study: Tune, case: str) -> int:
-    """Returns the wanted number, or the number of configurations without the baseline, whichever is smaller."""
+    """Return the wanted number, or the number of configurations without the baseline, whichever is smaller."""
     allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, case)]
     return min(wanted, sum(configuration_id(each) != study.baseline_id() for each in allowed) or wanted)
 
 
 def all_candidates(study: Tune, case: str) -> list[Configuration]:
-    """Returns every configuration that may be recommended, for strategies that look at each of them.
+    """Return every configuration that may be recommended, for strategies that look at each of them.
 
     Raises:
         StudyError: If a factor is a range, or there are too many combinations of levels.
@@ -58,7 +58,7 @@ def all_candidates(study: Tune, case: str) -> list[Configuration]:
 
 
 def _unseen(study: Tune, case: str, seen: set[str], rng: np.random.Generator) -> Configuration:
-    """Returns a candidate that was not seen; after a thousand tries any candidate."""
+    """Return a candidate that was not seen; after a thousand tries any candidate."""
     sound: Configuration | None = None
     for _ in range(_TRIES):
         drawn = {name: factor.at(rng.random()) for name, factor in study.factors.items()}

@@ -1,4 +1,4 @@
-"""Runs the one shot at budgets far below the paper's own 910 repetitions."""
+"""Run the one shot at budgets far below the paper's own 910 repetitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, m
 
 
 def one_shot_within(budget: int) -> Strategy:
-    """Returns a strategy: half of the budget is for baseline and Latin hypercube, the rest for points of the front.
+    """Return a strategy: half of the budget is for baseline and Latin hypercube, the rest for points of the front.
 
     Each configuration is measured once. Surrogates and NSGA-III are those of `strategy: one_shot` with the study's own
     settings. Without repetitions there are no CVs, so it searches two objectives. A front that is too small is filled

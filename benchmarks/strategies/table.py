@@ -1,4 +1,4 @@
-"""Answers strategies from a table: a grid that was measured on a real broker.
+"""Answer strategies from a table: a grid that was measured on a real broker.
 
 `benchmarks/data/grid_8192.csv` holds every combination of four factors at 8,192 B, each measured in five blocks on a
 Kafka 4.3.1 broker. Each seed splits the blocks: repetitions of three blocks answer, drawn with replacement. The means
@@ -40,14 +40,14 @@ SPLITS = list(itertools.combinations(range(BLOCKS), TRUTH_BLOCKS))
 
 @dataclass(frozen=True)
 class Answer:
-    """Holds one repetition that a strategy was given: a configuration of the table, and the block that answered."""
+    """One repetition that a strategy was given: a configuration of the table, and the block that answered."""
 
     configuration: int
     block: int
 
 
 class Table:
-    """Holds the recorded grid; a configuration is named by its index."""
+    """The recorded grid; a configuration is named by its index."""
 
     def __init__(self, repetitions: Sequence[Repetition]) -> None:
         ids = sorted({repetition.configuration_id for repetition in repetitions})
@@ -62,7 +62,7 @@ class Table:
     def answers(
         self, strategy: Strategy, study: Tune, seed: int, budget: int, answering: Sequence[int] | None = None
     ) -> list[Answer]:
-        """Lets a strategy spend a budget of repetitions and returns its answers; a last batch that is too large is cut.
+        """Let a strategy spend a budget of repetitions and return its answers; a last batch that is too large is cut.
 
         Without `answering`, all blocks answer except the truth's.
         """
@@ -85,22 +85,22 @@ class Table:
             batch = asking.send(self.repetitions(answers))
 
     def repetitions(self, given: Sequence[Answer]) -> list[Repetition]:
-        """Returns these answers as repetitions."""
+        """Return these answers as repetitions."""
         return [self._repetitions[each.configuration, each.block] for each in given]
 
     def truth(self, seed: int) -> Values:
-        """Returns log-losses relative to the baseline from the blocks that never answer, shape (configurations, 2)."""
+        """Return log-losses relative to the baseline from the blocks that never answer, shape (configurations, 2)."""
         means = self.losses[:, truth_blocks(seed)].mean(axis=1)
         relative: Values = means - means[self.baseline]
         return relative
 
     def volume_measured(self, given: Sequence[Answer], seed: int) -> float:
-        """Returns the hypervolume of the truly non-dominated among all that was measured, as a share of the table's."""
+        """Return the hypervolume of the truly non-dominated among all that was measured, as a share of the table's."""
         truth = self.truth(seed)
         return volume(truth[sorted({each.configuration for each in given})]) / volume(truth)
 
     def volume_handed_over(self, given: Sequence[Answer], seed: int) -> float:
-        """Returns the same share for what a user would get: the non-dominated by the means of its own answers."""
+        """Return the same share for what a user would get: the non-dominated by the means of its own answers."""
         truth = self.truth(seed)
         places = np.array(sorted({each.configuration for each in given}))
         means = np.array([self._mean(given, place) for place in places])
@@ -114,23 +114,23 @@ class Table:
 
 
 def truth_blocks(seed: int) -> list[int]:
-    """Returns the blocks that are the truth for this seed; ten seeds cover every split once."""
+    """Return the blocks that are the truth for this seed; ten seeds cover every split once."""
     return list(SPLITS[seed % len(SPLITS)])
 
 
 def answering_blocks(seed: int) -> list[int]:
-    """Returns the blocks that may answer for this seed."""
+    """Return the blocks that may answer for this seed."""
     return [block for block in range(BLOCKS) if block not in truth_blocks(seed)]
 
 
 @cache
 def recorded_table() -> Table:
-    """Returns the recorded grid of 360 configurations."""
+    """Return the recorded grid of 360 configurations."""
     return Table(recorded_grid(GRID))
 
 
 def table_study() -> Tune:
-    """Returns the paper's study over the grid's levels, each configuration measured once, in rounds."""
+    """Return the paper's study over the grid's levels, each configuration measured once, in rounds."""
     study = paper_study()
     levels: list[int | float] = [8192, 16384, 32768, 65536, 131072, 262144]
     factors = {**study.factors, "batch.size": NumericFactor(type="integer", levels=levels)}

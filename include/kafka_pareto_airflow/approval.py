@@ -1,4 +1,4 @@
-"""Asks a person whether a campaign's recommendations may come into force."""
+"""Ask a person whether a campaign's recommendations may come into force."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Asked(TypedDict):
 
 
 class Answer(Asked):
-    """Holds an answer (approve, reject) as well; by whom, why, which may be empty, and when (ISO 8601)."""
+    """An answer (approve, reject) as well; by whom, why, which may be empty, and when (ISO 8601)."""
 
     answer: str
     by: str
@@ -44,17 +44,17 @@ class Answer(Asked):
 
 
 class ApprovalNotifier(Notifier):
-    """Tells people that an approval waits for an answer."""
+    """Notify people that an approval waits for an answer."""
 
     def message(self, context: Context) -> Message:
-        """Returns the question's subject, and where it is answered."""
+        """Return the question's subject, and where it is answered."""
         question = context["task"]
         address = question.generate_link_to_ui(task_instance=context["ti"])
         return Message(question.subject, f"Nothing changes before somebody has answered:\n{address}")
 
 
 class QuestionTrigger(TriggerDagRunOperator):
-    """Starts the run that asks a person, if the step before says that somebody is asked.
+    """Start the run that asks a person, if the step before says that somebody is asked.
 
     A question has a run of its own, so that it waits without holding the campaigns and checks that come after it.
     """
@@ -68,7 +68,7 @@ class QuestionTrigger(TriggerDagRunOperator):
         self.asked_by = asked_by
 
     def execute(self, context: Context) -> None:
-        """Starts the run.
+        """Start the run.
 
         Raises:
             AirflowSkipException: If nobody is asked.
@@ -81,7 +81,7 @@ class QuestionTrigger(TriggerDagRunOperator):
 
 
 class CardApproval(HITLOperator):
-    """Shows a person the decision cards and what an approval overrides, and waits for as long as it takes.
+    """Show a person the decision cards and what an approval overrides, and wait for as long as it takes.
 
     The run's parameters name the campaign. A rejection skips no task: the next step stores the answer.
     """
@@ -99,7 +99,7 @@ class CardApproval(HITLOperator):
         self.cluster = cluster
 
     def execute(self, context: Context) -> Answer:
-        """Asks the person.
+        """Ask the person.
 
         Raises:
             AirflowFailException: If there is no such campaign of this cluster, or nothing that it recommends is left to
@@ -115,7 +115,7 @@ class CardApproval(HITLOperator):
         return answer
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Answer:
-        """Returns the answer that the person gave."""
+        """Return the answer that the person gave."""
         given = super().execute_complete(context, event)
         reason = (given["params_input"].get("reason") or "").replace("\0", "")
         # An answer is of what was shown, however late it comes.
@@ -130,7 +130,7 @@ class CardApproval(HITLOperator):
 
 
 def as_code(text: str) -> str:
-    """Returns Markdown that shows the text exactly as it is: each line is a code span that nothing in it can end.
+    """Return Markdown that shows the text exactly as it is: each line is a code span that nothing in it can end.
 
     A whole block of code would not do: Airflow's page folds its spaces and lines into one paragraph.
     """
@@ -145,7 +145,7 @@ def _code_span(line: str) -> str:
 
 
 def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
-    """Returns the subject; what an approval overrides now in each case, and the cards; and which versions that are."""
+    """Return the subject; what an approval overrides now in each case, and the cards; and which versions that are."""
     from kafka_pareto.campaign.campaign import Campaign  # noqa: PLC0415 (as above)
     from kafka_pareto.report.cards import Cards  # noqa: PLC0415
     from kafka_pareto.rollout.approvals import changes_shown  # noqa: PLC0415
@@ -191,7 +191,7 @@ def _overridden(decision: Decision, now: SettingsInForce | None, changes: list[s
 
 
 def _named(decision: Decision) -> str:
-    """Says what the pick changes of what is in force, and its id."""
+    """Return what the pick changes of what is in force, and its id."""
     from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415 (as above)
 
     before, after = decision.reference_properties, decision.pick_properties or {}

@@ -1,4 +1,4 @@
-"""Defines the assets whose events say what was found or moved; DAGs can be scheduled on them."""
+"""Define the assets whose events say what was found or moved; DAGs can be scheduled on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes the client configuration of a campaign when the run that it was written for has ended.
+"""Remove the client configuration of a campaign when the run that it was written for has ended.
 
 Airflow calls a listener however a run ends: in the scheduler by itself, in the API server when somebody stops it. A
 task would not do: it is skipped with the others when a run is stopped, and a teardown would turn such a run green.
@@ -15,13 +15,13 @@ from kafka_pareto.study.identifiers import COMPARE_DAG_ID, TUNE_DAG_ID
 
 @hookimpl
 def on_dag_run_success(dag_run: Any) -> None:
-    """Removes it after a campaign that has ended well."""
+    """Remove it after a campaign that has ended well."""
     _forget(dag_run)
 
 
 @hookimpl
 def on_dag_run_failed(dag_run: Any) -> None:
-    """Removes it after a campaign that has failed or was stopped."""
+    """Remove it after a campaign that has failed or was stopped."""
     _forget(dag_run)
 
 

@@ -37,13 +37,13 @@ class ClusterRoute:
 
 
 def own_route() -> ClusterRoute:
-    """Returns the route to the installation's own cluster, for every study that names none."""
+    """Return the route to the installation's own cluster, for every study that names none."""
     named = cluster_names(study_files())
     return _route("", [file.stem for file in study_files() if file.stem not in named])
 
 
 def named_routes() -> dict[str, ClusterRoute]:
-    """Returns the route to each cluster that studies name, by the cluster's name."""
+    """Return the route to each cluster that studies name, by the cluster's name."""
     named = cluster_names(study_files())
     return {
         name: _route(name, [study for study in named if named[study] == name]) for name in sorted(set(named.values()))
@@ -65,5 +65,5 @@ def _route(cluster: str, studies: list[str]) -> ClusterRoute:
 
 
 def routes_of_studies() -> dict[str, ClusterRoute]:
-    """Returns the route of each study that names its cluster, by the study's name."""
+    """Return the route of each study that names its cluster, by the study's name."""
     return {study: route for route in named_routes().values() for study in route.studies}

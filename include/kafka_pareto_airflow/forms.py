@@ -1,4 +1,4 @@
-"""Makes the trigger forms of the DAGs, and the arguments of their tasks, from the options that the library declares."""
+"""Make the trigger forms of the DAGs, and the arguments of their tasks, from the options that the library declares."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Action(Options):
 
 
 def study_files() -> list[Path]:
-    """Returns the files of the studies in the folder that the steps read, as of now.
+    """Return the files of the studies in the folder that the steps read, as of now.
 
     Raises:
         BadInputError: If there is none.
@@ -62,28 +62,28 @@ def study_files() -> list[Path]:
 
 
 def study_names(kind: str = "tune") -> list[str]:
-    """Returns the names of the studies of this kind."""
+    """Return the names of the studies of this kind."""
     return [file.stem for file in study_files() if kind_of(file) == kind]
 
 
 def study_parameter(studies: list[str], default: str, description: str) -> dict[str, Param]:
-    """Returns the parameter that names the study, one of these."""
+    """Return the parameter that names the study, one of these."""
     chosen = default if default in studies else studies[0]
     return {"study": Param(chosen, type="string", enum=studies, title="Study", description=description)}
 
 
 def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
-    """Returns the parameters with JSON schemas, to choose among these studies (all). Null keeps the study's value."""
+    """Return the parameters with JSON schemas, to choose among these studies (all). Null keeps the study's value."""
     return {**_campaign_parameters(studies or study_names(), DEFAULT_STUDY), **_parameters(TuneForm)}
 
 
 def comparison_parameters(studies: list[str]) -> dict[str, Param]:
-    """Returns the parameters of the DAG that compares, as those of the one that tunes."""
+    """Return the parameters of the DAG that compares, as those of the one that tunes."""
     return {**_campaign_parameters(studies, DEFAULT_COMPARISON), **_parameters(CompareAsked)}
 
 
 def in_force_parameters(studies: list[str] | None = None) -> dict[str, Param]:
-    """Returns the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
+    """Return the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
     studies = studies or study_names()
     study = Param(  # a study whose file is gone may still have settings in force
         studies[0] if studies else DEFAULT_STUDY,
@@ -105,7 +105,7 @@ def in_force_parameters(studies: list[str] | None = None) -> dict[str, Param]:
 
 
 def answer_parameters() -> dict[str, Param]:
-    """Returns the form of the task `approve`. Too long a reason is cut, since a refusal would fail the task."""
+    """Return the form of the task `approve`. Too long a reason is cut, since a refusal would fail the task."""
     kept = f"Kept with the answer; at most {LONGEST_REASON} characters."
     return {"reason": Param(None, type=["null", "string"], title="Reason", description=kept)}
 
@@ -123,7 +123,7 @@ def _campaign_parameters(studies: list[str], default: str) -> dict[str, Param]:
 
 
 def _parameters(model: type[BaseModel], names: Collection[str] | None = None) -> dict[str, Param]:
-    """Returns a parameter for each of the model's fields, or for those named."""
+    """Return a parameter for each of the model's fields, or for those named."""
     schemas = model.model_json_schema()["properties"]
     return {name: _parameter(schemas[name]) for name in names or schemas}
 
@@ -138,7 +138,7 @@ def _parameter(schema: dict[str, Any]) -> Param:
 
 
 def _arguments(model: type[BaseModel], names: Collection[str] | None = None) -> list[str]:
-    """Returns a step's argument for each of the model's fields, or for those named; nothing where none was given."""
+    """Return a step's argument for each of the model's fields, or for those named; nothing where none was given."""
     schemas = model.model_json_schema()["properties"]
     return [_argument(name, schemas[name]) for name in names or schemas]
 
@@ -191,5 +191,5 @@ ROLL_BACK_ARGUMENTS = [
 
 
 def round_arguments(number: int) -> list[str]:
-    """Returns the arguments of a step in a round after the design's."""
+    """Return the arguments of a step in a round after the design's."""
     return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]

@@ -1,4 +1,4 @@
-"""Finds the project's folder, which holds the DAGs' steps and studies."""
+"""Find the project's folder, which holds the DAGs' steps and studies."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ PROJECT_ROOT_VARIABLE = "KAFKA_PARETO_PROJECT_ROOT"
 
 
 def project_root(environment: Mapping[str, str]) -> Path:
-    """Returns the folder that holds `tasks` and `include`: this checkout, unless the environment names another."""
+    """Return the folder that holds `tasks` and `include`: this checkout, unless the environment names another."""
     return Path(environment.get(PROJECT_ROOT_VARIABLE) or Path(__file__).parent.parent.parent)

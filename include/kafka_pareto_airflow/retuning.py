@@ -1,4 +1,4 @@
-"""Prepares the DAGs of the checks: which studies have a schedule, the parameters, the steps' arguments."""
+"""Prepare the DAGs of the checks: which studies have a schedule, the parameters, the steps' arguments."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class CheckedStudies:
     elsewhere: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
-        """Returns every step's arguments. A check is named after its run, so that a cleared task finds it again."""
+        """Return every step's arguments. A check is named after its run, so that a cleared task finds it again."""
         asked = "event.extra.study"
         is_served = f"{asked} == {self.only!r}" if self.only else f"{asked} not in {list(self.elsewhere)!r}"
         study = _STUDY.format(is_served=is_served)
         return [f"--study={study}", "--campaign={{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"]
 
     def leave_others(self, context: Context) -> None:
-        """Ends a run before its first step if the events that began it name no study of this DAG.
+        """End a run before its first step if the events that began it name no study of this DAG.
 
         Raises:
             DownstreamTasksSkipped: To end it.
@@ -73,13 +73,13 @@ class CheckedStudies:
 
 
 def retune_parameters(study: str, studies: list[str]) -> dict[str, Param]:
-    """Returns the one parameter of the trigger form and the API: a study of these, by default `study`."""
+    """Return the one parameter of the trigger form and the API: a study of these, by default `study`."""
     studies = studies or study_names()
     return study_parameter(studies, study, "Whose settings in force are checked.")
 
 
 def studies_with_checks_of_their_own(apart: Collection[str]) -> dict[str, Retune]:
-    """Returns, by name, the studies with a schedule of checks and those whose cluster has its own DAG."""
+    """Return, by name, the studies with a schedule of checks and those whose cluster has its own DAG."""
     named = [file for file in study_files() if re.fullmatch(_KEY, file.stem)]
     sections = {file.stem: _retune_section(file) for file in named}
     return {
@@ -90,7 +90,7 @@ def studies_with_checks_of_their_own(apart: Collection[str]) -> dict[str, Retune
 
 
 def _retune_section(file: Path) -> Retune | None:
-    """Returns the study's section on checks; None if it cannot be read: whoever uses the study is told why."""
+    """Return the study's section on checks; None if it cannot be read: whoever uses the study is told why."""
     try:
         return Retune.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")).get("retune", {}))
     except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:

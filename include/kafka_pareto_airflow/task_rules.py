@@ -1,4 +1,4 @@
-"""Defines how often and how long each task of the DAGs is tried, each rule with its reason, and the DAGs' owner."""
+"""Define how often and how long each task of the DAGs is tried, each rule with its reason, and the DAGs' owner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CASE_LABEL = "{{ task.case }}{{ ' B' if task.case.isdecimal() }}"
 
 
 class Rule(TypedDict):
-    """Holds the arguments of a task that say how often and how long it is tried."""
+    """The arguments of a task that say how often and how long it is tried."""
 
     retries: int
     retry_delay: timedelta

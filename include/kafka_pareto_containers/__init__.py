@@ -1,1 +1,1 @@
-"""Prepares the stack in containers: its secrets, databases, buckets, and Airflow's users."""
+"""Prepare the stack in containers: its secrets, databases, buckets, and Airflow's users."""

@@ -1,4 +1,4 @@
-"""Prepares Airflow before its first use: its tables, its users with roles, and a pool for each Kafka cluster."""
+"""Prepare Airflow before its first use: its tables, its users with roles, and a pool for each Kafka cluster."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def migrate() -> None:
-    """Brings the tables of Airflow and of its user management to the installed version.
+    """Bring the tables of Airflow and of its user management to the installed version.
 
     Raises:
         AirflowError: If Airflow cannot do it, or takes too long.
@@ -61,7 +61,7 @@ def migrate() -> None:
 
 
 def add_users(passwords: dict[str, str]) -> None:
-    """Adds each login that does not exist yet; an existing one keeps its password and its roles.
+    """Add each login that does not exist yet; an existing one keeps its password and its roles.
 
     Raises:
         AirflowError: If a user cannot be added.
@@ -80,7 +80,7 @@ def add_users(passwords: dict[str, str]) -> None:
 
 
 def make_pools() -> None:
-    """Makes the pools that let one load at a time onto each cluster: the stack's own, and those that studies name."""
+    """Make the pools that let one load at a time onto each cluster: the stack's own, and those that studies name."""
     from airflow.models.pool import Pool  # noqa: PLC0415
 
     clusters = cluster_names(sorted(load_settings().studies.glob("*.yaml"))).values()

@@ -1,4 +1,4 @@
-"""Prepares Postgres before its first use: a database for each application, whose role may enter no other."""
+"""Prepare Postgres before its first use: a database for each application, whose role may enter no other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DatabaseError(KafkaParetoError):
 
 
 def make_databases(host: str, superuser_password: str, passwords: dict[str, str]) -> None:
-    """Makes each role and database that does not exist yet; sets every role's password again.
+    """Make each role and database that does not exist yet; set every role's password again.
 
     Args:
         host: Postgres' host; the superuser is `postgres`.
@@ -56,5 +56,5 @@ def _make_database(asking: cursor, name: str) -> None:
 
 
 def _close_to_others(asking: cursor, name: str) -> None:
-    """Closes a database to all but its owner and the superuser; by default Postgres lets every role in."""
+    """Close a database to all but its owner and the superuser; by default Postgres lets every role in."""
     asking.execute(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))

@@ -1,4 +1,4 @@
-"""Writes `.env` for docker-compose.yaml: the lines of `.env.example`, with new random secrets.
+"""Write `.env` for docker-compose.yaml: the lines of `.env.example`, with new random secrets.
 
 Uses the standard library alone: it runs before anything is installed. A line that exists already stays as it is.
 """
@@ -33,7 +33,7 @@ class EnvFileError(Exception):
 
 
 def completed(example: str, existing: str, environment: Mapping[str, str]) -> str:
-    """Returns the text of `.env`: the existing lines, then each line of the example that they lack.
+    """Return the text of `.env`: the existing lines, then each line of the example that they lack.
 
     Args:
         example: The text of `.env.example`.
@@ -70,7 +70,7 @@ def _value(name: str, template: str, known: Mapping[str, str], environment: Mapp
 
 
 def _as_compose_reads_it(name: str, value: str) -> str:
-    """Returns the value in single quotes where Compose would expand a `$` in it, or cut it at a `#`."""
+    """Return the value in single quotes where Compose would expand a `$` in it, or cut it at a `#`."""
     if _PLAIN.fullmatch(value):
         return value
     if unfit := next((each for each in "'\\\n\r" if each in value), ""):
@@ -94,7 +94,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def main(folder: Path = PROJECT) -> int:
-    """Brings the project's `.env` up to date, says what was done, and returns the exit code."""
+    """Bring the project's `.env` up to date, report what was done, and return the exit code."""
     path = folder / ".env"
     existing = path.read_text(encoding="utf-8") if path.exists() else ""
     try:

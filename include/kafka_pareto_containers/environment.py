@@ -1,4 +1,4 @@
-"""Reads the variables that docker-compose.yaml sets for the containers that prepare something."""
+"""Read the variables that docker-compose.yaml sets for the containers that prepare something."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_pareto.errors import BadInputError
 
 
 def required(name: str) -> str:
-    """Returns the variable's value.
+    """Return the variable's value.
 
     Raises:
         BadInputError: If it is not set, or empty.

@@ -1,4 +1,4 @@
-"""Makes MLflow's users before the steps start; may be repeated."""
+"""Make MLflow's users before the steps start; may be repeated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_pareto_containers.environment import required
 
 
 def main() -> int:
-    """Makes the users that are missing; returns the exit code."""
+    """Make the users that are missing; return the exit code."""
     try:
         make_mlflow_users(
             required("MLFLOW_ADDRESS"),

@@ -1,4 +1,4 @@
-"""Prepares Postgres and MinIO before the applications start; may be repeated."""
+"""Prepare Postgres and MinIO before the applications start; may be repeated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto_containers.environment import required
 
 
 def main() -> int:
-    """Makes databases and roles, then buckets and users; returns the exit code."""
+    """Make databases and roles, then buckets and users; return the exit code."""
     try:
         make_databases(
             required("POSTGRES_HOST"),

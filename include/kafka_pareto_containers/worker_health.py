@@ -1,4 +1,4 @@
-"""Checks that this container's Celery worker is connected to its queue: to ask the worker takes seconds of CPU.
+"""Check that this container's Celery worker is connected to its queue: to ask the worker takes seconds of CPU.
 
 A worker that has lost its queue is found. A worker that is connected and hangs is not.
 """
@@ -14,7 +14,7 @@ _TIMEOUT_S = 5.0
 
 
 def main() -> int:
-    """Returns 0 if another process at this container's address is a client of Redis, else 1."""
+    """Return 0 if another process at this container's address is a client of Redis, else 1."""
     broker = redis.Redis.from_url(os.environ["AIRFLOW__CELERY__BROKER_URL"], socket_timeout=_TIMEOUT_S)
     own = broker.client_info()
     clients = [client for client in broker.client_list() if int(client["id"]) != int(own["id"])]

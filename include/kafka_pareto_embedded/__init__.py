@@ -1,1 +1,1 @@
-"""Runs the embedded stack: real servers as processes on this machine."""
+"""Run the embedded stack: real servers as processes on this machine."""

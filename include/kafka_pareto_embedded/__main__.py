@@ -1,4 +1,4 @@
-"""Runs the command line of the embedded stack: `python -m kafka_pareto_embedded`."""
+"""Run the command line of the embedded stack: `python -m kafka_pareto_embedded`."""
 
 from kafka_pareto_embedded.commands.cli import app
 

@@ -1,4 +1,4 @@
-"""Defines the errors of the embedded stack."""
+"""Define the errors of the embedded stack."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ class AirflowRefusedError(StackError):
 
     @property
     def may_pass(self) -> bool:
-        """Returns whether the server is in trouble: the same request may succeed later."""
+        """Return whether the server is in trouble: the same request may succeed later."""
         return self.status >= 500

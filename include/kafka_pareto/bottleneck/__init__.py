@@ -1,1 +1,1 @@
-"""Names the resource that limited a load, from counters that were read while it ran."""
+"""Name the resource that limited a load, from counters that were read while it ran."""

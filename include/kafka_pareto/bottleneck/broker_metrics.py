@@ -1,4 +1,4 @@
-"""Reads a broker's metrics before and after, and takes what happened between from counters that only grow.
+"""Read a broker's metrics before and after, and take what happened between from counters that only grow.
 
 Kafka's own idle percentages are no use for a load of some seconds. `NetworkProcessorAvgIdlePercent` and the one-minute
 rate of `RequestHandlerAvgIdlePercent` look back over 30 to 60 seconds, and the first reads 0.17 on a broker that was
@@ -33,7 +33,7 @@ _PAUSE = re.compile(r"^\[([^\]]+)\].*\[gc *\] GC\(\d+\) Pause .* (\d+(?:\.\d+)?)
 
 @dataclass(frozen=True)
 class BrokerReading:
-    """Holds a broker's metrics at a moment of the monotonic clock."""
+    """A broker's metrics at a moment of the monotonic clock."""
 
     at_s: float
     metrics: Mapping[str, float]
@@ -52,7 +52,7 @@ class BrokerUse:
 
 
 def read_broker(agent: JmxAgent) -> BrokerReading:
-    """Reads the broker's metrics, which costs it up to a tenth of a second of CPU time.
+    """Read the broker's metrics, which costs it up to a tenth of a second of CPU time.
 
     Raises:
         ClusterError: If the agent does not answer.
@@ -64,7 +64,7 @@ def read_broker(agent: JmxAgent) -> BrokerReading:
 
 
 def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
-    """Returns what happened between two readings; None for what the agent's configuration does not read."""
+    """Return what happened between two readings; None for what the agent's configuration does not read."""
     seconds = after.at_s - before.at_s
 
     def growth(name: str) -> float | None:
@@ -93,7 +93,7 @@ def _share(nanoseconds: float, seconds: float) -> float:
 
 
 def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -> float | None:
-    """Returns what was added to the sum behind a mean since the broker began, as Yammer's histograms keep it."""
+    """Return what was added to the sum behind a mean since the broker began, as Yammer's histograms keep it."""
     count, mean = f"{histogram}_count", f"{histogram}_mean"
     if count not in after.metrics or mean not in after.metrics:
         return None
@@ -103,24 +103,24 @@ def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -
 
 @dataclass(frozen=True)
 class Pause:
-    """Holds one pause: when it ended, in seconds since the epoch, and how long it was."""
+    """One pause: when it ended, in seconds since the epoch, and how long it was."""
 
     ended_at_s: float
     duration_ms: float
 
 
 def pauses_in(text: str) -> list[Pause]:
-    """Lists the pauses that a log tells of; its lines must begin with the time (decorator `time`)."""
+    """List the pauses that a log tells of; its lines must begin with the time (decorator `time`)."""
     return [Pause(datetime.fromisoformat(ended).timestamp(), float(ms)) for ended, ms in _PAUSE.findall(text)]
 
 
 def ends_of(logs: Sequence[Path]) -> dict[Path, int]:
-    """Returns the present length of each log, in bytes."""
+    """Return the present length of each log, in bytes."""
     return {log: log.stat().st_size for log in logs if log.exists()}
 
 
 def pauses_since(ends: Mapping[Path, int], logs: Sequence[Path]) -> list[Pause]:
-    """Lists the pauses that were logged since `ends_of` was asked; a log that is new is read whole."""
+    """List the pauses that were logged since `ends_of` was asked; a log that is new is read whole."""
     found = []
     for log in logs:
         with log.open("rb") as file:

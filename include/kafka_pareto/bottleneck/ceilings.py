@@ -1,4 +1,4 @@
-"""Measures and records what a machine can do without Kafka, in some seconds: loopback, disk, codecs, load generator."""
+"""Measure and record what a machine can do without Kafka, in some seconds: loopback, disk, codecs, load generator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def measure_ceilings(
     client_timeout_s: float = _JAVA_TIMEOUT_S,
     client_cores: int | None = None,
 ) -> Ceilings:
-    """Measures all ceilings, one after the other; nothing else should run meanwhile.
+    """Measure all ceilings, one after the other; nothing else should run meanwhile.
 
     Args:
         folder: Where brokers keep their data; it is written to and cleaned up. None to leave the disk out.
@@ -77,7 +77,7 @@ def measure_ceilings(
 
 
 def measure_loopback(seconds: float = 0.5) -> float:
-    """Returns the MiB/s of one TCP connection over loopback, from what the receiver got."""
+    """Return the MiB/s of one TCP connection over loopback, from what the receiver got."""
     with socket.create_server((LOOPBACK, 0)) as server:
         sender = threading.Thread(target=_send, args=(server.getsockname()[1], seconds), name="loopback-sender")
         sender.start()
@@ -96,7 +96,7 @@ def measure_loopback(seconds: float = 0.5) -> float:
 
 
 def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 1.0) -> float | None:
-    """Returns the MiB/s at which a file is written from its start and flushed to the disk; None without room for it.
+    """Return the MiB/s at which a file is written from its start and flushed to the disk; None without room for it.
 
     Every part is flushed, so that neither the page cache nor a long flush at the end hides the disk. The bytes are
     random, since some disks compress.
@@ -125,7 +125,7 @@ def measure_client(
     payload_file: Path | None = None,
     timeout_s: float = _JAVA_TIMEOUT_S,
 ) -> ClientCeilings:
-    """Measures Kafka's own codecs and the load generator's loop in a JVM of their own, with the generator's records.
+    """Measure Kafka's own codecs and the load generator's loop in a JVM of their own, with the generator's records.
 
     Raises:
         LoadToolError: If the program fails, or prints something else.
@@ -179,5 +179,5 @@ class Ceilings(Record):
     client_cores: int | None = None
 
     def cores_for(self, threads: int) -> int:
-        """Returns how many cores so many threads can have."""
+        """Return how many cores so many threads can have."""
         return threads if self.client_cores is None else min(threads, self.client_cores)

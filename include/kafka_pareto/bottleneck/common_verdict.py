@@ -1,4 +1,4 @@
-"""Gives one verdict on several repetitions of the same configuration. Pure."""
+"""Give one verdict on several repetitions of the same configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAST_SHARE = 0.5
 
 
 def common_code(codes: Sequence[str | None]) -> str | None:
-    """Returns the code that most repetitions carry, if at least half of them do; else an empty text, for none found.
+    """Return the code that most repetitions carry, if at least half of them do; else an empty text, for none found.
 
     Where as many found nothing as found a resource, the resource is named.
 
@@ -30,7 +30,7 @@ def common_code(codes: Sequence[str | None]) -> str | None:
 
 
 def common_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """Returns the verdict that at least half of the repetitions share, with the means of its numbers.
+    """Return the verdict that at least half of the repetitions share, with the means of its numbers.
 
     One code may be found by different numbers, as the CPU by a codec or by busy cores. A number counts where at least
     half of the repetitions with the code have it.

@@ -1,4 +1,4 @@
-"""Reads how busy this machine's cores are, and how often processes ran into their control group's CPU limit (Linux)."""
+"""Read how busy this machine's cores are, and how often processes ran into their control group's CPU limit (Linux)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class LimitedPeriods:
-    """Counts the periods in which the group ran, and those of them in which it had to stop."""
+    """Count the periods in which the group ran, and those of them in which it had to stop."""
 
     periods: int
     throttled: int
 
 
 def read_limited_periods(pids: Iterable[int], proc: Path = _PROC, groups: Path = _GROUPS) -> dict[int, LimitedPeriods]:
-    """Reads each process's counters; none of one that has no limit.
+    """Read each process's counters; none of one that has no limit.
 
     Args:
         pids: The processes.
@@ -45,7 +45,7 @@ def read_limited_periods(pids: Iterable[int], proc: Path = _PROC, groups: Path =
 
 
 def throttled_fraction(before: Mapping[int, LimitedPeriods], after: Mapping[int, LimitedPeriods]) -> float | None:
-    """Returns the share of periods in which the process that did so most had to stop; None where none has a limit."""
+    """Return the share of periods in which the process that did so most had to stop; None where none has a limit."""
     shares = [
         (later.throttled - before[pid].throttled) / (later.periods - before[pid].periods)
         for pid, later in after.items()
@@ -65,14 +65,14 @@ def _counted(file: Path) -> LimitedPeriods | None:
 
 @dataclass(frozen=True)
 class CoreTimes:
-    """Holds the seconds that each core was busy, and that there were, since the machine was started."""
+    """The seconds that each core was busy, and that there were, since the machine was started."""
 
     busy_s: tuple[float, ...]
     total_s: tuple[float, ...]
 
 
 def read_cores() -> CoreTimes:
-    """Reads how long each core was busy; waiting for a disk is not."""
+    """Read how long each core was busy; waiting for a disk is not."""
     cores = psutil.cpu_times(percpu=True)
     waiting = [core.idle + getattr(core, "iowait", 0.0) for core in cores]
     # A guest's time is part of user's; the sum of all fields would count it twice.
@@ -82,13 +82,13 @@ def read_cores() -> CoreTimes:
 
 
 def busy_fraction(before: CoreTimes, after: CoreTimes) -> float | None:
-    """Returns the share of all cores' time that was busy; None where no time passed."""
+    """Return the share of all cores' time that was busy; None where no time passed."""
     total_s = sum(after.total_s) - sum(before.total_s)
     return (sum(after.busy_s) - sum(before.busy_s)) / total_s if total_s > 0 else None
 
 
 def busiest_core_fraction(looks: Sequence[CoreTimes]) -> float | None:
-    """Returns how busy the busiest core was, as the mean over the spaces between the looks; None for fewer than two.
+    """Return how busy the busiest core was, as the mean over the spaces between the looks; None for fewer than two.
 
     A space in which a core came or went is left out.
     """

@@ -1,4 +1,4 @@
-"""Reads the kernel's counters of the disk that a folder lies on."""
+"""Read the kernel's counters of the disk that a folder lies on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _US_PER_S = 1e6
 
 @dataclass(frozen=True)
 class DiskCounters:
-    """Holds a disk's counters since the machine was started.
+    """A disk's counters since the machine was started.
 
     Attributes:
         operations: Reads, writes and flushes that were completed.
@@ -39,7 +39,7 @@ class DiskUse:
 
 
 def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVICES) -> Path | None:
-    """Returns the statistics file of the disk that holds the folder; None where no local disk does.
+    """Return the statistics file of the disk that holds the folder; None where no local disk does.
 
     A folder on a partition gives the whole disk, since the partitions share it. Folders in memory, on a network and in
     a container's own layers have no device that could be named.
@@ -63,7 +63,7 @@ def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVIC
 
 
 def read_disk(statistics: Path) -> DiskCounters | None:
-    """Reads the counters; None where the disk is gone.
+    """Read the counters; None where the disk is gone.
 
     The fields are those of the kernel's Documentation/block/stat.rst. Flushes are counted since Linux 5.5.
     """
@@ -81,7 +81,7 @@ def read_disk(statistics: Path) -> DiskCounters | None:
 
 
 def read_io_stall_s() -> float | None:
-    """Returns for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
+    """Return for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
     try:
         lines = _IO_PRESSURE.read_text(encoding="ascii").splitlines()
     except OSError:
@@ -91,7 +91,7 @@ def read_io_stall_s() -> float | None:
 
 
 def disk_use(before: DiskCounters, after: DiskCounters, seconds: float) -> DiskUse:
-    """Returns what the disk did between two readings."""
+    """Return what the disk did between two readings."""
     operations = after.operations - before.operations
     return DiskUse(
         await_ms=(after.operations_ms - before.operations_ms) / operations if operations else None,
@@ -101,7 +101,7 @@ def disk_use(before: DiskCounters, after: DiskCounters, seconds: float) -> DiskU
 
 
 def _mounted_from(folder: Path, mounts: Path) -> Path | None:
-    """Returns the device file that the folder's file system was mounted from; None where it was from no file."""
+    """Return the device file that the folder's file system was mounted from; None where it was from no file."""
     found: dict[Path, str] = {}
     for line in mounts.read_text(encoding="utf-8").splitlines():
         place, _, described = line.partition(" - ")

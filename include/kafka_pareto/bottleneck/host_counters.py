@@ -1,4 +1,4 @@
-"""Counts what a load does to this machine and to brokers on it, while it runs."""
+"""Count what a load does to this machine and to brokers on it, while it runs."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ _MS_PER_S = 1000.0
 
 
 class BrokerProbes(Protocol):
-    """Gives what can be read of brokers that belong to this process; `brokers.brokers.Brokers` is one."""
+    """Give what can be read of brokers that belong to this process; `brokers.brokers.Brokers` is one."""
 
     @property
     def nodes(self) -> Mapping[str, Node]:
-        """Maps each broker to its node, which knows its data's folder."""
+        """Map each broker to its node, which knows its data's folder."""
 
     @property
     def pids(self) -> Mapping[str, int]:
-        """Maps each running broker to its process id."""
+        """Map each running broker to its process id."""
 
     @property
     def jmx(self) -> Mapping[str, JmxAgent]:
-        """Maps brokers to their agents, which read `BROKER_METRICS`; empty without agents."""
+        """Map brokers to their agents, which read `BROKER_METRICS`; empty without agents."""
 
     def gc_logs(self, name: str) -> Sequence[Path]:
-        """Lists the broker's logs of garbage collections."""
+        """List the broker's logs of garbage collections."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ class _Snapshot:
 
 @dataclass(frozen=True)
 class _Mark:
-    """Holds the brokers' metrics at a time, by broker and process: one that is started anew counts from zero."""
+    """The brokers' metrics at a time, by broker and process: one that is started anew counts from zero."""
 
     at_s: float
     readings: Mapping[tuple[str, int | None], BrokerReading]
 
 
 class HostCounters:
-    """Opens a context in which a load is counted; `counters()` tells of it after the context was left.
+    """Open a context in which a load is counted; `counters()` tells of it after the context was left.
 
     A thread looks every half second, which costs some milliseconds of CPU. The brokers' metrics are read twice only,
     since a reading costs a broker up to a tenth of a second of CPU.
@@ -155,7 +155,7 @@ class HostCounters:
             self._counting(self._look_last)
 
     def counters(self, part: LoadWindow | None = None) -> LoadCounters:
-        """Returns what was counted; all None where the part was too short to see anything, or looking failed.
+        """Return what was counted; all None where the part was too short to see anything, or looking failed.
 
         Args:
             part: When the part that counts really was; None for when it was expected.
@@ -203,7 +203,7 @@ class HostCounters:
         )
 
     def _counting(self, look: Callable[[], None]) -> None:
-        """Looks; where that fails, nothing is told of the load, which goes on."""
+        """Look; where that fails, nothing is told of the load, which goes on."""
         try:
             look()
         except Exception:
@@ -250,7 +250,7 @@ class HostCounters:
         return {name: self._probes.gc_logs(name) for name in self._probes.nodes} if self._probes else {}
 
     def _broker_uses(self, busy_cores: float | None) -> list[BrokerUse]:
-        """Lists what each broker's threads did between the readings, unless the load was not under way all the time.
+        """List what each broker's threads did between the readings, unless the load was not under way all the time.
 
         A load may begin later than expected. The brokers' CPU time shows that: between the readings they were then less
         busy than in the part that counts.
@@ -268,7 +268,7 @@ class HostCounters:
         return [broker_use(earlier, later) for earlier, later in pairs if later]
 
     def _pauses_ms(self, first_s: float, last_s: float) -> list[list[float]]:
-        """Lists the pauses of each broker that has a log; the log's times are the wall clock's."""
+        """List the pauses of each broker that has a log; the log's times are the wall clock's."""
         begin_s, end_s = self._epoch_s + first_s, self._epoch_s + last_s
         return [
             [pause.duration_ms for pause in self._pauses[name] if begin_s <= pause.ended_at_s <= end_s]
@@ -294,7 +294,7 @@ def _read_cpu_s(pids: Iterable[int]) -> dict[int, float]:
 
 
 def _broker_cpu_s(before: _Snapshot, after: _Snapshot) -> float | None:
-    """Adds up the brokers' CPU time; None unless all that run now ran before, as the same process."""
+    """Add up the brokers' CPU time; None unless all that run now ran before, as the same process."""
     ran_before = before.broker_cpu_s
     if not after.broker_cpu_s or not after.broker_cpu_s.keys() <= ran_before.keys():
         return None

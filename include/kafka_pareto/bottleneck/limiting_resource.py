@@ -1,4 +1,4 @@
-"""Names the one resource that limited a load, from the quantities of a repetition. Pure.
+"""Name the one resource that limited a load, from the quantities of a repetition.
 
 Several resources look exhausted at once, since one that is exhausted makes others wait. So the rules are asked in an
 order in which a cause stands before what it makes look exhausted; the first that holds is the verdict.
@@ -98,13 +98,13 @@ class LoadSetting:
     payload: str = "random"
 
     def property_of(self, name: str) -> PropertyValue:
-        """Returns a producer property, or Kafka's default."""
+        """Return a producer property, or Kafka's default."""
         return self.properties.get(name, DEFAULTS[name])
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Names what limited a load.
+    """Name what limited a load.
 
     Attributes:
         code: The resource; empty if none was found.
@@ -119,7 +119,7 @@ NONE_FOUND = Verdict("", {})
 
 
 def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None = None) -> Verdict:
-    """Names the resource that limited a load.
+    """Name the resource that limited a load.
 
     Args:
         values: The quantities of the repetition, by name. Rules whose quantities are missing or None do not hold.
@@ -146,7 +146,7 @@ def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None =
 
 
 class _Look:
-    """Reads numbers of a repetition, and collects those that a verdict tells of."""
+    """Read numbers of a repetition, and collects those that a verdict tells of."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -170,7 +170,7 @@ def _throttled(look: _Look) -> Verdict | None:
 
 
 def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> Verdict | None:
-    """Finds what limited sending threads that hardly waited for Kafka: the want of a core, a codec, or the tool itself.
+    """Find what limited sending threads that hardly waited for Kafka: the want of a core, a codec, or the tool itself.
 
     A thread that neither waits for Kafka nor runs waits for a core. While all cores are busy it is the CPU that is
     short, however little the tool sends: only a thread with a core to itself can send no more.
@@ -201,7 +201,7 @@ def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) 
 
 
 def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> float | None:
-    """Returns the share of the sending threads' CPU time that the codec takes; None where that is not known."""
+    """Return the share of the sending threads' CPU time that the codec takes; None where that is not known."""
     codec = str(setting.property_of("compression.type"))
     sent_mib_s, cores = look.number("throughput_mib_s"), look.number("sending_cpu_cores")
     if codec == "none":
@@ -212,7 +212,7 @@ def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -
 
 
 def _has_its_cores(look: _Look, setting: LoadSetting) -> bool:
-    """Tells whether the sending threads ran nearly all the time in which they did not wait for Kafka."""
+    """Return whether the sending threads ran nearly all the time in which they did not wait for Kafka."""
     cores, waited = look.number("sending_cpu_cores"), look.number("sending_wait_fraction")
     if cores is None or waited is None:
         return False
@@ -220,7 +220,7 @@ def _has_its_cores(look: _Look, setting: LoadSetting) -> bool:
 
 
 def _busy_cores(look: _Look, busy_fraction: float) -> Verdict | None:
-    """Finds a machine without a free core, or a container that used up what it may have."""
+    """Find a machine without a free core, or a container that used up what it may have."""
     names = ("sending_cpu_cores", "broker_cpu_cores")
     return _above(look, "cpu", "host_cpu_busy_fraction", busy_fraction, names) or _above(
         look, "cpu", "cpu_throttled_fraction", THROTTLED_PERIODS_FRACTION, names
@@ -232,14 +232,14 @@ def _paused(look: _Look) -> Verdict | None:
 
 
 def _long_pauses(look: _Look) -> Verdict | None:
-    """Finds long pauses that are more than a single accident."""
+    """Find long pauses that are more than a single accident."""
     if (look.number("gc_pause_fraction") or 0.0) <= LONG_PAUSES_FRACTION:
         return None
     return _above(look, "gc", "gc_pause_longest_ms", LONG_PAUSE_MS, ("gc_pause_fraction",))
 
 
 def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
-    """Finds a disk that all wait for, one that works hard under busy handlers, or one whose flushes take their time.
+    """Find a disk that all wait for, one that works hard under busy handlers, or one whose flushes take their time.
 
     A disk that is limited before its queue, as a virtual machine's may be, looks idle while all wait for it. Stalls are
     this machine's: they count only if the brokers' disk is here, and so has counters.
@@ -262,7 +262,7 @@ def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
 
 
 def _in_flight(look: _Look, setting: LoadSetting) -> Verdict | None:
-    """Finds connections with as many unanswered requests as they may have.
+    """Find connections with as many unanswered requests as they may have.
 
     A connection then sends at most so many requests in each round trip: throughput = brokers x requests x request size
     / round trip.

@@ -1,4 +1,4 @@
-"""Declares the quantities that tell which resource limited a load, and which part of the load they are of."""
+"""Declare the quantities that tell which resource limited a load, and which part of the load they are of."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class LoadCounters:
 
 @dataclass(frozen=True)
 class LoadWindow:
-    """Holds a part of a load, in seconds since the load was begun."""
+    """A part of a load, in seconds since the load was begun."""
 
     begin_s: float
     end_s: float

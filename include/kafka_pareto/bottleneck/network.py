@@ -1,4 +1,4 @@
-"""Reads from the kernel for how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
+"""Read from the kernel for how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
 
 An interface's speed says nothing of a link that is slower further on, and a virtual machine's says nothing at all. But
 the kernel counts, for each connection, how long data was sent and not acknowledged, and how much of that was for want
@@ -68,7 +68,7 @@ class LinkUse:
 
 
 def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
-    """Returns family, binary address and port of each broker; a name that is not known is left out.
+    """Return family, binary address and port of each broker; a name that is not known is left out.
 
     Java connects to IPv4 addresses through sockets of IPv6.
     """
@@ -84,7 +84,7 @@ def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
 
 
 def read_links(brokers: set[tuple[int, bytes, int]]) -> dict[Connection, Link]:
-    """Reads the connections of this machine to the brokers; none where the kernel does not tell of them."""
+    """Read the connections of this machine to the brokers; none where the kernel does not tell of them."""
     found = {}
     with suppress(OSError):
         for family in {each[0] for each in brokers}:
@@ -97,7 +97,7 @@ def read_links(brokers: set[tuple[int, bytes, int]]) -> dict[Connection, Link]:
 
 
 def link_use(before: Mapping[Connection, Link], after: Mapping[Connection, Link], seconds: float) -> LinkUse | None:
-    """Returns what the connections that were there all the time did; None where none of them sent anything."""
+    """Return what the connections that were there all the time did; None where none of them sent anything."""
     pairs = [(earlier, after[connection]) for connection, earlier in before.items() if connection in after]
     sent = [later.acknowledged_bytes - earlier.acknowledged_bytes for earlier, later in pairs]
     total = sum(sent)
@@ -132,7 +132,7 @@ def _link(information: bytes) -> Link:
 
 
 def _connections(family: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yields `inet_diag_sockid` and `tcp_info` of each established TCP connection of the family."""
+    """Yield `inet_diag_sockid` and `tcp_info` of each established TCP connection of the family."""
     request = _REQUEST.pack(family, socket.IPPROTO_TCP, 1 << (_TCP_INFO_ATTRIBUTE - 1), _ESTABLISHED)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
         kernel.send(_HEADER.pack(_HEADER.size + len(request), _BY_FAMILY, _DUMP_REQUEST, 0, 0) + request)
@@ -160,7 +160,7 @@ def _information(attributes: bytes) -> bytes:
 
 
 def interface_to(hosts: Sequence[str]) -> str | None:
-    """Returns the interface through which this machine reaches the first host that is another machine; None if none is.
+    """Return the interface through which this machine reaches the first host that is another machine; None if none is.
 
     A datagram socket is connected, which sends nothing, so that the kernel chooses the route.
     """
@@ -174,13 +174,13 @@ def interface_to(hosts: Sequence[str]) -> str | None:
 
 
 def interface_bytes(interface: str) -> tuple[int, int] | None:
-    """Returns how many bytes the interface has sent and received; None where it is gone."""
+    """Return how many bytes the interface has sent and received; None where it is gone."""
     found = psutil.net_io_counters(pernic=True).get(interface)
     return (found.bytes_sent, found.bytes_recv) if found else None
 
 
 def interface_speed_mbit_s(interface: str) -> int:
-    """Returns the interface's speed; 0 where it has none that the kernel knows, like a virtual one."""
+    """Return the interface's speed; 0 where it has none that the kernel knows, like a virtual one."""
     found = psutil.net_if_stats().get(interface)
     return max(found.speed, 0) if found else 0
 
@@ -188,7 +188,7 @@ def interface_speed_mbit_s(interface: str) -> int:
 def interface_busy_fraction(
     speed_mbit_s: int, before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float
 ) -> float | None:
-    """Returns the rate of the busier direction over the interface's speed; None where either is not known."""
+    """Return the rate of the busier direction over the interface's speed; None where either is not known."""
     if before is None or after is None or speed_mbit_s <= 0:
         return None
     busier_bytes = max(then - earlier for earlier, then in zip(before, after, strict=True))

@@ -1,4 +1,4 @@
-"""Says of one load what limited it, and sets it beside what its machine can do without Kafka. Pure."""
+"""Name what limited one load, and set it beside what its machine can do without Kafka."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limit:
 
 
 def limit_of(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> Limit:
-    """Returns what limited a load; ceilings of other records have no part in the verdict.
+    """Return what limited a load; ceilings of other records have no part in the verdict.
 
     Args:
         values: The quantities of the repetition, by name.
@@ -36,12 +36,12 @@ def limit_of(values: Values, setting: LoadSetting, ceilings: Ceilings | None) ->
 
 
 def is_comparable(ceilings: Ceilings, setting: LoadSetting) -> bool:
-    """Tells whether codecs and load generator were measured with such records as the load sent."""
+    """Return whether codecs and load generator were measured with such records as the load sent."""
     return (ceilings.record_size_bytes, ceilings.payload) == (setting.record_size_bytes, setting.payload)
 
 
 def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[CeilingName, float]:
-    """Returns at what share of each ceiling a load ran; what was not measured is left out.
+    """Return at what share of each ceiling a load ran; what was not measured is left out.
 
     The ceilings of generator and codec, which one core reaches, are of as many cores as there are producers, and of no
     more than the machine has. On the loopback counts what the client sent after compression, over all its connections.

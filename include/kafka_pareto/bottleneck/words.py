@@ -35,7 +35,7 @@ LABELS: Mapping[str, str] = {
 
 
 def verdict_text(code: str, numbers: Mapping[str, float]) -> str:
-    """Returns the verdict as one sentence, with the numbers that it was found by."""
+    """Return the verdict as one sentence, with the numbers that it was found by."""
     return _SENTENCES.get(code, _none_found)(numbers)
 
 

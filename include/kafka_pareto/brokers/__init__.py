@@ -1,1 +1,1 @@
-"""Runs Kafka brokers of one's own on loopback: under a supervisor, or as children of this process."""
+"""Run Kafka brokers of one's own on loopback: under a supervisor, or as children of this process."""

@@ -1,4 +1,4 @@
-"""Runs a cluster of one's own: brokers that are children of this process and end with it."""
+"""Run a cluster of one's own: brokers that are children of this process and end with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POLL_S = 0.1
 
 
 class Brokers(Opened):
-    """Opens a context in which a cluster runs on loopback. It is ready on entering. Threads may share it.
+    """Open a context in which a cluster runs on loopback. It is ready on entering. Threads may share it.
 
     Each broker is known by its name: `kafka-1`, `kafka-2`, …. One that is stopped or killed keeps its data and ports.
     Its log is in its folder (`nodes[name].log_file`).
@@ -88,20 +88,20 @@ class Brokers(Opened):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Returns `host:port,…` of all brokers, running or not."""
+        """Return `host:port,…` of all brokers, running or not."""
         return ",".join(f"{LOOPBACK}:{node.port}" for node in self.nodes.values())
 
     @property
     def pids(self) -> dict[str, int]:
-        """Maps each running broker to its process id, so that its CPU time can be counted."""
+        """Map each running broker to its process id, so that its CPU time can be counted."""
         return {name: process.pid for name, process in self._processes.copy().items() if process.poll() is None}
 
     def gc_logs(self, name: str) -> list[Path]:
-        """Lists the broker's logs of garbage collections, one for each of its starts, the oldest first."""
+        """List the broker's logs of garbage collections, one for each of its starts, the oldest first."""
         return sorted(self._node(name).folder.glob("gc-*.log"))
 
     def start(self, name: str) -> None:
-        """Starts a broker that does not run; `wait_until_ready` tells when it answers.
+        """Start a broker that does not run; `wait_until_ready` tells when it answers.
 
         Raises:
             ClusterError: If it runs already, or cannot be started.
@@ -131,13 +131,13 @@ class Brokers(Opened):
             process.wait()
 
     def kill(self, name: str) -> None:
-        """Ends the broker as `kill -9` does."""
+        """End the broker as `kill -9` does."""
         process = self._take(name)
         process.kill()
         process.wait()
 
     def pause(self, name: str) -> None:
-        """Stops the broker where it stands, as `kill -STOP` does: its connections stay, and nobody answers.
+        """Stop the broker where it stands, as `kill -STOP` does: its connections stay, and nobody answers.
 
         Raises:
             ClusterError: If it does not run; so does `resume`.
@@ -145,11 +145,11 @@ class Brokers(Opened):
         self._signal(name, signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
-        """Lets a broker go on that was paused."""
+        """Let a broker go on that was paused."""
         self._signal(name, signal.SIGCONT)
 
     def restart(self, name: str) -> None:
-        """Stops the broker if it runs, starts it, and waits until it answers.
+        """Stop the broker if it runs, start it, and wait until it answers.
 
         After a `kill`, that takes as long as the controllers still believe in it (broker.session.timeout.ms, 9 s).
 
@@ -162,7 +162,7 @@ class Brokers(Opened):
         self.wait_until_ready()
 
     def reconfigure(self, properties: Mapping[str, BrokerValue], heap_mib: int | None = None) -> None:
-        """Gives all brokers other properties and restarts them one after the other; topics and records stay.
+        """Give all brokers other properties and restart them one after the other; topics and records stay.
 
         Args:
             properties: Take the place of those given before.
@@ -178,7 +178,7 @@ class Brokers(Opened):
             self.restart(name)
 
     def wait_until_ready(self) -> ClusterDescription:
-        """Waits until each started broker answers and is registered; returns the description of the cluster.
+        """Wait until each started broker answers and is registered; returns the description of the cluster.
 
         Raises:
             ClusterError: If a broker ended or is not ready in time, with the last lines of its log.
@@ -214,7 +214,7 @@ class Brokers(Opened):
                 self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
 
     def _started(self) -> list[str]:
-        """Lists the brokers that should run.
+        """List the brokers that should run.
 
         Raises:
             ClusterError: If one of them has ended.
@@ -245,7 +245,7 @@ class Brokers(Opened):
         self._processes[name].send_signal(number)
 
     def _take(self, name: str) -> subprocess.Popen[bytes]:
-        """Returns the process of a running broker and takes it off the list of those that should run."""
+        """Return the process of a running broker and take it off the list of those that should run."""
         if self._node(name).name not in self.pids:
             raise ClusterError(f"broker {name} does not run")
         return self._processes.pop(name)

@@ -1,4 +1,4 @@
-"""Prepares and reads a broker's JMX agent, which listens on loopback and asks for a password drawn for it.
+"""Prepare and read a broker's JMX agent, which listens on loopback and asks for a password drawn for it.
 
 The agent is Prometheus' JMX exporter, which comes with Kafka's jars. The JVM's own JMX server will not do: whatever
 address it is told, it opens a second port on all addresses of the machine. And only Java can talk to it.
@@ -25,7 +25,7 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class JmxAgent:
-    """Reads the JMX agent of one broker.
+    """Read the JMX agent of one broker.
 
     Attributes:
         option: The JVM option that loads it.
@@ -39,7 +39,7 @@ class JmxAgent:
     user: str = _USER
 
     def read(self) -> dict[str, float]:
-        """Returns the beans of the agent's configuration and the JVM's own figures, by name and labels.
+        """Return the beans of the agent's configuration and the JVM's own figures, by name and labels.
 
         A reading costs the broker about a tenth of a second of CPU time.
 
@@ -57,7 +57,7 @@ class JmxAgent:
 
 
 def prepare_jmx(node: Node, port: int, configuration: Path, settings: Settings) -> JmxAgent:
-    """Writes the agent's configuration with a new password, readable by its owner only.
+    """Write the agent's configuration with a new password, readable by its owner only.
 
     Args:
         node: The broker's node.

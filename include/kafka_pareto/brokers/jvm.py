@@ -1,4 +1,4 @@
-"""Builds the command line and environment of a broker's JVM."""
+"""Build the command line and environment of a broker's JVM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _JVM_OPTIONS = Path(__file__).parents[2] / "kafka" / "broker.jvm"
 
 
 def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, options: Sequence[str] = ()) -> list[str]:
-    """Returns the command line of the broker, which logs to stdout.
+    """Return the command line of the broker, which logs to stdout.
 
     Args:
         node: The node; the process must run in its folder.
@@ -28,7 +28,7 @@ def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, opt
 
 
 def gc_log_option(file_name: str) -> str:
-    """Returns the JVM option that logs each collection and pause.
+    """Return the JVM option that logs each collection and pause.
 
     The log is one file in the working directory and is never rotated.
     """
@@ -37,12 +37,12 @@ def gc_log_option(file_name: str) -> str:
 
 
 def folder_options(node: Node) -> list[str]:
-    """Returns the JVM options that keep native libraries and crash reports out of the system's folders."""
+    """Return the JVM options that keep native libraries and crash reports out of the system's folders."""
     return [f"-Djava.io.tmpdir={node.temporary_folder}", f"-XX:ErrorFile={node.temporary_folder}/hs_err_%p.log"]
 
 
 def java_environment() -> dict[str, str]:
-    """Returns the part of the environment that Kafka's programs get.
+    """Return the part of the environment that Kafka's programs get.
 
     Numbers and messages then do not follow the user's language.
     """

@@ -1,4 +1,4 @@
-"""Lays out the nodes of a cluster on one machine: their names, folders, ports and roles."""
+"""Lay out the nodes of a cluster on one machine: their names, folders, ports and roles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_VOTERS = 3
 
 @dataclass(frozen=True)
 class Node:
-    """Describes one Kafka node.
+    """One Kafka node.
 
     Attributes:
         number: Its node id, from 1.
@@ -30,32 +30,32 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Returns `kafka-1`, `kafka-2`, and so on."""
+        """Return `kafka-1`, `kafka-2`, and so on."""
         return self.folder.name
 
     @property
     def properties_file(self) -> Path:
-        """Returns the file of the broker's properties."""
+        """Return the file of the broker's properties."""
         return self.folder / "server.properties"
 
     @property
     def data_folder(self) -> Path:
-        """Returns the folder of the broker's topics and metadata."""
+        """Return the folder of the broker's topics and metadata."""
         return self.folder / "data"
 
     @property
     def temporary_folder(self) -> Path:
-        """Returns the folder of native libraries and crash reports."""
+        """Return the folder of native libraries and crash reports."""
         return self.folder / "tmp"
 
     @property
     def log_file(self) -> Path:
-        """Returns the file with what the broker prints, where this process is its parent."""
+        """Return the file with what the broker prints, where this process is its parent."""
         return self.folder / "server.log"
 
 
 def nodes_in(folder: Path, ports: Sequence[tuple[int, int]]) -> list[Node]:
-    """Lays out one node for each pair of broker and controller port.
+    """Lay out one node for each pair of broker and controller port.
 
     In a cluster of one or two, one node is also a controller; in a larger one, three are. A quorum of two stops when
     either is lost, and a fourth voter slows down metadata without making the cluster any safer. No node is a controller

@@ -1,4 +1,4 @@
-"""Makes a temporary folder for what is large, which is removed at the end, or by the next process that makes one."""
+"""Make a temporary folder for what is large, which is removed at the end, or by the next process that makes one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREFIX = "kafka-pareto-own-"
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Makes a folder for this process alone, in `TMPDIR` or where the system has its temporary files.
+    """Make a folder for this process alone, in `TMPDIR` or where the system has its temporary files.
 
     A process that is killed leaves its folder behind, perhaps gigabytes. Its lock on the folder ends with it. The next
     process finds the folder unlocked and removes it.

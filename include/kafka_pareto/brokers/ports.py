@@ -1,4 +1,4 @@
-"""Finds free ports on loopback."""
+"""Find free ports on loopback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count: int) -> list[int]:
-    """Draws ports of 127.0.0.1 on which nobody listens.
+    """Draw ports of 127.0.0.1 on which nobody listens.
 
     They lie outside the range from which the kernel takes ports of outgoing connections. A server that is down for a
     while gets its port back: no client's connection, not even one to that very port, can have taken it.
@@ -49,7 +49,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def _reserve(probe: socket.socket) -> None:
-    """Leaves a closed connection at the probe's port behind; the side that closes first is the one remembered."""
+    """Leave a closed connection at the probe's port behind; the side that closes first is the one remembered."""
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after the bind, which was to be refused
     probe.listen(1)
     with socket.create_connection(probe.getsockname(), timeout=5):
@@ -57,7 +57,7 @@ def _reserve(probe: socket.socket) -> None:
 
 
 def is_listening(port: int) -> bool:
-    """Tells whether a server on 127.0.0.1 accepts connections at the port."""
+    """Return whether a server on 127.0.0.1 accepts connections at the port."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1):
             return True

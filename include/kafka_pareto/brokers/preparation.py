@@ -1,4 +1,4 @@
-"""Prepares nodes on the disk before they start: their properties, and formatted storage."""
+"""Prepare nodes on the disk before they start: their properties, and formatted storage."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def prepare_nodes(
     ports: Sequence[tuple[int, int]],
     properties: Mapping[str, BrokerValue] | None = None,
 ) -> list[Node]:
-    """Writes the nodes' properties and formats their storage where that is still to be done.
+    """Write the nodes' properties and formats their storage where that is still to be done.
 
     Args:
         folder: Where the nodes keep everything they write.
@@ -65,7 +65,7 @@ def prepare_nodes(
 
 
 def write_properties(nodes: Sequence[Node], properties: Mapping[str, BrokerValue] | None = None) -> None:
-    """Writes each node's properties, which may hold passwords, to a file that only its owner may read.
+    """Write each node's properties, which may hold passwords, to a file that only its owner may read.
 
     Raises:
         BadInputError: If a given property is one that follows from the nodes.
@@ -104,13 +104,13 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
 
 
 def cluster_id_in(folder: Path) -> str:
-    """Returns the id of the cluster whose nodes were prepared in this folder; empty where none were."""
+    """Return the id of the cluster whose nodes were prepared in this folder; empty if none were."""
     file = folder / _CLUSTER_ID
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _drawn_cluster_id(folder: Path) -> str:
-    """Returns the id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
+    """Return the id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
     if not cluster_id_in(folder):  # an earlier release could leave it empty
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         write_private(folder / _CLUSTER_ID, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
@@ -123,7 +123,7 @@ def _quick_start_options(node: Node) -> list[str]:
 
 
 def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, BrokerValue] | None = None) -> str:
-    """Renders the properties of one node.
+    """Render the properties of one node.
 
     Args:
         node: The node.
@@ -153,7 +153,7 @@ def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, Bro
 
 
 def _changed(text: str, changes: Mapping[str, str]) -> str:
-    """Returns the template's lines without those that are replaced, then the changes."""
+    """Return the template's lines without those that are replaced, then the changes."""
     if not changes:
         return text
     kept = [line for line in text.splitlines() if line.partition("=")[0] not in changes]

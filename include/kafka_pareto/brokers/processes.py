@@ -1,4 +1,4 @@
-"""Starts child processes that end with their parent, however that ends."""
+"""Start child processes that end with their parent, however that ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAST_BYTES = 64 * 1024
 
 
 def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
-    """Returns the command line of a child that gets this signal as soon as this process ends, even by `kill -9`.
+    """Return the command line of a child that gets this signal as soon as this process ends, even by `kill -9`.
 
     Raises:
         ClusterError: If util-linux's setpriv, which does the killing, is not there.
@@ -34,11 +34,11 @@ def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
 
 
 class Opened(ABC):
-    """Is a context of several parts: one that does not open closes those before it, and leaving closes all."""
+    """A context of several parts: one that does not open closes those before it, and leaving closes all."""
 
     @abstractmethod
     def _open(self, opened: ExitStack) -> None:
-        """Opens the parts in their order."""
+        """Open the parts in their order."""
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -51,7 +51,7 @@ class Opened(ABC):
 
 
 class Launcher:
-    """Starts tied processes from a thread of its own.
+    """Start tied processes from a thread of its own.
 
     The kernel ties a child to the thread that started it, not to the process. So any thread may ask for a start here,
     and end before the child does. All children are killed when the context is left.
@@ -76,7 +76,7 @@ class Launcher:
     def start(
         self, argv: Sequence[str], folder: Path, environment: dict[str, str], log_file: Path
     ) -> subprocess.Popen[bytes]:
-        """Starts a process in the folder; what it prints is added to the log file.
+        """Start a process in the folder; what it prints is added to the log file.
 
         Raises:
             ClusterError: If it cannot be started.
@@ -103,11 +103,11 @@ class Launcher:
 
 
 def last_lines(log_file: Path) -> str:
-    """Returns the end of what a process has printed, without stack frames."""
+    """Return the end of what a process has printed, without stack frames."""
     said = log_file.read_bytes()[-_LAST_BYTES:].decode(errors="replace").splitlines()
     return "\n".join(without_frames(said)[-_LAST_LINES:])
 
 
 def without_frames(lines: list[str]) -> list[str]:
-    """Leaves out Java's stack frames and empty lines."""
+    """Leave out Java's stack frames and empty lines."""
     return [line for line in lines if line.strip() and not line.startswith(("\tat ", "\t... "))]

@@ -1,4 +1,4 @@
-"""Runs the helper process that talks to the cluster: Kafka's AdminClient on a socket, one JSON line per question."""
+"""Run the helper process that talks to the cluster: Kafka's AdminClient on a socket, one JSON line per question."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _NoAnswerError(Exception):
 
 
 class ClusterHelper:
-    """Starts the helper process and asks it questions. Threads may share it; their questions queue.
+    """Start the helper process and ask it questions. Threads may share it; their questions queue.
 
     It is tied to its parent in two ways: it ends with its stdin, and is killed with the thread that started it.
 
@@ -83,14 +83,14 @@ class ClusterHelper:
             raise
 
     def close(self) -> None:
-        """Ends the process, whatever it is doing."""
+        """End the process, whatever it is doing."""
         self._process.kill()
         self._process.wait()
         self._socket.close()
         self._log.close()
 
     def ask(self, operation: str, timeout_s: float, **arguments: Any) -> Any:
-        """Puts one question to Kafka and returns its answer as JSON values.
+        """Put one question to Kafka and return its answer as JSON values.
 
         Raises:
             ClusterError: With Kafka's reason and a remedy; also when the process does not answer or has ended.
@@ -116,7 +116,7 @@ class ClusterHelper:
         return answer["ok"]
 
     def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
-        """Returns a ClusterError that names the cluster and the operation, and holds no credential."""
+        """Return a ClusterError that names the cluster and the operation, and holds no credential."""
         message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {remedy}"
         return ClusterError(hidden(message, self._secrets), kafka_error)
 

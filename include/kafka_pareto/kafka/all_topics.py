@@ -1,4 +1,4 @@
-"""Defines what a cluster says of all its topics that a user may describe."""
+"""Define what a cluster says of all its topics that a user may describe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class _Answer(BaseModel):
 
 
 class TroubledTopic(_Answer):
-    """Describes a topic of which a partition lacks its leader, or a replica in sync."""
+    """A topic of which a partition lacks its leader, or a replica in sync."""
 
     topic: str
     partitions: int
@@ -19,14 +19,14 @@ class TroubledTopic(_Answer):
 
     @property
     def reason(self) -> str:
-        """Says in words what is wrong."""
+        """Describe in words what is wrong."""
         counts = {"without a leader": self.leaderless, "with a replica out of sync": self.out_of_sync}
         wrong = [f"{count} {what}" for what, count in counts.items() if count]
         return f"topic {self.topic}: of {self.partitions} partitions {', '.join(wrong)}"
 
 
 class AllTopicsHealth(_Answer):
-    """Counts the topics that this user may describe, and lists those in trouble; Kafka hides all others."""
+    """Count the topics that this user may describe, and list those in trouble; Kafka hides all others."""
 
     topics: int
     troubled: tuple[TroubledTopic, ...]

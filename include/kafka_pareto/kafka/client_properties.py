@@ -1,4 +1,4 @@
-"""Reads the Java `client.properties` of a cluster, and finds the secrets in it that no message may show."""
+"""Read the Java `client.properties` of a cluster, and find the secrets in it that no message may show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN_WORDS = re.compile(r"[\s\"'=\\]+")
 
 
 def read_client_config(path: Path) -> str:
-    """Reads the file's text.
+    """Read the file's text.
 
     Raises:
         BadInputError: If it cannot be read, is not UTF-8, or is no properties file to Java.
@@ -35,7 +35,7 @@ def read_client_config(path: Path) -> str:
 
 
 def secrets_in(client_config: str) -> list[str]:
-    """Finds the texts that must not be repeated: values of secret keys, and the words of passwords in a JAAS line.
+    """Find the texts that must not be repeated: values of secret keys, and the words of passwords in a JAAS line.
 
     Each secret is returned in four forms: as Java reads it, without the spaces around it, line by line, and as a
     properties file writes it.
@@ -52,7 +52,7 @@ def secrets_in(client_config: str) -> list[str]:
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:
-    """Returns the text with `[hidden]` in place of each secret."""
+    """Return the text with `[hidden]` in place of each secret."""
     for secret in secrets:
         text = text.replace(secret, "[hidden]")
     return text

@@ -1,4 +1,4 @@
-"""Asks the cluster for topics, end offsets, in-sync replicas, disks and settings, through one long-lived AdminClient.
+"""Ask the cluster for topics, end offsets, in-sync replicas, disks and settings, through one long-lived AdminClient.
 
 Kafka's own Java client does the talking, since only it reads a Java `client.properties` (JKS stores, JAAS). It runs in
 a helper process (`include/kafka/src`) that is asked over a socket. A question then costs milliseconds instead of a JVM
@@ -34,7 +34,7 @@ class _Answer(BaseModel):
 
 
 class Broker(_Answer):
-    """Names one live broker and the address that it tells its clients."""
+    """Name one live broker and the address that it tells its clients."""
 
     id: int
     host: str
@@ -43,7 +43,7 @@ class Broker(_Answer):
 
 
 class ClusterDescription(_Answer):
-    """Describes the cluster and its live brokers.
+    """The cluster and its live brokers.
 
     Attributes:
         kafka_version: Release of the broker that answered, like `4.3`, taken from the newest metadata version it knows.
@@ -60,7 +60,7 @@ class ClusterDescription(_Answer):
 
 
 class PartitionHealth(_Answer):
-    """Describes one partition: its leader's broker id (None without one), its replicas, and those of them in sync."""
+    """One partition: its leader's broker id (None without one), its replicas, and those of them in sync."""
 
     partition: int
     leader_id: int | None
@@ -69,7 +69,7 @@ class PartitionHealth(_Answer):
 
 
 class TopicHealth(_Answer):
-    """Describes a topic's partitions, as `kafka-topics --describe` counts them."""
+    """A topic's partitions, as `kafka-topics --describe` counts them."""
 
     topic: str
     partitions: tuple[PartitionHealth, ...]
@@ -77,37 +77,37 @@ class TopicHealth(_Answer):
 
     @property
     def leaders(self) -> tuple[int | None, ...]:
-        """Lists each partition's leader. A leader that differs from an earlier answer means that leadership moved."""
+        """List each partition's leader. A leader that differs from an earlier answer means that leadership moved."""
         return tuple(partition.leader_id for partition in self.partitions)
 
     @property
     def leaderless_count(self) -> int:
-        """Counts the partitions that nobody can write to or read from."""
+        """Count the partitions that nobody can write to or read from."""
         return self.leaders.count(None)
 
     @property
     def under_replicated_count(self) -> int:
-        """Counts the partitions with fewer replicas in sync than they have."""
+        """Count the partitions with fewer replicas in sync than they have."""
         return sum(partition.in_sync_replicas < partition.replicas for partition in self.partitions)
 
     @property
     def under_min_isr_count(self) -> int:
-        """Counts the partitions that refuse writes with acks=all."""
+        """Count the partitions that refuse writes with acks=all."""
         return sum(partition.in_sync_replicas < self.min_insync_replicas for partition in self.partitions)
 
     @property
     def replication_factor(self) -> int:
-        """Returns the smallest number of replicas that a partition has."""
+        """Return the smallest number of replicas that a partition has."""
         return min(partition.replicas for partition in self.partitions)
 
     @property
     def is_healthy(self) -> bool:
-        """Tells whether each partition has a leader and all of its replicas in sync."""
+        """Return whether each partition has a leader and all of its replicas in sync."""
         return not (self.leaderless_count or self.under_replicated_count or self.under_min_isr_count)
 
     @property
     def reason(self) -> str:
-        """Says in words what is wrong; empty when healthy."""
+        """Describe in words what is wrong; empty when healthy."""
         counts = {
             "without a leader": self.leaderless_count,
             f"below min.insync.replicas={self.min_insync_replicas}": self.under_min_isr_count,
@@ -118,7 +118,7 @@ class TopicHealth(_Answer):
 
 
 class LogDir(_Answer):
-    """Describes one log folder of one broker.
+    """One log folder of one broker.
 
     Attributes:
         total_bytes: Size of its volume, None for brokers before Kafka 3.3; the same for `usable_bytes`.
@@ -135,7 +135,7 @@ class LogDir(_Answer):
 
 
 class Cluster:
-    """Opens a context in which a cluster answers questions and its topics are managed.
+    """Open a context in which a cluster answers questions and its topics are managed.
 
     Threads may share it; their requests queue. The helper process ends with the context, and with the thread that
     entered it: that thread must outlive the context.
@@ -165,7 +165,7 @@ class Cluster:
         self._helper.close()
 
     def describe(self) -> ClusterDescription:
-        """Returns the cluster's id, version and live brokers.
+        """Return the cluster's id, version and live brokers.
 
         Raises:
             ClusterError: If it cannot be reached or refuses; so do all other methods.
@@ -175,7 +175,7 @@ class Cluster:
     def create_topic(
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str] | None = None
     ) -> Literal["created", "existed"]:
-        """Creates the topic and waits until each partition has its leader and replicas.
+        """Create the topic and wait until each partition has its leader and replicas.
 
         A topic of the same name and shape that exists already is kept.
 
@@ -200,44 +200,44 @@ class Cluster:
         return outcome
 
     def delete_topic(self, topic: str) -> Literal["deleted", "absent"]:
-        """Deletes the topic with all its records; does nothing when there is none."""
+        """Delete the topic with all its records; do nothing when there is none."""
         outcome: Literal["deleted", "absent"] = self._ask("delete_topic", topic=topic)
         return outcome
 
     def topic_health(self, topic: str, timeout_s: float = _REQUEST_TIMEOUT_S) -> TopicHealth:
-        """Returns the leaders and in-sync replicas of the topic's partitions."""
+        """Return the leaders and in-sync replicas of the topic's partitions."""
         return TopicHealth.model_validate(self._ask("topic_health", timeout_s, topic=topic))
 
     def topics(self, prefix: str) -> list[str]:
-        """Lists the topics whose names begin with the prefix, of those that this user may describe."""
+        """List the topics whose names begin with the prefix, of those that this user may describe."""
         return sorted(self._ask("topic_ids", _CONTACT_TIMEOUT_S, prefix=prefix))
 
     def all_topics_health(self, timeout_s: float = _REQUEST_TIMEOUT_S) -> AllTopicsHealth:
-        """Returns which topics are in trouble, of those that this user may describe."""
+        """Return which topics are in trouble, of those that this user may describe."""
         return AllTopicsHealth.model_validate(self._ask("all_topics_health", timeout_s))
 
     def topics_on_brokers(self) -> int:
-        """Counts all topics that lie on the brokers, also those that this user may not describe."""
+        """Count all topics that lie on the brokers, also those that this user may not describe."""
         return int(self._ask("topics_on_brokers"))
 
     def mark(self, topic: str) -> TopicMark:
-        """Returns the topic as a mark that one holder at a time makes."""
+        """Return the topic as a mark that one holder at a time makes."""
         return TopicMark(self._ask, topic)
 
     def end_offset(self, topic: str) -> int:
-        """Returns the sum of the partitions' high watermarks. For acks 0 and 1 it lags behind what was acknowledged."""
+        """Return the sum of the partitions' high watermarks. For acks 0 and 1 it lags behind what was acknowledged."""
         return int(self._ask("end_offsets", topic=topic))
 
     def delete_records(self, topic: str) -> None:
-        """Deletes all records up to the high watermarks. The brokers free the disk at their next retention check."""
+        """Delete all records up to the high watermarks. The brokers free the disk at their next retention check."""
         self._ask("delete_records", topic=topic)
 
     def log_dirs(self, topic: str) -> tuple[LogDir, ...]:
-        """Lists the brokers' log folders: size and free space of their volumes, and the bytes of the topic there."""
+        """List the brokers' log folders: size and free space of their volumes, and the bytes of the topic there."""
         return TypeAdapter(tuple[LogDir, ...]).validate_python(self._ask("log_dirs", topic=topic))
 
     def broker_configs(self, names: Sequence[str]) -> dict[int, dict[str, str | None]]:
-        """Returns the named settings by broker id; None stands for a setting without a value.
+        """Return the named settings by broker id; None stands for a setting without a value.
 
         A setting that a broker does not know, or holds to be sensitive, is left out.
         """
@@ -245,15 +245,15 @@ class Cluster:
         return {int(broker): configs for broker, configs in answer.items()}
 
     def topic_configs(self, topic: str, names: Sequence[str]) -> dict[str, str | None]:
-        """Returns the topic's named settings; None and what is left out as `broker_configs` has it."""
+        """Return the topic's named settings; None and what is left out as `broker_configs` has it."""
         return dict(self._ask("topic_configs", topic=topic, names=list(names)))
 
     def group_members(self, group: str) -> int:
-        """Counts the consumers that the group has now."""
+        """Count the consumers that the group has now."""
         return int(self._ask("group_members", group=group))
 
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
-        """Returns the number of records by which the topic has grown since its end offset was `before`.
+        """Return the number of records by which the topic has grown since its end offset was `before`.
 
         Polls until the growth reaches `expected` or `deadline_s` has passed. Fewer than expected are lost records, more
         are duplicates. Some of either may still be on their way when this returns.
@@ -281,7 +281,7 @@ class Cluster:
 
 
 def _poll(look: Callable[[], Answer], enough: Callable[[Answer], bool], deadline_s: float) -> Answer:
-    """Polls until the value is enough or the deadline has passed. The last value is returned either way."""
+    """Poll until the value is enough or the deadline has passed. The last value is returned either way."""
     last: list[Answer] = []
 
     def look_and_keep() -> bool:

@@ -1,4 +1,4 @@
-"""Measures a load at the topic: the growth of its end offsets, and the records that arrived afterwards."""
+"""Measure a load at the topic: the growth of its end offsets, and the records that arrived afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LATE_WATCH_S = 0.1
 
 
 class EndOffsets:
-    """Follows the end offsets of one topic over a sequence of loads."""
+    """Follow the end offsets of one topic over a sequence of loads."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._cluster = cluster
@@ -24,7 +24,7 @@ class EndOffsets:
         self._complete_at: int | None = 0
 
     def begin(self) -> int:
-        """Marks where the next load begins, once nothing arrives any more.
+        """Mark where the next load begins, once nothing arrives any more.
 
         Returns:
             The number of late records: those that came after the last load, beyond what it had sent. The first call
@@ -41,13 +41,13 @@ class EndOffsets:
         return 0 if expected is None else current - expected
 
     def growth(self, records_sent: int) -> int:
-        """Returns the topic's growth since `begin`, in records. Waits up to a deadline for as many as were sent."""
+        """Return the topic's growth since `begin`, in records. Waits up to a deadline for as many as were sent."""
         growth = self._cluster.wait_for_end_offset_growth(self._topic, self._before, records_sent, _GROWTH_DEADLINE_S)
         self._complete_at = self._before + records_sent if growth == records_sent else None
         return growth
 
     def late_records(self) -> int:
-        """Returns what `begin` would return a moment from now. Use it after the last load, where no other begins."""
+        """Return what `begin` would return a moment from now. Use it after the last load, where no other begins."""
         if self._complete_at is None:
             return 0
         return self._cluster.wait_for_end_offset_growth(self._topic, self._complete_at, 1, _LATE_WATCH_S)

@@ -1,4 +1,4 @@
-"""Holds the settings of Kafka's producer, types their values, and tells the durability that follows from them.
+"""The settings of Kafka's producer, types their values, and report the durability that follows from them.
 
 Names, types and defaults are those of `ProducerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
 credential, a class or a serializer are left out, since no study varies them.
@@ -86,7 +86,7 @@ BOUNDS: dict[str, Bounds] = {
 
 
 class Durability(IntEnum):
-    """Orders the promises made for an acknowledged record, from the weakest to the strongest.
+    """Order the promises made for an acknowledged record, from the weakest to the strongest.
 
     A producer promises one of those from `acks_0` on; `received` is that of a part before Kafka that acknowledges what
     it holds in memory.
@@ -106,12 +106,12 @@ DurabilityName: TypeAlias = Annotated[str, Field(pattern=f"^({'|'.join(Durabilit
 
 
 def unknown_property_rule(name: str) -> str:
-    """Says that `name` is no tunable producer property, and which one was probably meant."""
+    """Return the error for an unknown producer property, with the name probably meant."""
     return f"is not a tunable property of Kafka's producer{did_you_mean(name, DEFAULTS)}"
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """Returns the tunable properties as the producer applies them: the given values, and defaults for all others."""
+    """Return the tunable properties as the producer applies them: the given values, and defaults for all others."""
     merged = {**DEFAULTS, **properties}
     merged["acks"] = "all" if str(merged["acks"]) == "-1" else str(merged["acks"])
     merged["enable.idempotence"] = is_idempotent(properties)
@@ -119,7 +119,7 @@ def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue
 
 
 def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
-    """Tells whether the producer is idempotent (KIP-679: on by default, silently off when a setting conflicts)."""
+    """Return whether the producer is idempotent (KIP-679: on by default, silently off when a setting conflicts)."""
     stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
     acks = str(properties.get("acks", "all"))
     in_flight = int(properties.get("max.in.flight.requests.per.connection", 5))
@@ -128,7 +128,7 @@ def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
 
 
 def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
-    """Returns the durability that a producer with these properties promises."""
+    """Return the durability that a producer with these properties promises."""
     acks = str(properties.get("acks", "all"))
     if acks == "0":
         return Durability.acks_0
@@ -138,7 +138,7 @@ def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
 
 
 def typed_value(name: str, text: str) -> PropertyValue:
-    """Converts the text of a property to a value of its type.
+    """Convert the text of a property to a value of its type.
 
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number within its bounds.
@@ -153,7 +153,7 @@ def value_of(
     choices: Mapping[str, tuple[str, ...]],
     bounds: Mapping[str, Bounds],
 ) -> PropertyValue:
-    """Converts the text of a property to a value of its default's type.
+    """Convert the text of a property to a value of its default's type.
 
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number within its bounds.

@@ -1,4 +1,4 @@
-"""Reads and writes Java's `.properties` files so that `java.util.Properties` agrees."""
+"""Read and write Java's `.properties` files so that `java.util.Properties` agrees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EMPTY_CONTINUATION = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*\\(?:\r\n|\r|\n)(?!
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    r"""Reads the text of a `.properties` file as Java does: separators, comments, continuations and escapes.
+    r"""Read the text of a `.properties` file as Java does: separators, comments, continuations and escapes.
 
     Raises:
         ValueError: If a `\u` escape lacks its four digits, which Java refuses too. The message holds nothing of the
@@ -34,15 +34,15 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def property_text(value: PropertyValue) -> str:
-    """Returns a setting's value in the spelling of a `.properties` file."""
+    """Return a setting's value in the spelling of a `.properties` file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def properties_lines(values: Mapping[str, PropertyValue]) -> str:
-    """Writes a line `name=value` for each, in ASCII, which Java reads equally as ISO 8859-1 and as UTF-8."""
+    """Write a line `name=value` for each, in ASCII, which Java reads equally as ISO 8859-1 and as UTF-8."""
     return javaproperties.dumps({name: property_text(value) for name, value in values.items()}, timestamp=None)
 
 
 def escaped(value: str) -> str:
-    """Returns a value in the spelling that `properties_lines` writes."""
+    """Return a value in the spelling that `properties_lines` writes."""
     return javaproperties.join_key_value("", value)[1:]

@@ -1,4 +1,4 @@
-"""Makes a topic serve as a mark on the cluster: of all who make it at the same time one succeeds, and it has an id.
+"""Make a topic serve as a mark on the cluster: of all who make it at the same time one succeeds, and it has an id.
 
 What its maker says of itself is in its records, so that others can see who that is and whether it is kept up.
 """
@@ -14,10 +14,10 @@ _TIMEOUT_S = 10.0
 
 
 class Ask(Protocol):
-    """Puts a question to the cluster."""
+    """Put a question to the cluster."""
 
     def __call__(self, operation: str, timeout_s: float = ..., **arguments: Any) -> Any:
-        """Returns the answer, or raises a ClusterError."""
+        """Return the answer, or raise a ClusterError."""
 
 
 class MarkEnd(BaseModel):
@@ -37,7 +37,7 @@ class TopicMark:
         self._topic = topic
 
     def make(self, replication_factor: int, configs: Mapping[str, str], *, only_asks: bool = False) -> str | None:
-        """Makes the topic and returns its id; None where there is one already.
+        """Make the topic and return its id; None where there is one already.
 
         If it only asks, it makes nothing: an error says why it could not.
         """
@@ -51,12 +51,12 @@ class TopicMark:
         return made
 
     def topic_id(self) -> str | None:
-        """Returns the id of the topic as it is now; None where there is none."""
+        """Return the id of the topic as it is now; None where there is none."""
         found: str | None = self._ask("id_of_mark", _TIMEOUT_S, topic=self._topic)
         return found
 
     def delete(self, topic_id: str) -> None:
-        """Deletes the topic with this id, if it is still there; one that was made since stays."""
+        """Delete the topic with this id, if it is still there; one that was made since stays."""
         self._ask("delete_mark", topic=self._topic, topic_id=topic_id)
 
     def append(self, text: str) -> None:
@@ -64,5 +64,5 @@ class TopicMark:
         self._ask("append_to_mark", _TIMEOUT_S, topic=self._topic, value=text)
 
     def end(self) -> MarkEnd:
-        """Returns where the records end, and the last of them."""
+        """Return where the records end, and the last of them."""
         return MarkEnd.model_validate(self._ask("last_of_mark", _TIMEOUT_S, topic=self._topic))

@@ -1,4 +1,4 @@
-"""Brings repetitions of a block together that share what takes long to start. Pure."""
+"""Bring repetitions of a block together that share what takes long to start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto.study.factors import Configuration
 
 
 def grouped(planned: Sequence[PlannedRepetition], group_of: Callable[[Configuration], str]) -> list[PlannedRepetition]:
-    """Returns the plan with the members of a group after each other within each block.
+    """Return the plan with the members of a group after each other within each block.
 
     Where the order of a block is random, so are that of its groups and that within each: a group takes the place of its
     first member.

@@ -41,7 +41,7 @@ def plan_blocks(
     round_number: int = 0,
     first_block: int = 0,
 ) -> list[PlannedRepetition]:
-    """Lists every repetition of a phase in the order of measuring.
+    """List every repetition of a phase in the order of measuring.
 
     `blocks`: each block holds every candidate once, in an order of its own, so that drift spreads evenly.
     `sequential`: all repetitions of a candidate after each other, as in the paper.

@@ -1,4 +1,4 @@
-"""Computes how many repetitions a campaign takes and what they cost, and asks for the consent that they need."""
+"""Compute how many repetitions a campaign takes and what they cost, and ask for the consent that they need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_pareto.study.tune import Tune
 
 
 def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:
-    """Computes repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
+    """Compute repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
 
     All are the most that an undisturbed campaign takes. The fewest are stated beside: with adaptive repetitions or with
     rounds: when every trial ends at its minimum, and no record size goes on after the design; and of the confirmation,
@@ -57,7 +57,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
 
 
 def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
-    """Computes the same of a comparison: every level once in each block."""
+    """Compute the same of a comparison: every level once in each block."""
     blocks = study.protocol.repetitions
     levels = {case: len(study.levels_of(case)) * blocks for case in study.cases}
     return driver.cost_of(study, levels, sized=False).model_copy(update=_times_by_case(study, driver, levels))
@@ -69,7 +69,7 @@ def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan
 
 
 def _times_by_case(study: Study, driver: DriverRuntime, repetitions: Mapping[str, int]) -> dict[str, dict[str, float]]:
-    """Returns by case what a plan says of the time before its first repetition, and of the time of each."""
+    """Return by case what a plan says of the time before its first repetition, and of the time of each."""
     start_s, repetition_s = {}, {}
     for case, count in repetitions.items():
         whole_s = driver.cost_of(study, {case: count}, sized=False).duration_s
@@ -96,7 +96,7 @@ def describe_plan(plan: Plan) -> str:
 
 
 def require_consent(plan: Plan, study: Study) -> None:
-    """Refuses a plan that passes the ceiling of a cluster that is not ours, or lacks its owner's consent.
+    """Refuse a plan that passes the ceiling of a cluster that is not ours, or lacks its owner's consent.
 
     Raises:
         PlanError: With both numbers and the remedy.

@@ -1,4 +1,4 @@
-"""Defines what measuring asks of a driver: its system, its costs, and what runs repetitions of one case."""
+"""Define what measuring asks of a driver: its system, its costs, and what runs repetitions of one case."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class System(ABC):
 
     @abstractmethod
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
-        """Describes the system and this machine, as they are now.
+        """Describe the system and this machine, as they are now.
 
         Raises:
             ClusterError: If the system cannot be reached.
         """
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:  # noqa: B027
-        """Refuses a plan that the system or the study's own limits have no room for.
+        """Refuse a plan that the system or the study's own limits have no room for.
 
         Raises:
             PlanError: Saying why, with both numbers and the remedy.
@@ -45,11 +45,11 @@ class System(ABC):
 
 
 class DriverRuntime(ABC):
-    """Runs what a driver declares; a study is read without it."""
+    """Run what a driver declares; a study is read without it."""
 
     @abstractmethod
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-        """Computes what these repetitions cost at most.
+        """Compute what these repetitions cost at most.
 
         Args:
             study: What they are measured by.
@@ -59,14 +59,14 @@ class DriverRuntime(ABC):
 
     @abstractmethod
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Opens the system that the study is about.
+        """Open the system that the study is about.
 
         Raises:
             BadInputError: If the settings name none.
         """
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting | None:  # noqa: ARG002
-        """Returns what a measured repetition was asked to do, for the verdict on what limited it; None for no verdict.
+        """Return what a measured repetition was asked to do, for the verdict on what limited it; None for no verdict.
 
         Raises:
             ArtifactError: If the campaign has not kept what was sent.
@@ -74,12 +74,12 @@ class DriverRuntime(ABC):
         return None
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Says what this machine lacks for a configuration, which a comparison then leaves out; empty for nothing."""
+        """Return what this machine lacks for a configuration, which a comparison then leaves out; empty for nothing."""
         return ""
 
     @abstractmethod
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:
-        """Opens what runs the repetitions of one case, with the system to itself.
+        """Open what runs the repetitions of one case, with the system to itself.
 
         Raises:
             BadInputError: If the campaign was begun on another system.
@@ -89,13 +89,13 @@ class DriverRuntime(ABC):
 
 
 def runtime_of(study: Study) -> DriverRuntime:
-    """Returns what runs the study's driver."""
+    """Return what runs the study's driver."""
     return cast("DriverRuntime", driver_module(study.declaration.name, "runtime").RUNTIME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """Holds the result of one attempt at a repetition.
+    """The result of one attempt at a repetition.
 
     Attributes:
         outcome: As the driver judges it; the plausibility of its values is judged afterwards.
@@ -130,14 +130,14 @@ class Attempt:
 
 
 class RepetitionRunner(ABC):
-    """Runs repetitions of one case on one testbed, one at a time. A driver needs `attempt`; all else may do nothing."""
+    """Run repetitions of one case on one testbed, one at a time. A driver needs `attempt`; all else may do nothing."""
 
     limits: MeasuringLimits = LIMITS
     lease: Lease | None = None
     """Keeps other loads away; it must be held before an attempt and after it. None where nobody else can load."""
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: B027
-        """Waits, for a limited time, for a system that can take these repetitions.
+        """Wait, for a limited time, for a system that can take these repetitions.
 
         Raises:
             ClusterError: If it does not recover in time.
@@ -145,7 +145,7 @@ class RepetitionRunner(ABC):
         """
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:  # noqa: ARG002
-        """Prepares for the next attempt.
+        """Prepare for the next attempt.
 
         Args:
             last: The valid repetition that was stored last, if nothing was run since.
@@ -162,14 +162,14 @@ class RepetitionRunner(ABC):
 
     @abstractmethod
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Runs the repetition that `begin` prepared for, and judges what came of it.
+        """Run the repetition that `begin` prepared for, and judge what came of it.
 
         Raises:
             PlanError: If the ceiling of a cluster that is not ours is reached.
         """
 
     def require_unharmed(self) -> None:  # noqa: B027
-        """Refuses a system that a block's repetitions have harmed.
+        """Refuse a system that a block's repetitions have harmed.
 
         Raises:
             ClusterError: Naming the harm.
@@ -180,12 +180,12 @@ class RepetitionRunner(ABC):
         """Frees what the repetitions have left, if it is worth the time between two blocks."""
 
     def end(self, last: Repetition | None) -> Repetition | None:  # noqa: ARG002
-        """Ends a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
+        """End a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
         return None
 
 
 def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:
-    """Returns the record of a repetition whose last attempt, of so many, is given, with how many upset the system."""
+    """Return the record of a repetition whose last attempt, of so many, is given, with how many upset the system."""
     return Repetition(
         repetition_id=planned.repetition_id,
         phase=planned.phase,

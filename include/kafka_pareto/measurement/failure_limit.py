@@ -19,13 +19,13 @@ _ROWS = 20
 
 
 class Failures(Record):
-    """Holds the failed repetitions of one case in one round, as they are stored."""
+    """The failed repetitions of one case in one round, as they are stored."""
 
     repetitions: list[Repetition]
 
 
 class FailureLimit:
-    """Counts the failed repetitions of a campaign's rounds up to this one, in all record sizes.
+    """Count the failed repetitions of a campaign's rounds up to this one, in all record sizes.
 
     Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share. Each record
     size keeps its failures in an object of their own, where there are any: a task that read all that the others have
@@ -47,7 +47,7 @@ class FailureLimit:
         self._kept: list[Repetition] | None = None if self._key in kept else []
 
     def check(self) -> None:
-        """Stops the campaign when so much has failed that the gate will not let it pass, whatever else is measured.
+        """Stop the campaign when so much has failed that the gate will not let it pass, whatever else is measured.
 
         Raises:
             GateError: With a table of what failed and why.
@@ -84,7 +84,7 @@ class FailureLimit:
 
     @cached_property
     def _before(self) -> int:
-        """Returns how many repetitions the gates of the rounds before this one have counted."""
+        """Return how many repetitions the gates of the rounds before this one have counted."""
         keys = [self._campaign.keys.validation("summary.json", number) for number in range(self._round_number)]
         return sum(self._campaign.read_record(key, ValidationSummary).repetitions_stored for key in keys)
 

@@ -17,7 +17,7 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
-    """Writes the fingerprint when a case is begun; later tries must find the same system.
+    """Write the fingerprint when a case is begun; later tries must find the same system.
 
     Raises:
         BadInputError: If it is another system now, by what its driver knows it by.
@@ -39,7 +39,7 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
 
 @dataclass(frozen=True)
 class Container:
-    """Names the files by which a container shows: Docker's mark, and the limit of its CPU time.
+    """Name the files by which a container shows: Docker's mark, and the limit of its CPU time.
 
     The limit is one file of quota and period, or one file of each by the older version of control groups.
     """
@@ -65,7 +65,7 @@ class ClientMachine(TypedDict):
 
 
 def client_machine(container: Container = CONTAINER) -> ClientMachine:
-    """Returns the machine that this process runs on, with the cores that it may use; a part of one counts as one."""
+    """Return the machine that this process runs on, with the cores that it may use; a part of one counts as one."""
     return {
         "client_host": socket.gethostname(),
         "client_cpu": _cpu_model(),
@@ -75,7 +75,7 @@ def client_machine(container: Container = CONTAINER) -> ClientMachine:
 
 
 def usable_cores(container: Container = CONTAINER) -> float:
-    """Returns as many cores as this process may use: those that it may run on, or what its container's limit allows."""
+    """Return as many cores as this process may use: those that it may run on, or what its container's limit allows."""
     cores = float(len(os.sched_getaffinity(0)))
     for files in ((container.cpu_limit,), container.older_cpu_limit):
         with suppress(OSError, ValueError):  # there is no such file, or it reads `max`

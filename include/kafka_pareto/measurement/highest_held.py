@@ -1,4 +1,4 @@
-"""Searches the highest rate that a system holds. Pure: what holds a rate is an argument."""
+"""Search the highest rate that a system holds. Pure: what holds a rate is an argument."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _HIGHEST_S = 1e6
 
 
 class Held(NamedTuple, Generic[Found]):
-    """Holds the highest rate that was held, and what was found at it."""
+    """The highest rate that was held, and what was found at it."""
 
     rate_s: float
     found: Found
 
 
 def highest_held(probe: Callable[[float], Found | None], guess_s: float, precision: float) -> Held[Found] | None:
-    """Returns the highest rate that is held, to within a factor; None where not even one a second is.
+    """Return the highest rate that is held, to within a factor; None where not even one a second is.
 
     From the guess on the rate is raised or lowered until one is held and the next is not; the first step is as small as
     the precision, so that a good guess takes few tries, and each further one is the square of the last. Then the

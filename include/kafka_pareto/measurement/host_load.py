@@ -1,4 +1,4 @@
-"""Measures what else the client's machine did while a load ran, and applies the study's outlier rule to it."""
+"""Measure what else the client's machine did while a load ran, and applies the study's outlier rule to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_pareto.study.protocol import OutlierRule
 
 
 def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
-    """Says which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
+    """Return which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
     shares = {
         "cpu_steal_fraction": ("the hypervisor took", cpu_steal_fraction, rule.cpu_steal_fraction),
         "other_cpu_fraction": ("other processes took", other_cpu_fraction, rule.other_cpu_fraction),
@@ -27,7 +27,7 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
 
 
 def judged_by_machine(attempt: Attempt, rule: OutlierRule) -> Attempt:
-    """Returns the attempt, failed and excused where others took more of the machine than the study's rule allows.
+    """Return the attempt, failed and excused where others took more of the machine than the study's rule allows.
 
     A record that is lost is lost, whatever else happened.
     """
@@ -46,7 +46,7 @@ def wait_until_undisturbed(
     limits: MeasuringLimits = LIMITS,
     look: Callable[[float], tuple[float, float]] | None = None,
 ) -> None:
-    """Waits for the rest of the machine to keep within the rule while no load runs, for a limited time.
+    """Wait for the rest of the machine to keep within the rule while no load runs, for a limited time.
 
     Args:
         rule: The study's.

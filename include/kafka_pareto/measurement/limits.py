@@ -1,4 +1,4 @@
-"""Limits of measuring: how long it waits for cluster and machine, and how much it leaves on the disks meanwhile."""
+"""Limit of measuring: how long it waits for cluster and machine, and how much it leaves on the disks meanwhile."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Measurer:
-    """Measures phases of one case, with the runner of the study's driver."""
+    """Measure phases of one case, with the runner of the study's driver."""
 
     def __init__(self, study: Study, runner: RepetitionRunner) -> None:
         self._protocol = study.protocol
@@ -33,7 +33,7 @@ class Measurer:
         self._rules = PlausibilityRules(study)
 
     def measure(self, phase: MeasurementPhase) -> list[Repetition]:
-        """Measures what is planned and not yet stored, one object per repetition.
+        """Measure what is planned and not yet stored, one object per repetition.
 
         Returns:
             All of the phase's repetitions in the order of their ids: those that were stored before, too.
@@ -70,7 +70,7 @@ class _PhaseMeasurement:
         self._unconfirmed: Repetition | None = None
 
     def measure_block(self, block: Block) -> None:
-        """Measures what is missing of a block; all of it again if there is trouble meanwhile."""
+        """Measure what is missing of a block; all of it again if there is trouble meanwhile."""
         if self._phase.is_partly_aside(block):  # by a task that was killed
             self._set_block_aside(block)
         for _ in range(self._protocol.max_attempts):
@@ -146,7 +146,7 @@ class _PhaseMeasurement:
         self._phase.set_block_aside(block)
 
     def _amend(self, amended: Repetition | None) -> None:
-        """Stores what has come to light about the repetition stored last; what comes later is about another one."""
+        """Store what has come to light about the repetition stored last; what comes later is about another one."""
         self._unconfirmed = None
         if amended is not None:
             log.warning("%s: %s, late", amended.repetition_id, amended.reason)

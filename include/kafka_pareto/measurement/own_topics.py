@@ -1,4 +1,4 @@
-"""Names the topics that this tool makes, and sees to it that none of them outlives its use.
+"""Name the topics that this tool makes, and sees to it that none of them outlives its use.
 
 Whoever makes a topic deletes it as the step ends, in whatever state. Where nobody can, the brokers delete its records:
 they keep them for a day, and at most `retention.bytes` a partition.
@@ -27,12 +27,12 @@ _SMALL_SEGMENT_BYTES = 16 << 20
 
 
 def topic_name(keys: CampaignKeys, case: str) -> str:
-    """Returns the name of a case's topic; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
+    """Return the name of a case's topic; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
     return f"{PREFIX}{keys.study}.{keys.campaign}.{case}"
 
 
 def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
-    """Returns the settings of every topic that is measured.
+    """Return the settings of every topic that is measured.
 
     Args:
         topic: As the study wants it.
@@ -51,5 +51,5 @@ def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
 
 
 def left_topics(cluster: Cluster) -> list[str]:
-    """Lists the topics of campaigns that are on the cluster: while none loads it, they were left there."""
+    """List the topics of campaigns that are on the cluster: while none loads it, they were left there."""
     return [topic for topic in cluster.topics(PREFIX) if _OF_A_CASE.fullmatch(topic)]

@@ -46,11 +46,11 @@ class MeasurementPhase:
 
     @property
     def may_end_early(self) -> bool:
-        """Returns whether the phase may come to less than is planned."""
+        """Return whether the phase may come to less than is planned."""
         return self._race is not None
 
     def blocks(self) -> Iterator[Block]:
-        """Yields block after block; a race is asked once the blocks before are measured.
+        """Yield block after block; a race is asked once the blocks before are measured.
 
         In order `sequential` neighbours differ in their block, so each repetition is a block of its own.
         """
@@ -65,16 +65,16 @@ class MeasurementPhase:
             yield block
 
     def missing(self, block: Block) -> Block:
-        """Returns the repetitions of the block that are not stored."""
+        """Return the repetitions of the block that are not stored."""
         return [planned for planned in block if not self._store.holds(planned)]
 
     def repetitions(self) -> list[Repetition]:
-        """Returns what is planned and stored, whoever measured it, in the order of the ids."""
+        """Return what is planned and stored, whoever measured it, in the order of the ids."""
         wanted = {planned.repetition_id for planned in self._planned}
         return [repetition for repetition in self._store.repetitions() if repetition.repetition_id in wanted]
 
     def require_few_failures(self) -> None:
-        """Stops a campaign of which more has failed than the study tolerates.
+        """Stop a campaign of which more has failed than the study tolerates.
 
         Raises:
             GateError: With a table of what failed and why.
@@ -83,7 +83,7 @@ class MeasurementPhase:
             self._failures.check()
 
     def keep(self, measured: Repetition) -> None:
-        """Stores a repetition that was just measured, and logs how far the phase is.
+        """Store a repetition that was just measured, and logs how far the phase is.
 
         Raises:
             StoreError: If it cannot be stored, even after some minutes.
@@ -94,19 +94,19 @@ class MeasurementPhase:
         self._log(measured)
 
     def amend(self, measured: Repetition) -> None:
-        """Stores a repetition in place of an earlier record of it."""
+        """Store a repetition in place of an earlier record of it."""
         self._store.put(measured)
 
     def set_aside(self, measured: Repetition) -> None:
-        """Keeps a repetition that does not count, apart."""
+        """Keep a repetition that does not count, apart."""
         self._store.set_aside(measured)
 
     def set_block_aside(self, block: Block) -> None:
-        """Takes the block's repetitions out of the phase, so that all of them are measured again."""
+        """Take the block's repetitions out of the phase, so that all of them are measured again."""
         self._store.set_block_aside(block)
 
     def is_partly_aside(self, block: Block) -> bool:
-        """Returns whether a killed task has set aside a part of the block only."""
+        """Return whether a killed task has set aside a part of the block only."""
         return self._store.is_partly_aside(block)
 
     def _log(self, measured: Repetition) -> None:

@@ -100,7 +100,7 @@ def planned_candidates(
 
 
 def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> int:
-    """Returns the most repetitions that the candidates can come to: an incomplete block goes on to its end."""
+    """Return the most repetitions that the candidates can come to: an incomplete block goes on to its end."""
     most = 0
     for block in range(study.protocol.repetitions):
         active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
@@ -111,7 +111,7 @@ def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repe
 
 
 def _log_losses(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Values:
-    """Logs of the means, with the sign turned where more is better; NaN without a valid repetition.
+    """Log of the means, with the sign turned where more is better; NaN without a valid repetition.
 
     Returns:
         An array of shape (means, candidates, blocks).
@@ -159,7 +159,7 @@ def _half_widths(values: Values) -> Values:
 
 
 def _clearly_better(losses: Values) -> Mask:
-    """Returns whether the column's candidate is clearly better than the row's, in the blocks that both share."""
+    """Return whether the column's candidate is clearly better than the row's, in the blocks that both share."""
     gains = -losses.sum(axis=0)
     differences = gains[None, :, :] - gains[:, None, :]
     differences[np.diag_indices(len(gains))] = np.nan  # nobody competes with themselves

@@ -1,4 +1,4 @@
-"""Stores a phase's repetitions, and sets those aside whose block has to be measured again."""
+"""Store a phase's repetitions, and set those aside whose block has to be measured again."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class RepetitionStore:
         self._aside: set[str] | None = None
 
     def repetitions(self) -> list[Repetition]:
-        """Returns all that is stored, whatever came of it, in the order of the keys."""
+        """Return all that is stored, whatever came of it, in the order of the keys."""
         return [self._stored[each] for each in sorted(self._stored, key=self._key)]
 
     def failed(self) -> list[Repetition]:
-        """Returns those that failed, in the order of the keys."""
+        """Return those that failed, in the order of the keys."""
         return [self._stored[each] for each in sorted(self._failed, key=self._key)]
 
     def holds(self, planned: PlannedRepetition) -> bool:
-        """Returns whether the repetition is in the store, whatever came of it."""
+        """Return whether the repetition is in the store, whatever came of it."""
         return planned.repetition_id in self._stored
 
     def put(self, measured: Repetition) -> None:
-        """Stores the repetition, over an earlier record of the same one.
+        """Store the repetition, over an earlier record of the same one.
 
         Raises:
             StoreError: If that cannot be done even after some minutes; the measurement is then in the log.
@@ -62,11 +62,11 @@ class RepetitionStore:
             self._failed.discard(measured.repetition_id)
 
     def set_aside(self, measured: Repetition) -> None:
-        """Keeps a repetition that does not count. Its key names its start: the same write may be repeated."""
+        """Keep a repetition that does not count. Its key names its start: the same write may be repeated."""
         self._write(_aside_key(self.campaign.keys, measured), measured)
 
     def set_block_aside(self, block: Iterable[PlannedRepetition]) -> None:
-        """Takes the block's repetitions out of the phase and keeps them aside.
+        """Take the block's repetitions out of the phase and keep them aside.
 
         All are copied before the first is deleted, so that whoever is killed meanwhile leaves a block which
         `is_partly_aside`.
@@ -80,7 +80,7 @@ class RepetitionStore:
             self._failed.discard(repetition_id)
 
     def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
-        """Returns whether one of the block's repetitions lies both aside and still in the phase."""
+        """Return whether one of the block's repetitions lies both aside and still in the phase."""
         keys, first = self.campaign.keys, block[0]
         if self._aside is None:
             self._aside = set(
@@ -101,7 +101,7 @@ class RepetitionStore:
 
 
 def persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Returns the operation, repeated for some minutes while the store is away."""
+    """Return the operation, repeated for some minutes while the store is away."""
     return retry(
         retry=retry_if_exception_type(StoreError),
         stop=stop_after_delay(_STORE_DEADLINE_S),

@@ -1,1 +1,1 @@
-"""Serves the explorer in Airflow's web server."""
+"""Serve the explorer in Airflow's web server."""

@@ -34,13 +34,13 @@ _PATTERNS = {"study": STUDY_NAME, "campaign": CAMPAIGN_ID, "case": CASE}
 
 
 def may_read(user: GetUserDep, dag_id: str) -> bool:
-    """Tells whether this user may read the DAG."""
+    """Return whether this user may read the DAG."""
     details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
     return bool(get_auth_manager().is_authorized_dag(method="GET", details=details, user=user))
 
 
 def reads_of(user: GetUserDep) -> Callable[[str], bool]:
-    """Returns what tells which DAGs this user may read."""
+    """Return what tells which DAGs this user may read."""
     return lru_cache(partial(may_read, user))  # each asks the database, and many campaigns are of one cluster
 
 
@@ -49,7 +49,7 @@ MayRead: TypeAlias = Annotated[Callable[[str], bool], Depends(reads_of)]
 
 
 class Readers:
-    """Lets in those who may read a DAG of a cluster; to what is named, those who may read its own cluster's."""
+    """Let in those who may read a DAG of a cluster; to what is named, those who may read its own cluster's."""
 
     def __init__(self, store: Callable[[], Store], threads: OwnThreads) -> None:
         @lru_cache(1024)  # a frozen study stays as it is, and every open page asks for its progress again and again
@@ -61,7 +61,7 @@ class Readers:
         self._frozen_head = head
 
     async def __call__(self, request: Request, reads: MayRead) -> None:
-        """Refuses everybody else.
+        """Refuse everybody else.
 
         Raises:
             HTTPException: 401 without a session, 403 without the right to read.
@@ -79,7 +79,7 @@ class Readers:
                 raise HTTPException(403, f"Only those who may read the DAG {dag_id} see this.")
 
     def _dags_of(self, named: Mapping[str, Any]) -> list[str]:
-        """Lists the DAGs of the clusters that a campaign, or what is in force of a study, is about."""
+        """List the DAGs of the clusters that a campaign, or what is in force of a study, is about."""
         study = named["study"]
         if "campaign" in named:
             try:

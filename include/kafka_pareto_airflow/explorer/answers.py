@@ -30,7 +30,7 @@ _LOGIN_PAGE = (
 
 
 def guard_answers(app: FastAPI) -> None:
-    """Sets the headers of all answers of an app, and the forms of its errors."""
+    """Set the headers of all answers of an app, and the forms of its errors."""
     app.add_exception_handler(KafkaParetoError, _said)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _http_error)
@@ -47,14 +47,14 @@ async def _with_headers(request: Request, call_next: Callable[[Request], Awaitab
 
 
 async def _said(_request: Request, error: Exception) -> JSONResponse:
-    """Returns a project's error as one clear message for the user."""
+    """Return a project's error as one clear message for the user."""
     if isinstance(error, ArtifactError) and not isinstance(error, MissingArtifactError):
         return JSONResponse({"detail": str(error)}, 422)
     return JSONResponse({"detail": str(error)}, 404 if isinstance(error, BadInputError) else 503)
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    """Returns a refusal that names the pattern that was broken, without repeating the input."""
+    """Return a refusal that names the pattern that was broken, without repeating the input."""
     places = [str(each["loc"][-1]) for each in error.errors()] if isinstance(error, RequestValidationError) else []
     return JSONResponse({"detail": f"cannot be used: {', '.join(places)}"}, 404)
 

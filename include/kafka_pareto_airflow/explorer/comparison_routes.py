@@ -1,4 +1,4 @@
-"""Answers what the page *Comparisons* asks. The app that takes these routes in checks who asks."""
+"""Answer what the page *Comparisons* asks. The app that takes these routes in checks who asks."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from kafka_pareto_airflow.explorer.parameters import CampaignId, Case, StudyName
 
 
 def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRouter:
-    """Returns the routes, which read from this store in these threads."""
+    """Return the routes, which read from this store in these threads."""
     router = DataRouter(threads, "/api/comparisons")
 
     @router.get("")
     def comparisons(reads: MayRead) -> list[CampaignEntry]:
-        """Lists the comparisons."""
+        """List the comparisons."""
         return [each for each in list_campaigns_of(store(), "compare") if reads(compare_dag_of(each.cluster))]
 
     @router.get("/{study}/{campaign}")
     def overview(study: StudyName, campaign: CampaignId) -> ComparisonOverview:
-        """Returns a comparison's parts, and where its report is."""
+        """Return a comparison's parts, and where its report is."""
         return comparison_overview(store(), CampaignKeys(study, campaign))
 
     @router.get("/{study}/{campaign}/{case}")
     def view(study: StudyName, campaign: CampaignId, case: Case) -> PartView:
-        """Returns the view of one part."""
+        """Return the view of one part."""
         return part_view(read_part(store(), CampaignKeys(study, campaign), case))
 
     @router.get("/{study}/{campaign}/{case}/levels.csv")
     def levels(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
-        """Returns every number of one part as CSV."""
+        """Return every number of one part as CSV."""
         text = part_csv(read_part(store(), CampaignKeys(study, campaign), case))
         # The patterns of the three allow nothing that a header would have to quote.
         name = f"comparison-{study}-{campaign}-{case}.csv"

@@ -1,4 +1,4 @@
-"""Answers the page *Doctor*: looks at the installation's own cluster when somebody asks, and sets nothing."""
+"""Answer the page *Doctor*: look at the installation's own cluster when somebody asks, and set nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TROUBLE_PAGE = (
 
 
 def doctor_router(policy: str, look: Callable[[], str] | None = None, longest_s: float = LONGEST_S) -> APIRouter:
-    """Returns the route of the page. One examination runs at a time, for all who ask meanwhile: each starts a JVM.
+    """Return the route of the page. One examination runs at a time, for all who ask meanwhile: each starts a JVM.
 
     Args:
         policy: The Content-Security-Policy of a page that brings its own style.

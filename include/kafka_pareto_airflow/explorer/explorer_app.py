@@ -1,4 +1,4 @@
-"""Serves the explorer's page and data behind Airflow's login: read-only, for users who may read the cluster's DAG.
+"""Serve the explorer's page and data behind Airflow's login: read-only, for users who may read the cluster's DAG.
 
 `access.py` says who that is. A last route catches every other path, so that none answers without the check.
 """
@@ -72,7 +72,7 @@ rest = APIRouter()
 
 
 def create_app() -> FastAPI:
-    """Returns the app. Every route of it is only for users who may read a DAG of the cluster in question."""
+    """Return the app. Every route of it is only for users who may read a DAG of the cluster in question."""
     app = FastAPI(
         title="kafka-pareto explorer",
         dependencies=[Depends(Readers(_store, _THREADS))],
@@ -92,19 +92,19 @@ def create_app() -> FastAPI:
 
 @pages.get("/")
 def page() -> HTMLResponse:
-    """Returns the explorer's page."""
+    """Return the explorer's page."""
     return _page("index.html")
 
 
 @pages.get("/comparisons")
 def comparisons_page() -> HTMLResponse:
-    """Returns the page of the comparisons."""
+    """Return the page of the comparisons."""
     return _page("comparisons.html")
 
 
 @pages.get("/static/{name}")
 def static(name: str) -> FileResponse:
-    """Returns one of the page's scripts or styles."""
+    """Return one of the page's scripts or styles."""
     if name not in _STATIC:
         raise HTTPException(404, "there is no such file")
     # The page asks for Plotly by its version.
@@ -114,13 +114,13 @@ def static(name: str) -> FileResponse:
 
 @data.get("/api/campaigns")
 def campaigns(reads: MayRead) -> list[CampaignEntry]:
-    """Lists the campaigns that tune."""
+    """List the campaigns that tune."""
     return [each for each in list_campaigns_of(_store(), "tune") if reads(tune_dag_of(each.cluster))]
 
 
 @data.get("/api/campaigns/{study}/{campaign}")
 def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
-    """Returns a campaign's cases, progress, and links to its report and Data Docs."""
+    """Return a campaign's cases, progress, and links to its report and Data Docs."""
     found = Campaign.open(_store(), study, campaign)
     artifacts = found.store.written_at(f"{found.keys.prefix}/")
     docs = [key for key in artifacts if key.endswith("/data_docs/index.html")]
@@ -141,7 +141,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
 
 @pages.get("/api/campaigns/{study}/{campaign}/progress")
 async def progress(study: StudyName, campaign: CampaignId) -> Response:
-    """Returns how far a campaign is. Every open page asks again and again, so they share the answer."""
+    """Return how far a campaign is. Every open page asks again and again, so they share the answer."""
 
     def compute() -> Response:
         report = campaign_progress(Campaign.open(_store(), study, campaign))
@@ -161,7 +161,7 @@ def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
 
 @data.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
 def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Response:
-    """Returns an artifact: a page or picture is shown, any other file is a download."""
+    """Return an artifact: a page or picture is shown, any other file is a download."""
     keys = Campaign.open(_store(), study, campaign).keys
     kind = _STORED_TYPES.get(FilePath(name).suffix)
     content = _store().get(f"{keys.prefix}/{name}")
@@ -172,13 +172,13 @@ def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Resp
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}")
 def view(study: StudyName, campaign: CampaignId, case: Case) -> CaseView:
-    """Returns the view of one case."""
+    """Return the view of one case."""
     return case_view(_snapshot(study, campaign, case))
 
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/intervals")
 def case_intervals(study: StudyName, campaign: CampaignId, case: Case) -> dict[str, dict[str, Intervals]]:
-    """Returns 95 % intervals of the means of one case's trials."""
+    """Return 95 % intervals of the means of one case's trials."""
     return intervals(_snapshot(study, campaign, case))
 
 
@@ -191,7 +191,7 @@ def choice(
     durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
-    """Returns the best measured configuration that meets the requirements; the limits are named as objectives are."""
+    """Return the best measured configuration that meets the requirements; the limits are named as objectives are."""
     snapshot = _snapshot(study, campaign, case)
     if foreign := [name for name in bounds if name not in snapshot.study.objective_names]:
         raise HTTPException(404, f"cannot be used: {', '.join(foreign)}")
@@ -205,14 +205,14 @@ def choice(
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/trials.csv")
 def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
-    """Returns all trials of one case as CSV."""
+    """Return all trials of one case as CSV."""
     text = trials_csv(_snapshot(study, campaign, case))
     return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{case}.csv"))
 
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, reads: MayRead) -> Move:
-    """Returns what would change if this configuration came into force."""
+    """Return what would change if this configuration came into force."""
     now = in_force(_store(), study, case)
     if now and not reads(dag_id := tune_dag_of(cluster_of_version(_store(), now))):
         refused = f"The study has come to another cluster. Only those who may read {dag_id} see what is in force there."
@@ -222,20 +222,20 @@ def move(study: StudyName, campaign: CampaignId, case: Case, configuration: Conf
 
 @data.get("/api/in-force/{study}/{case}")
 def settings_in_force(study: StudyName, case: Case, reads: MayRead) -> InForceView:
-    """Returns the versions of the settings in force for one case, of the clusters whose DAG the user may read."""
+    """Return the versions of the settings in force for one case, of the clusters whose DAG the user may read."""
     kept = versions(_store(), study, case)
     return in_force_view([each for each in kept if reads(tune_dag_of(cluster_of_version(_store(), each)))])
 
 
 @data.get("/api/in-force/{study}/{case}/{file}")
 def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
-    """Returns the settings in force as a file that clients read."""
+    """Return the settings in force as a file that clients read."""
     return PlainTextResponse(text_in_force(_store(), study, case, file), headers=_download(f"{study}-{case}-{file}"))
 
 
 @data.get("/api/checks/{study}/{case}")
 def checks(study: StudyName, case: Case, reads: MayRead) -> list[PastCheck]:
-    """Returns the checks of one case, the oldest first, of the clusters whose DAG the user may read."""
+    """Return the checks of one case, the oldest first, of the clusters whose DAG the user may read."""
 
     def cluster_of_check(check: str) -> str:
         return frozen_head(_store(), CheckKeys(study, check))[1]
@@ -247,14 +247,14 @@ def checks(study: StudyName, case: Case, reads: MayRead) -> list[PastCheck]:
 def settings_file(
     study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, file: FileName
 ) -> PlainTextResponse:
-    """Returns the settings of one configuration as a file that clients read."""
+    """Return the settings of one configuration as a file that clients read."""
     text = settings_text(_snapshot(study, campaign, case), configuration, file)
     return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{file}"))
 
 
 @rest.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
-    """Refuses any other path, after the check of the whole app."""
+    """Refuse any other path, after the check of the whole app."""
     raise HTTPException(404, "there is no such page")
 
 

@@ -1,4 +1,4 @@
-"""Runs what may take long in threads of the explorer's own, and leaves Airflow's to Airflow.
+"""Run what may take long in threads of the explorer's own, and leave Airflow's to Airflow.
 
 Airflow's API server has one process with one event loop and 40 threads, which all synchronous routes share: the tasks'
 heartbeats too, and a task whose heartbeats wait for a minute is killed.
@@ -37,14 +37,14 @@ class BusyError(KafkaParetoError):
 
 
 class _Queue:
-    """Computes answers in its own threads, and refuses more than it may hold."""
+    """Compute answers in its own threads, and refuse more than it may hold."""
 
     def __init__(self, threads: int, most_open: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="explorer")
         self._room = BoundedSemaphore(most_open)
 
     def begin(self, compute: Callable[[], tuple[Any, float]]) -> _Computation:
-        """Begins to compute an answer.
+        """Begin to compute an answer.
 
         Raises:
             BusyError: If too many are under way or queued.
@@ -57,7 +57,7 @@ class _Queue:
 
 
 class OwnThreads:
-    """Computes answers in a few threads; whoever waits for one holds none.
+    """Compute answers in a few threads; whoever waits for one holds none.
 
     Args:
         threads: How many answers are computed at a time, beside one that is shared.
@@ -73,7 +73,7 @@ class OwnThreads:
         self._shared: dict[Hashable, _Computation] = {}
 
     async def answer(self, compute: Callable[[], _Answer]) -> _Answer:
-        """Returns the answer once it is computed.
+        """Return the answer once it is computed.
 
         Raises:
             BusyError: If too many are open, or it takes too long.
@@ -84,7 +84,7 @@ class OwnThreads:
     async def shared_answer(
         self, question: Hashable, compute: Callable[[], Response], cache_cost_multiple: float = 0.0
     ) -> Response:
-        """Returns the answer of whoever asked the same and still waits; computes it where nobody does.
+        """Return the answer of whoever asked the same and still waits; compute it where nobody does.
 
         Args:
             question: What is asked.
@@ -113,7 +113,7 @@ class OwnThreads:
 
 
 def _timed(compute: Callable[[], Any], cache_cost_multiple: float = 0.0) -> tuple[Any, float]:
-    """Returns an answer, and until when it is fresh."""
+    """Return an answer, and until when it is fresh."""
     begun_s = time.monotonic()
     answer = compute()
     ended_s = time.monotonic()
@@ -132,7 +132,7 @@ class DataRouter(APIRouter):
         self._threads = threads
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Adds a route, whose function is called in the threads."""
+        """Add a route, whose function is called in the threads."""
         super().add_api_route(path, _in_threads(self._threads, endpoint), **options)
 
 

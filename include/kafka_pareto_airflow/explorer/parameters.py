@@ -20,7 +20,7 @@ FileName = Annotated[str, Path(pattern="^[a-z]{1,20}[.](properties|ya?ml)$")]
 
 
 def _bounds(request: Request) -> dict[str, float]:
-    """Reads the bounds that a query names: of objectives, finite and above zero, in the order of the objectives."""
+    """Read the bounds that a query names: of objectives, finite and above zero, in the order of the objectives."""
     given = request.query_params
     found = {each.name: _number(given[each.name]) for each in all_objectives() if each.name in given}
     if bad := [name for name, bound in found.items() if not (math.isfinite(bound) and bound > 0)]:

@@ -1,1 +1,1 @@
-"""Sends notices to people."""
+"""Send notices to people."""

@@ -1,4 +1,4 @@
-"""Sends notices to people: of a step's end, of an approval that waits, of a run that failed.
+"""Send notices to people: of a step's end, of an approval that waits, of a run that failed.
 
 `KAFKA_PARETO_NOTIFY` names the receivers, separated by commas: `log` (the task's log; the default), `smtp:<address>`
 (mail, by the Airflow connection `smtp_default`), `slack:<connection>` (an incoming webhook).
@@ -30,17 +30,17 @@ class Message(NamedTuple):
 
 
 class Notifier(BaseNotifier):
-    """Sends a message to all receivers that the installation names; a failure to send never fails a task.
+    """Send a message to all receivers that the installation names; a failure to send never fails a task.
 
     A subclass makes the message from the context that Airflow hands over.
     """
 
     def message(self, context: Context) -> Message | None:
-        """Returns the message; None if there is nothing to tell."""
+        """Return the message; None if there is nothing to tell."""
         raise NotImplementedError
 
     def notify(self, context: Context) -> None:
-        """Sends the message, if there is one."""
+        """Send the message, if there is one."""
         try:
             message = self.message(context)
         except Exception as error:
@@ -72,10 +72,10 @@ class Notifier(BaseNotifier):
 
 
 class StepNotifier(Notifier):
-    """Sends the notice in a step's manifest."""
+    """Send the notice in a step's manifest."""
 
     def message(self, context: Context) -> Message | None:
-        """Returns the manifest's notice; None if all that it tells is a question, which the task that asks it tells."""
+        """Return the manifest's notice; None if all that it tells is a question, which the task that asks it tells."""
         task = context["ti"]
         # Without the index, Airflow gives the manifests of all of a mapped task's.
         manifest = task.xcom_pull(key="manifest", map_indexes=task.map_index) or {}
@@ -85,10 +85,10 @@ class StepNotifier(Notifier):
 
 
 class FailureNotifier(Notifier):
-    """Tells people that a run of a DAG has failed, and where to look."""
+    """Notify people that a run of a DAG has failed, and where to look."""
 
     def message(self, context: Context) -> Message:
-        """Returns the run, its address and, if Airflow knows it, the task that ended last."""
+        """Return the run, its address and, if Airflow knows it, the task that ended last."""
         dag_id, run_id = context["dag"].dag_id, context["run_id"]
         last = f"Its last task was {context['ti'].task_id}. " if "ti" in context else ""
         return Message(
@@ -99,18 +99,18 @@ class FailureNotifier(Notifier):
 
 
 def receivers(environment: Mapping[str, str]) -> list[str]:
-    """Returns the receivers that the installation names."""
+    """Return the receivers that the installation names."""
     named = [name.strip() for name in environment.get(VARIABLE, "").split(",")]
     return [name for name in named if name] or ["log"]
 
 
 def run_address(dag_id: str, run_id: str) -> str:
-    """Returns the address at which a browser shows the run."""
+    """Return the address at which a browser shows the run."""
     return f"{conf.get('api', 'base_url', fallback='').rstrip('/')}/dags/{dag_id}/runs/{run_id}"
 
 
 def _send_mail(address: str, message: Message) -> None:
-    """Sends a mail without the notifier's templates: text of a study or a person is no Jinja and no HTML."""
+    """Send a mail without the notifier's templates: text of a study or a person is no Jinja and no HTML."""
     from airflow.providers.smtp.notifications.smtp import SmtpNotifier  # noqa: PLC0415 (few tasks have a notice)
 
     body = f"<pre>{html.escape(message.text)}</pre>"
@@ -118,7 +118,7 @@ def _send_mail(address: str, message: Message) -> None:
 
 
 def _send_to_slack(connection: str, message: Message) -> None:
-    """Sends to Slack, without templates too; without the characters of links and mentions, text can only be bold."""
+    """Send to Slack, without templates too; without the characters of links and mentions, text can only be bold."""
     from airflow.providers.slack.notifications.slack_webhook import SlackWebhookNotifier  # noqa: PLC0415
 
     text = html.escape(f"{message.subject}\n{message.text}", quote=False)

@@ -1,4 +1,4 @@
-"""Tells people that a run takes too long. The triggerer calls this when a DAG's deadline has passed."""
+"""Notify people that a run takes too long. The triggerer calls this when a DAG's deadline has passed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kafka_pareto_airflow.notify.notices import Message, Notifier, run_address
 
 
 class OverdueNotifier(Notifier):
-    """Names the run, its address and the likely causes."""
+    """Name the run, its address and the likely causes."""
 
     def message(self, context: Context) -> Message:
-        """Returns the message, from the little that Airflow tells the callback of a deadline."""
+        """Return the message, from the little that Airflow tells the callback of a deadline."""
         run: dict[str, Any] = dict(context["dag_run"])
         dag_id, run_id = str(run["dag_id"]), str(run["dag_run_id"])
         return Message(
@@ -25,5 +25,5 @@ class OverdueNotifier(Notifier):
 
 
 async def tell_overdue(context: dict[str, Any]) -> None:
-    """Sends the notice while the triggerer goes on with its other work."""
+    """Send the notice while the triggerer goes on with its other work."""
     await asyncio.to_thread(OverdueNotifier().notify, context)

@@ -1,1 +1,1 @@
-"""Runs a step as an Airflow task, in a process, a container or a pod."""
+"""Run a step as an Airflow task, in a process, a container or a pod."""

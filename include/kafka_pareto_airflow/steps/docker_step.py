@@ -1,4 +1,4 @@
-"""Runs a step in a container of its own, which sees nothing of the machine that it runs on."""
+"""Run a step in a container of its own, which sees nothing of the machine that it runs on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_PROCESSES = 1024
 
 
 class DockerStep(Step, DockerOperator):
-    """Runs a step by DockerOperator, in the image, network and limits that the environment names.
+    """Run a step by DockerOperator, in the image, network and limits that the environment names.
 
     Its container has no mount of the host, no capability and a read-only file system except for `/tmp`. The container
     is removed when the step has ended or its task is stopped. Containers of earlier tries are ended before the next try
@@ -51,7 +51,7 @@ class DockerStep(Step, DockerOperator):
         self._complaint = ""
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Runs the step in a new container; if it fails, the last line of its stderr is the reason."""
+        """Run the step in a new container; if it fails, the last line of its stderr is the reason."""
         try:
             settings = load_step_settings(needed="network")
             body = container_body(settings, command, settings_for_steps(os.environ))
@@ -74,7 +74,7 @@ class DockerStep(Step, DockerOperator):
         return exit_code, (exit_code and self._complaint) or last_line
 
     def on_kill(self) -> None:
-        """Asks the step to end, and removes its container."""
+        """Ask the step to end, and remove its container."""
         if self.container:
             self._end(self.container["Id"])
 
@@ -94,13 +94,13 @@ class DockerStep(Step, DockerOperator):
             raise
 
     def _end(self, name: str) -> None:
-        """Ends the container, if there is one: asks the step to end, then kills it, then removes the container."""
+        """End the container, if there is one: ask the step to end, then kill it, then remove the container."""
         with suppress(NotFound):
             self.cli.stop(name)
             self.cli.remove_container(name, force=True)
 
     def _lines_of_stdout(self, chunks: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[str]:
-        """Yields whole lines of stdout as they come; logs those of stderr and keeps the last of them.
+        """Yield whole lines of stdout as they come; log those of stderr and keep the last of them.
 
         The engine hands over two streams. Their order is not the order of writing.
         """
@@ -123,7 +123,7 @@ class DockerStep(Step, DockerOperator):
 
 
 def container_names(context: Context) -> list[str]:
-    """Returns the container names of all tries of a task of a run, from this one back to the first.
+    """Return the container names of all tries of a task of a run, from this one back to the first.
 
     A name has a readable part of the task, a hash that tells it apart, and the number of the try.
     """
@@ -135,7 +135,7 @@ def container_names(context: Context) -> list[str]:
 
 
 def container_body(settings: StepSettings, command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Returns the request that makes the engine create the container."""
+    """Return the request that makes the engine create the container."""
     try:
         memory_bytes = int(parse_bytes(settings.memory))
     except Exception as error:

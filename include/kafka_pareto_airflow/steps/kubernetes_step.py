@@ -1,4 +1,4 @@
-"""Runs a step in a pod of its own, in Airflow's cluster and namespace."""
+"""Run a step in a pod of its own, in Airflow's cluster and namespace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _powerless(**more: Any) -> k8s.V1SecurityContext:
 
 
 class KubernetesStep(Step, KubernetesPodOperator):
-    """Runs a step by KubernetesPodOperator, in the image and limits that the environment names.
+    """Run a step by KubernetesPodOperator, in the image and limits that the environment names.
 
     The installation's settings come from the Secret that the environment names, so none of them is in the pod's
     description. The manifest comes by the operator's XCom file. The pod is deleted when the step has ended or its task
@@ -58,7 +58,7 @@ class KubernetesStep(Step, KubernetesPodOperator):
         super().__init__(**{**kwargs, **fixed})
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Runs the step in a pod; if it fails, its last words come from the cluster."""
+        """Run the step in a pod; if it fails, its last words come from the cluster."""
         self._fit_out(command)
         try:
             manifest = KubernetesPodOperator.execute_sync(self, context)
@@ -83,7 +83,7 @@ class KubernetesStep(Step, KubernetesPodOperator):
         self.container_resources = k8s.V1ResourceRequirements(requests=share, limits=share)
 
     def _ended(self) -> k8s.V1ContainerStateTerminated | None:
-        """Returns how the step's container ended; None if it has not."""
+        """Return how the step's container ended; None if it has not."""
         status = self.remote_pod.status if self.remote_pod else None
         containers = (status.container_statuses if status else None) or []
         return next((each.state.terminated for each in containers if each.name == self.base_container_name), None)

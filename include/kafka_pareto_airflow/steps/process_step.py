@@ -1,4 +1,4 @@
-"""Runs a step as a process where its task runs: how it starts and stops, and what it sees."""
+"""Run a step as a process where its task runs: how it starts and stops, and what it sees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PASSED_VARIABLES = frozenset(
 
 
 class ProcessStep(Step):
-    """Runs a step as a process of Airflow's own Python, in the project's root.
+    """Run a step as a process of Airflow's own Python, in the project's root.
 
     The process ends with its task. It is asked to end when the task is stopped or times out. The kernel's parent-death
     signal ends it when the task's process is killed.
@@ -52,7 +52,7 @@ class ProcessStep(Step):
         self._process: subprocess.Popen[str] | None = None
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:  # noqa: ARG002 (other runners need it)
-        """Runs the step; its stdout and stderr become one stream."""
+        """Run the step; its stdout and stderr become one stream."""
         root = project_root(os.environ)
         self._process = subprocess.Popen(
             tied([sys.executable, *command[1:]], "TERM"),
@@ -73,7 +73,7 @@ class ProcessStep(Step):
         return exit_code, last_line
 
     def on_kill(self) -> None:
-        """Asks the step and its children to end, and kills those that do not."""
+        """Ask the step and its children to end, and kill those that do not."""
         process = self._process
         if process is None:
             return
@@ -85,7 +85,7 @@ class ProcessStep(Step):
 
 
 def step_environment(environment: Mapping[str, str], root: Path) -> dict[str, str]:
-    """Returns the environment of a step: nothing of Airflow's, so none of its secrets."""
+    """Return the environment of a step: nothing of Airflow's, so none of its secrets."""
     passed = {
         name: value
         for name, value in environment.items()

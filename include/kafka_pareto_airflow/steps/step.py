@@ -1,4 +1,4 @@
-"""Defines what every step of the pipeline has in common as an Airflow task, whatever it runs in."""
+"""Define what every step of the pipeline has in common as an Airflow task, whatever it runs in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KILL_GRACE_S = 4
 
 
 class Step(BaseOperator):
-    """Runs the module `tasks.<step>` with an argument list and takes its manifest.
+    """Run the module `tasks.<step>` with an argument list and take its manifest.
 
     The step's last line is its manifest. It is pushed as the XCom `manifest` and is not logged, so the log ends with
     the step's words for people. If a step fails, the XCom `exit_code` is pushed instead.
@@ -58,7 +58,7 @@ class Step(BaseOperator):
         self._said_after_manifest = False
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Runs the command, which begins with the name of Python, and logs what it prints, except for the manifest.
+        """Run the command, which begins with the name of Python, and log what it prints, except for the manifest.
 
         Returns:
             The exit code, and the line that says how it ended: the manifest, or the error.
@@ -66,7 +66,7 @@ class Step(BaseOperator):
         raise NotImplementedError
 
     def execute(self, context: Context) -> list[str] | str:
-        """Runs the step to its end."""
+        """Run the step to its end."""
         command = ["python", "-m", f"tasks.{self.step}", *(argument for argument in self.arguments if argument)]
         if self.case is not None:
             command.append(f"--case={self.case}")
@@ -96,7 +96,7 @@ class Step(BaseOperator):
         return named
 
     def log_lines(self, lines: Iterable[str]) -> str:
-        """Logs the lines, except for a last one that may be a manifest, and returns the last one."""
+        """Log the lines, except for a last one that may be a manifest, and return the last one."""
         line = ""
         for raw_line in lines:
             if self._held_back:
@@ -109,7 +109,7 @@ class Step(BaseOperator):
         return line
 
     def _skipped_with_it(self) -> list[str]:
-        """Returns every task that Airflow would skip after this one; Airflow needs a second for each."""
+        """Return every task that Airflow would skip after this one; Airflow needs a second for each."""
         skipped: dict[str, None] = {}
         reached: list[Any] = [self]
         while reached:

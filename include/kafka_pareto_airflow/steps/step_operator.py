@@ -33,11 +33,11 @@ __all__ = ["StepOperator", "step_for_each", "step_task"]
 
 
 def step_task(step: str, arguments: list[str], doc: str, **more: Any) -> StepOperator:
-    """Returns the task of a step, of the same name and with its rules."""
+    """Return the task of a step, of the same name and with its rules."""
     return StepOperator(task_id=step, step=step, arguments=arguments, doc_md=doc, **RULES[step], **more)
 
 
 def step_for_each(case: XComArg, step: str, arguments: list[str], doc: str, **more: Any) -> MappedOperator:
-    """Returns the tasks of a step, one for each case and labelled by it."""
+    """Return the tasks of a step, one for each case and labelled by it."""
     fixed = {"arguments": arguments, "doc_md": doc, "map_index_template": CASE_LABEL, **RULES[step], **more}
     return StepOperator.partial(task_id=step, step=step, **fixed).expand(case=case)

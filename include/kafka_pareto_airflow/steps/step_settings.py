@@ -1,4 +1,4 @@
-"""Reads what a step's container is given, whichever engine runs it: image, limits, the installation's settings."""
+"""Read what a step's container is given, whichever engine runs it: image, limits, the installation's settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_THE_IMAGE = frozenset(f"KAFKA_PARETO_{name}" for name in ("JAVA", "KAFKA_JAR
 
 
 class StepSettings(BaseSettings):
-    """Holds the variables `KAFKA_PARETO_STEP_…`. A setting that a runner does not use may be empty."""
+    """The variables `KAFKA_PARETO_STEP_…`. A setting that a runner does not use may be empty."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
 
@@ -27,7 +27,7 @@ class StepSettings(BaseSettings):
 
 
 def load_step_settings(needed: str) -> StepSettings:
-    """Reads the settings from the environment; `needed` is the one that the runner cannot do without.
+    """Read the settings from the environment; `needed` is the one that the runner cannot do without.
 
     Raises:
         BadInputError: Naming each variable and the rule that it breaks.
@@ -43,7 +43,7 @@ def load_step_settings(needed: str) -> StepSettings:
 
 
 def settings_for_steps(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the installation's settings that a step reads, without paths: the image defines those."""
+    """Return the installation's settings that a step reads, without paths: the image defines those."""
     kept_back = _OF_AIRFLOW | _OF_THE_IMAGE
     return {
         name: value

@@ -1,1 +1,1 @@
-"""Asks the REST API of an Airflow by one client, with typed answers."""
+"""Ask the REST API of an Airflow by one client, with typed answers."""

@@ -1,4 +1,4 @@
-"""Asks the embedded stack's own Airflow as its administrator."""
+"""Ask the embedded stack's own Airflow as its administrator."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 def administrator(stack: Stack) -> AirflowClient:
-    """Returns a client for a stack that is up. It waits out passing trouble. Close it, or use it as a context."""
+    """Return a client for a stack that is up. It waits out passing trouble. Close it, or use it as a context."""
     login = stack.credentials
     account = Login(login.airflow_admin_user, login.airflow_admin_password)
     return AirflowClient(AirflowConnection(stack.airflow_url, account))
 
 
 def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
-    """Returns whether the API server answers and these parts have a fresh heartbeat. Asks once."""
+    """Return whether the API server answers and these parts have a fresh heartbeat. Asks once."""
     with AirflowClient(AirflowConnection(stack.airflow_url, login=None, retry_for_s=0)) as client:
         try:
             return client.health().is_good(parts)
@@ -26,7 +26,7 @@ def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
 
 
 def has_dag(client: AirflowClient, dag_id: str) -> bool:
-    """Returns whether the DAG processor has read the DAG.
+    """Return whether the DAG processor has read the DAG.
 
     Raises:
         StackError: If a DAG file cannot be imported.

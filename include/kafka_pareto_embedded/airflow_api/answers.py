@@ -1,4 +1,4 @@
-"""Types the answers of Airflow's API: the fields that this project reads."""
+"""Type the answers of Airflow's API: the fields that this project reads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class _Answer(BaseModel):
 
 
 class PartHealth(_Answer):
-    """Holds the status of one part of Airflow; None before its first heartbeat."""
+    """The status of one part of Airflow; None before its first heartbeat."""
 
     status: str | None = None
 
 
 class Health(_Answer):
-    """Holds the status of all parts of Airflow."""
+    """The status of all parts of Airflow."""
 
     metadatabase: PartHealth | None = None
     scheduler: PartHealth | None = None
@@ -31,20 +31,20 @@ class Health(_Answer):
     triggerer: PartHealth | None = None
 
     def is_good(self, parts: Collection[str] = PARTS) -> bool:
-        """Returns whether all of these parts are healthy."""
+        """Return whether all of these parts are healthy."""
         found: list[PartHealth | None] = [getattr(self, part) for part in parts]
         return all(part is not None and part.status == "healthy" for part in found)
 
 
 class Pool(_Answer):
-    """Describes a pool of tasks."""
+    """A pool of tasks."""
 
     name: str
     slots: int
 
 
 class Dag(_Answer):
-    """Describes a DAG that the DAG processor has read."""
+    """A DAG that the DAG processor has read."""
 
     dag_id: str
     is_paused: bool
@@ -53,19 +53,19 @@ class Dag(_Answer):
 
 
 class ImportFailure(_Answer):
-    """Describes a DAG file that cannot be imported."""
+    """A DAG file that cannot be imported."""
 
     filename: str
     stack_trace: str
 
     @property
     def last_line(self) -> str:
-        """Returns the last line of the stack trace."""
+        """Return the last line of the stack trace."""
         return self.stack_trace.strip().splitlines()[-1]
 
 
 class DagRun(_Answer):
-    """Describes a run of a DAG: `queued`, `running`, `success` or `failed`."""
+    """A run of a DAG: `queued`, `running`, `success` or `failed`."""
 
     dag_run_id: str
     state: str
@@ -73,12 +73,12 @@ class DagRun(_Answer):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Returns the run's parameters; empty if it has none."""
+        """Return the run's parameters; empty if it has none."""
         return self.conf or {}
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether the run has succeeded or failed."""
+        """Return whether the run has succeeded or failed."""
         return self.state in ("success", "failed")
 
 
@@ -90,7 +90,7 @@ class XCom(_Answer):
 
 @dataclass(frozen=True)
 class TaskRun:
-    """Describes one task of a run. A mapped one has an index, in its mapping's order, and a label after its start."""
+    """One task of a run. A mapped one has an index, in its mapping's order, and a label after its start."""
 
     task_id: str
     map_index: int
@@ -105,7 +105,7 @@ class TaskRun:
 
     @classmethod
     def of(cls, answer: dict[str, Any]) -> TaskRun:
-        """Reads an answer of Airflow; a task that has no state yet is `waiting`."""
+        """Read an answer of Airflow; a task that has no state yet is `waiting`."""
         return cls(
             task_id=answer["task_id"],
             map_index=answer["map_index"],
@@ -121,14 +121,14 @@ class TaskRun:
 
     @property
     def seconds(self) -> float | None:
-        """Returns how long the task has taken so far; None before it has started."""
+        """Return how long the task has taken so far; None before it has started."""
         if self.started_at is None:
             return None
         return ((self.ended_at or datetime.now(UTC)) - self.started_at).total_seconds()
 
 
 def log_texts(line: str | dict[str, Any]) -> list[str]:
-    """Returns a line of a log as its text and, if Airflow logged an exception, the exception's; without fold marks."""
+    """Return a line of a log as its text and, if Airflow logged an exception, the exception's; without fold marks."""
     if isinstance(line, str):
         return [line]
     raised = [f"{error['exc_type']}: {error['exc_value']}" for error in line.get("error_detail") or []]

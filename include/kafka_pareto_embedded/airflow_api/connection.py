@@ -1,4 +1,4 @@
-"""Connects to an Airflow's API server: token, timeouts, retries, and errors in words."""
+"""Connect to an Airflow's API server: token, timeouts, retries, and errors in words."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LONGEST_DETAIL = 300
 
 
 class Login(NamedTuple):
-    """Holds a user of Airflow and the password."""
+    """A user of Airflow and the password."""
 
     username: str
     password: str
 
 
 class AirflowConnection:
-    """Sends requests with a token, which it fetches, and renews after it has expired.
+    """Send requests with a token, which it fetches, and renews after it has expired.
 
     A request that fails for a passing reason is repeated, unless its caller says that it must not arrive twice. Passing
     reasons are common on SQLite: a transaction that has read cannot write after another has, and fails at once.
@@ -44,7 +44,7 @@ class AirflowConnection:
         self._client = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False)
 
     def token(self) -> str:
-        """Returns a token of the login; the same one until Airflow refuses it.
+        """Return a token of the login; the same one until Airflow refuses it.
 
         Raises:
             StackError: If Airflow does not answer, or refuses the login.
@@ -57,7 +57,7 @@ class AirflowConnection:
     def send(
         self, method: str, path: str, body: object = None, query: Mapping[str, Any] | None = None
     ) -> httpx.Response:
-        """Sends one request to any path of the server and returns the answer, whatever its status.
+        """Send one request to any path of the server and return the answer, whatever its status.
 
         Raises:
             AirflowUnreachableError: If Airflow does not answer.
@@ -77,7 +77,7 @@ class AirflowConnection:
         query: Mapping[str, Any] | None = None,
         accepted: tuple[HTTPStatus, ...] = (),
     ) -> httpx.Response:
-        """Sends a request that must succeed, or be answered with one of the accepted statuses; repeats it if need be.
+        """Send a request that must succeed, or be answered with one of the accepted statuses; repeat it if need be.
 
         Raises:
             AirflowUnreachableError: If Airflow does not answer.
@@ -86,11 +86,11 @@ class AirflowConnection:
         return self.attempts()(lambda: self._checked(self.send(method, path, body, query), accepted))
 
     def post_once(self, path: str, body: object, accepted: tuple[HTTPStatus, ...] = ()) -> httpx.Response:
-        """Posts as `ask` does, but never a second time."""
+        """Post as `ask` does, but never a second time."""
         return self._checked(self.send("POST", path, body), accepted)
 
     def attempts(self) -> Retrying:
-        """Returns the attempts at one request: another as long as the trouble may pass and time is left."""
+        """Return the attempts at one request: another as long as the trouble may pass and time is left."""
         return Retrying(
             retry=retry_if_exception(_may_pass),
             wait=wait_exponential(max=5),
@@ -99,7 +99,7 @@ class AirflowConnection:
         )
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._client.close()
 
     def _sent(
@@ -128,7 +128,7 @@ def _may_pass(error: BaseException) -> bool:
 
 
 def _detail(answer: httpx.Response) -> str:
-    """Returns Airflow's own words in one line, if it has any."""
+    """Return Airflow's own words in one line, if it has any."""
     try:
         said = answer.json()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Puts Airflow's refusal of a parameter into the words of the commands: the option, its value, the rule."""
+"""Put Airflow's refusal of a parameter into the words of the commands: the option, its value, the rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REFUSAL = re.compile(
 
 
 def in_words(detail: str, given: Mapping[str, Any]) -> str:
-    """Returns Airflow's refusal, in one line, as `OPTION=value: rule`; other details stay as they are."""
+    """Return Airflow's refusal, in one line, as `OPTION=value: rule`; other details stay as they are."""
     found = _REFUSAL.fullmatch(detail)
     if found is None:
         return detail

@@ -1,1 +1,1 @@
-"""Runs before anything is installed. Uses the standard library alone."""
+"""Run before anything is installed. Uses the standard library alone."""

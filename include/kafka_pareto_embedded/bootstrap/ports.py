@@ -1,4 +1,4 @@
-"""Chooses the ports of the embedded stack.
+"""Choose the ports of the embedded stack.
 
 Uses the standard library alone: the preflight imports this before anything is installed.
 """
@@ -20,7 +20,7 @@ VARIABLES = {
 
 
 class Ports(NamedTuple):
-    """Holds the port of each server on loopback; each Kafka node has a broker port and a controller port."""
+    """The port of each server on loopback; each Kafka node has a broker port and a controller port."""
 
     airflow: int = 8080
     mlflow: int = 5000
@@ -29,13 +29,13 @@ class Ports(NamedTuple):
     controllers: Tuple[int, ...] = (19192, 19193, 19194)  # noqa: UP006
 
     def by_server(self) -> list[tuple[str, int]]:
-        """Returns each server's name, as in `VARIABLES`, with one of its ports."""
+        """Return each server's name, as in `VARIABLES`, with one of its ports."""
         single = [(name, getattr(self, name)) for name in ("airflow", "mlflow", "minio")]
         return single + [("kafka", port) for port in self.kafka] + [("controllers", port) for port in self.controllers]
 
 
 def read_ports(environment: Mapping[str, str]) -> Ports:
-    """Returns the default ports, changed as the environment says.
+    """Return the default ports, changed as the environment says.
 
     Raises:
         ValueError: Naming the variable, its value and the rule.
@@ -59,7 +59,7 @@ def read_ports(environment: Mapping[str, str]) -> Ports:
 
 
 def taken_ports(ports: Ports) -> list[str]:
-    """Returns one clear line for each port on which something listens already."""
+    """Return one clear line for each port on which something listens already."""
     return [
         f"port {port} ({server}) is taken: stop what listens there, or choose another by {VARIABLES[server]}=…"
         for server, port in ports.by_server()

@@ -1,4 +1,4 @@
-"""Looks, before anything is installed or started, whether the machine has what is needed.
+"""Look, before anything is installed or started, whether the machine has what is needed.
 
 Uses the standard library alone, and syntax that an old Python reads: it runs before the environment exists.
 """
@@ -36,26 +36,26 @@ MAX_STATE_PATH_BYTES = 70
 
 
 class Problem(NamedTuple):
-    """Describes one thing that is missing, its remedy, and the Debian package that brings it, if one does."""
+    """One thing that is missing, its remedy, and the Debian package that brings it, if one does."""
 
     text: str
     package: str = ""
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """Returns the folder of a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
+    """Return the folder of a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
     chosen = environment.get("KAFKA_PARETO_STATE")
     return (Path(chosen).expanduser() if chosen else PROJECT / ".state").resolve()
 
 
 def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045
-    """Returns the Java to use: `KAFKA_PARETO_JAVA`, else the one of `JAVA_HOME`, else the one on the PATH."""
+    """Return the Java to use: `KAFKA_PARETO_JAVA`, else the one of `JAVA_HOME`, else the one on the PATH."""
     home = environment.get("JAVA_HOME")
     return shutil.which(environment.get("KAFKA_PARETO_JAVA") or (str(Path(home) / "bin" / "java") if home else "java"))
 
 
 def is_supervised(state: Path) -> bool:
-    """Returns whether the stack's process manager answers."""
+    """Return whether the stack's process manager answers."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(state / "supervisor.sock"))
@@ -65,13 +65,13 @@ def is_supervised(state: Path) -> bool:
 
 
 def find_browser() -> Optional[str]:  # noqa: UP045
-    """Returns a browser on the PATH that tests can drive; never a snap, which may not read their files."""
+    """Return a browser on the PATH that tests can drive; never a snap, which may not read their files."""
     found = (shutil.which(name) for name in BROWSERS)
     return next((path for path in found if path and not path.startswith("/snap/")), None)
 
 
 def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool = False) -> list[Problem]:
-    """Returns what the machine lacks for set-up.
+    """Return what the machine lacks for set-up.
 
     Args:
         tools: Where set-up installs.
@@ -90,7 +90,7 @@ def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool =
 
 
 def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool) -> int:
-    """Returns how much must be free: for what is not installed yet, and for what quick sends here if it is run."""
+    """Return how much must be free: for what is not installed yet, and for what quick sends here if it is run."""
     is_installed = _has_minio(tools) and (tools / "stamps" / "kafka").exists()
     sends_here = with_run and not environment.get("KAFKA_PARETO_OPTION_KAFKA")
     runs_quick = sends_here and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
@@ -98,7 +98,7 @@ def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool)
 
 
 def problems_for_tests() -> list[Problem]:
-    """Returns what the machine lacks for the tests, beyond what set-up needs."""
+    """Return what the machine lacks for the tests, beyond what set-up needs."""
     found = [_browser_problem(), _disk_problem(Path(tempfile.gettempdir()), TESTS_GIB)]
     return [problem for problem in found if problem]
 
@@ -106,7 +106,7 @@ def problems_for_tests() -> list[Problem]:
 def log_pipeline_problems(
     tools: Path, environment: Mapping[str, str], server_folders: str = "/usr/sbin:/sbin"
 ) -> list[Problem]:
-    """Returns what the machine lacks for a study of a log pipeline, beyond what set-up needs."""
+    """Return what the machine lacks for a study of a log pipeline, beyond what set-up needs."""
     path = f"{os.environ.get('PATH', '')}:{server_folders}"
     is_built = all((tools / "stamps" / each).exists() for each in ("filebeat", "collector"))
     found = [] if is_built else [_go_for_log_pipeline_problem()]
@@ -125,7 +125,7 @@ def log_pipeline_problems(
 
 
 def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports: bool = True) -> list[str]:
-    """Returns one clear line for each thing that prevents a start of the stack."""
+    """Return one clear line for each thing that prevents a start of the stack."""
     # Imported here, so that a Python that is too old prints its own message only.
     from kafka_pareto_embedded.bootstrap.ports import read_ports, taken_ports  # noqa: PLC0415
 
@@ -213,7 +213,7 @@ def _go_for_log_pipeline_problem() -> Optional[Problem]:  # noqa: UP045
 
 
 def _too_old_go() -> str:
-    """Returns the version of a Go that is too old; empty if it is not."""
+    """Return the version of a Go that is too old; empty if it is not."""
     version = re.search(r"go(\d+)\.(\d+)", _output(["go", "version"]))
     if version and (int(version.group(1)), int(version.group(2))) < MIN_GO:
         return version.group(0)
@@ -221,7 +221,7 @@ def _too_old_go() -> str:
 
 
 def _wants_mariadb(environment: Mapping[str, str]) -> bool:
-    """Returns whether the study that make was given has no other database; without a study there is none to ask for."""
+    """Return whether the study that make was given has no other database; without a study there is none to ask for."""
     folder = Path(environment.get("KAFKA_PARETO_STUDIES") or PROJECT / "include" / "studies")
     study = folder / f"{environment.get('KAFKA_PARETO_OPTION_STUDY', '')}.yaml"
     if not study.is_file():
@@ -258,7 +258,7 @@ def _output(argv: list[str]) -> str:
 
 
 def main() -> int:
-    """Prints every problem on a line of its own, and the packages to install; returns 1 if there is a problem."""
+    """Print every problem on a line of its own, and the packages to install; return 1 if there is a problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
     parser.add_argument("--run", action="store_true", help="also look whether the disk holds what the study sends")

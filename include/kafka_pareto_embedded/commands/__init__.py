@@ -1,1 +1,1 @@
-"""Runs the commands behind make's targets."""
+"""Run the commands behind make's targets."""

@@ -1,4 +1,4 @@
-"""Runs the embedded stack's command line, which `make` calls."""
+"""Run the embedded stack's command line, which `make` calls."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ app = typer.Typer(
 
 @app.command()
 def up() -> None:
-    """Starts the stack and waits until it is ready."""
+    """Start the stack and wait until it is ready."""
     with clear_errors():
         _print_addresses(lifecycle.up(_say))
 
 
 @app.command()
 def down() -> None:
-    """Stops the stack; its data stays."""
+    """Stop the stack; its data stays."""
     with clear_errors():
         lifecycle.down(_say)
 
 
 @app.command()
 def status() -> None:
-    """Says what runs where."""
+    """Show what runs where."""
     with clear_errors():
         stack, processes = lifecycle.status()
         if stack is None or not processes:
@@ -59,14 +59,14 @@ def status() -> None:
 
 @app.command()
 def clean() -> None:
-    """Stops the stack and removes all of its state."""
+    """Stop the stack and remove all of its state."""
     with clear_errors():
         lifecycle.clean(_say)
 
 
 @app.command()
 def run() -> None:
-    """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
+    """Bring the stack up, then tune: trigger the DAG, follow it, and print the decision cards."""
     # Imported here and below, so that the other commands start faster.
     from kafka_pareto.analysis.runnable_study import load_runnable_study  # noqa: PLC0415
     from kafka_pareto_embedded.runs.request import RunRequest  # noqa: PLC0415
@@ -93,7 +93,7 @@ def rollback() -> None:
 
 @app.command()
 def retune() -> None:
-    """Checks whether the settings in force are still the best, and tunes again where they are not."""
+    """Check whether the settings in force are still the best, and tune again where they are not."""
     from kafka_pareto_embedded.runs.rollout import StudyRequest, retune_now  # noqa: PLC0415
 
     with clear_errors():
@@ -103,7 +103,7 @@ def retune() -> None:
 
 @app.command()
 def in_force() -> None:
-    """Says what is in force for a study, and copies its files where a folder is named."""
+    """Show the settings in force for a study, and copy its files to a folder if one is given."""
     from kafka_pareto_embedded.runs.rollout import InForceRequest, show_in_force  # noqa: PLC0415
 
     with clear_errors():
@@ -112,7 +112,7 @@ def in_force() -> None:
 
 @app.command()
 def ingest() -> None:
-    """Sends a CSV file to a topic; goes on where an earlier run stopped."""
+    """Send a CSV file to a topic; resume where an earlier run stopped."""
     from kafka_pareto_embedded.runs.ingest import IngestRequest  # noqa: PLC0415
     from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
 
@@ -122,7 +122,7 @@ def ingest() -> None:
 
 @app.command()
 def remove_topics() -> None:
-    """Deletes topics that campaigns have left on a cluster, while nothing loads it."""
+    """Delete topics that campaigns have left on a cluster, while nothing loads it."""
     from kafka_pareto_embedded.runs.remove_topics import RemoveTopicsRequest  # noqa: PLC0415
     from kafka_pareto_embedded.runs.remove_topics import remove_topics as remove  # noqa: PLC0415
 
@@ -132,7 +132,7 @@ def remove_topics() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Checks a cluster, its machine and its clients against a published guide; sets nothing."""
+    """Check a cluster, its machine and its clients against a published guide; set nothing."""
     from kafka_pareto.doctor.examine import DoctorRequest  # noqa: PLC0415
     from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
 
@@ -142,7 +142,7 @@ def doctor() -> None:
 
 @app.command()
 def sizing() -> None:
-    """Says what a load needs of a cluster."""
+    """Show what a load needs of a cluster."""
     from kafka_pareto_embedded.runs.checks import SizingOptions, print_sizing  # noqa: PLC0415
 
     with clear_errors():
@@ -159,7 +159,7 @@ def result(
         bool, typer.Option("--exit-code", help="ends with 0 if a change is recommended, 10 if not, 11 if undecided")
     ] = False,
 ) -> None:
-    """Prints what a finished campaign came to: its cards, or a form for scripts."""
+    """Print what a finished campaign came to: its cards, or a form for scripts."""
     from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
     with clear_errors():
@@ -200,7 +200,7 @@ def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:
 
 
 def _print_topics_left(stack: Stack, processes: list[ProcessState]) -> None:
-    """Prints which topics of campaigns are on the brokers; says nothing of brokers that do not answer."""
+    """Print which topics of campaigns are on the brokers; say nothing of brokers that do not answer."""
     from kafka_pareto_embedded.runs.remove_topics import topics_left_on  # noqa: PLC0415
 
     if not any(process.is_running and process.name.startswith("kafka") for process in processes):
@@ -215,7 +215,7 @@ def _print_topics_left(stack: Stack, processes: list[ProcessState]) -> None:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Prints a user's mistake as one message, without a traceback; lets TERM end a command in order, like Ctrl-C."""
+    """Print a user's mistake as one message, without a traceback; let TERM end a command in order, like Ctrl-C."""
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:

@@ -1,4 +1,4 @@
-"""Reads the options that `make` passes in the environment, so that no shell reads them (`make run SEED=7`)."""
+"""Read the options that `make` passes in the environment, so that no shell reads them (`make run SEED=7`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PREFIX = "KAFKA_PARETO_OPTION_"
 
 
 def options_of_make(model: type[AnyOptions], target: str, environment: Mapping[str, str] = os.environ) -> AnyOptions:
-    """Returns the options of one target of `make`; an empty one counts as not given.
+    """Return the options of one target of `make`; an empty one counts as not given.
 
     Raises:
         BadInputError: If an option is missing, cannot be read, or does not belong to this target; one line for each.
@@ -34,7 +34,7 @@ def options_of_make(model: type[AnyOptions], target: str, environment: Mapping[s
 
 
 def make_name(option: str) -> str:
-    """Returns what `make` calls the option."""
+    """Return what `make` calls the option."""
     return MAKE_NAMES.get(option, option.upper())
 
 

@@ -1,1 +1,1 @@
-"""Starts, supervises and stops the stack."""
+"""Start, supervises and stop the stack."""

@@ -1,4 +1,4 @@
-"""Brings the embedded stack up and down, shows its status, and removes it."""
+"""Bring the embedded stack up and down, show its status, and remove it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "ml
 
 
 def up(say: Say) -> Stack:
-    """Brings the whole stack up, waits until it is ready, and returns it; does nothing if it is ready already.
+    """Bring the whole stack up, wait until it is ready, and return it; do nothing if it is ready already.
 
     If this call fails or is interrupted, what it has started is stopped again. `say` receives each line for the user.
 
@@ -68,7 +68,7 @@ def up(say: Say) -> Stack:
 
 
 def running() -> Stack:
-    """Returns the stack that is up.
+    """Return the stack that is up.
 
     Raises:
         StackError: If it is down.
@@ -80,7 +80,7 @@ def running() -> Stack:
 
 
 def down(say: Say) -> None:
-    """Stops the whole stack; prints nothing if nothing runs."""
+    """Stop the whole stack; print nothing if nothing runs."""
     state = state_folder(os.environ)
     if not state.is_dir():
         return
@@ -98,7 +98,7 @@ def down(say: Say) -> None:
 
 
 def sweep_credentials(stack: Stack, say: Say) -> None:
-    """Removes the copies of users' `client.properties` that no active run needs, as after a killed `make run`."""
+    """Remove the copies of users' `client.properties` that no active run needs, as after a killed `make run`."""
 
     def active_runs() -> set[str]:
         with administrator(stack) as airflow:
@@ -112,12 +112,12 @@ def sweep_credentials(stack: Stack, say: Say) -> None:
 
 
 def status() -> tuple[Stack | None, list[ProcessState]]:
-    """Returns the stack as last started (None: never), and its programs (none: it is down)."""
+    """Return the stack as last started (None: never), and its programs (none: it is down)."""
     return Stack.load(), Supervisor(state_folder(os.environ)).processes()
 
 
 def clean(say: Say) -> None:
-    """Stops the stack and removes its state folder; the checkout's own state folder holds the installed tools as well.
+    """Stop the stack and remove its state folder; the checkout's own state folder holds the installed tools as well.
 
     Raises:
         BadInputError: If the folder does not belong to a stack.
@@ -138,7 +138,7 @@ def clean(say: Say) -> None:
 
 
 def _claim(state: Path) -> None:
-    """Makes the state folder, for its owner alone, and marks it: `clean` removes it.
+    """Make the state folder, for its owner alone, and mark it: `clean` removes it.
 
     A folder with other files is refused.
 

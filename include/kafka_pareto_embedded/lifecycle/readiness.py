@@ -1,4 +1,4 @@
-"""Waits until each server of the stack answers, and checks that the answer is our own process's."""
+"""Wait until each server of the stack answers, and check that the answer is our own process's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMEOUT_S = 180.0
 
 
 def answers_everywhere(stack: Stack) -> bool:
-    """Returns whether a stack that has been ready still answers; does not wait."""
+    """Return whether a stack that has been ready still answers; do not wait."""
     return (
         all(_listens(port) for port in stack.ports.kafka)
         and _answers(_minio_health(stack))
@@ -35,19 +35,19 @@ def answers_everywhere(stack: Stack) -> bool:
 
 
 def wait_for_minio(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until MinIO can serve."""
+    """Wait until MinIO can serve."""
     _wait(stack, supervisor, ["minio"], "MinIO is ready", lambda: _answers(_minio_health(stack)))
     _check_owner(supervisor, "minio", stack.ports.minio)
 
 
 def wait_for_mlflow(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until MLflow's tracking server answers."""
+    """Wait until MLflow's tracking server answers."""
     _wait(stack, supervisor, ["mlflow"], "MLflow answers", lambda: _answers(_mlflow_health(stack)))
     _check_owner(supervisor, "mlflow", stack.ports.mlflow)
 
 
 def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until every broker listens and the cluster has all of them as members."""
+    """Wait until every broker listens and the cluster has all of them as members."""
     names = [f"kafka-{number}" for number in range(1, len(stack.ports.kafka) + 1)]
     _wait(stack, supervisor, names, "the brokers listen", lambda: all(_listens(port) for port in stack.ports.kafka))
     for name, port in zip(names, stack.ports.kafka, strict=True):
@@ -64,7 +64,7 @@ def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until all parts of Airflow are healthy, its pools exist, and the DAG is known and may run."""
+    """Wait until all parts of Airflow are healthy, its pools exist, and the DAG is known and may run."""
     names = [process.name for process in supervisor.processes() if process.group == "airflow"]
     _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
@@ -77,12 +77,12 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def study_files(stack: Stack) -> list[Path]:
-    """Lists the files of the studies that the stack offers."""
+    """List the files of the studies that the stack offers."""
     return sorted(stack.settings().studies.glob("*.yaml"))
 
 
 def dags_of_own_cluster(files: Sequence[Path]) -> list[str]:
-    """Lists the DAGs that run campaigns on the installation's own cluster: one for each kind that a study has."""
+    """List the DAGs that run campaigns on the installation's own cluster: one for each kind that a study has."""
     named = cluster_names(files)
     kinds = {kind_of(file) for file in files if file.stem not in named}
     return [dag for kind, dag in (("tune", TUNE_DAG_ID), ("compare", COMPARE_DAG_ID)) if kind in kinds]
@@ -126,7 +126,7 @@ def _listens(port: int) -> bool:
 
 
 def _check_owner(supervisor: Supervisor, name: str, port: int) -> None:
-    """Checks that our own process answers: another stack on the same port would answer just as well."""
+    """Check that our own process answers: another stack on the same port would answer just as well."""
     process = next(process for process in supervisor.processes() if process.name == name)
     if process.pid is None or port not in _ports_of(process.pid):
         raise StackError(

@@ -1,4 +1,4 @@
-"""Runs the process manager: writes supervisord's configuration, and calls its socket in the state folder."""
+"""Run the process manager: write supervisord's configuration, and call its socket in the state folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LOG_BYTES = 10 * 2**20
 
 @dataclass(frozen=True)
 class ProcessState:
-    """Describes a program; `state` is the process manager's word, like RUNNING, STARTING, BACKOFF or FATAL."""
+    """A program; `state` is the process manager's word, like RUNNING, STARTING, BACKOFF or FATAL."""
 
     name: str
     group: str
@@ -46,28 +46,28 @@ class ProcessState:
 
     @property
     def is_running(self) -> bool:
-        """Returns whether the program runs."""
+        """Return whether the program runs."""
         return self.state == "RUNNING"
 
     @property
     def has_failed(self) -> bool:
-        """Returns whether the program ended by itself, or never started."""
+        """Return whether the program ended by itself, or never started."""
         return self.state in ("BACKOFF", "EXITED", "FATAL", "UNKNOWN")
 
 
 class Supervisor:
-    """Controls the process manager of one state folder."""
+    """Control the process manager of one state folder."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
         self._socket = state / "supervisor.sock"
 
     def is_up(self) -> bool:
-        """Returns whether the process manager answers."""
+        """Return whether the process manager answers."""
         return is_supervised(self._state)
 
     def launch(self, programs: list[Program], environment: dict[str, str]) -> None:
-        """Starts the process manager as a daemon; its programs wait for `start`.
+        """Start the process manager as a daemon; its programs wait for `start`.
 
         Raises:
             StackError: If it does not come up.
@@ -94,19 +94,19 @@ class Supervisor:
         wait_until("the process manager answers", self.is_up, _START_TIMEOUT_S, f"see {log}")
 
     def processes(self) -> list[ProcessState]:
-        """Returns all programs in the order of their groups; empty if the process manager is down."""
+        """Return all programs in the order of their groups; empty if the process manager is down."""
         return [_process_state(info) for info in self._call("getAllProcessInfo")] if self.is_up() else []
 
     def start(self, process: ProcessState) -> None:
-        """Starts a program without waiting for it."""
+        """Start a program without waiting for it."""
         self._call("startProcess", f"{process.group}:{process.name}", False)
 
     def stop(self, process: ProcessState) -> None:
-        """Stops a program and waits until it is gone."""
+        """Stop a program and wait until it is gone."""
         self._call("stopProcess", f"{process.group}:{process.name}", True, timeout_s=_STOP_TIMEOUT_S)
 
     def end_leftovers(self) -> bool:
-        """Ends what outlived a killed process manager or program; returns whether there was something.
+        """End what outlived a killed process manager or program; return whether there was something.
 
         Every process of the stack is found by its home, which is the state folder's. The kernel has sent TERM to those
         that lead a process group (`tied_to_parent`); their children get it here. Some do not heed it after their log's
@@ -126,7 +126,7 @@ class Supervisor:
         return bool(leftovers)
 
     def shut_down(self) -> None:
-        """Stops all programs and the process manager, and waits until they are gone; prints nothing if it is down.
+        """Stop all programs and the process manager, and wait until they are gone; print nothing if it is down.
 
         Raises:
             StackError: If something still runs after a long wait.
@@ -160,7 +160,7 @@ class Supervisor:
 
 
 def render_configuration(state: Path, programs: list[Program]) -> str:
-    """Returns the text of supervisord.conf. It holds secrets: the file is for its owner alone."""
+    """Return the text of supervisord.conf. It holds secrets: the file is for its owner alone."""
     logs = state / "logs"
     lines = [
         "[supervisord]",
@@ -215,7 +215,7 @@ def _environment(program: Program) -> str:
 
 
 class _SocketTransport(xmlrpc.client.Transport):
-    """Sends XML-RPC over a Unix socket; every call has a timeout."""
+    """Send XML-RPC over a Unix socket; every call has a timeout."""
 
     def __init__(self, path: Path, timeout_s: float) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class _SocketTransport(xmlrpc.client.Transport):
         self._timeout_s = timeout_s
 
     def make_connection(self, host: Any) -> http.client.HTTPConnection:
-        """Returns a connection to the socket, whatever the host is called."""
+        """Return a connection to the socket, whatever the host is called."""
         connection = http.client.HTTPConnection(str(host), timeout=self._timeout_s)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.sock.settimeout(self._timeout_s)
@@ -239,7 +239,7 @@ def _home(process: psutil.Process) -> str | None:
 
 
 def _alive_after(processes: list[psutil.Process], timeout_s: float) -> list[psutil.Process]:
-    """Waits until the processes have ended, and returns those that have not in time.
+    """Wait until the processes have ended, and return those that have not in time.
 
     A zombie has ended. It stays one for ever in a container whose first process waits for none.
     """

@@ -1,4 +1,4 @@
-"""Waits for a condition, with a deadline and a message."""
+"""Wait for a condition, with a deadline and a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POLL_S = 0.2
 def wait_until(
     what: str, condition: Callable[[], bool], timeout_s: float, remedy: str = "", poll_s: float = _POLL_S
 ) -> None:
-    """Repeats the question until the condition holds, which `what` says in words, as in "MinIO answers".
+    """Repeat the question until the condition holds, which `what` says in words, as in "MinIO answers".
 
     Raises:
         StackError: If it does not hold in time; whatever the condition raises passes through.
@@ -24,7 +24,7 @@ def wait_until(
 
 
 def holds_within(timeout_s: float, condition: Callable[[], bool], poll_s: float) -> bool:
-    """Repeats the question until the condition holds; returns False if it does not in time."""
+    """Repeat the question until the condition holds; return False if it does not in time."""
     asking = Retrying(
         retry=retry_if_result(lambda holds: not holds),
         stop=stop_after_delay(timeout_s),

@@ -1,1 +1,1 @@
-"""Defines the programs of the stack and their settings."""
+"""Define the programs of the stack and their settings."""

@@ -1,4 +1,4 @@
-"""Starts MLflow's tracking server after it has ended what a killed one left behind.
+"""Start MLflow's tracking server after it has ended what a killed one left behind.
 
 The actual server is a child of `mlflow server`. It outlives that parent and keeps the port. The process manager names
 each program in its environment, and makes it the leader of a process group. So a process of the same home and name
@@ -18,7 +18,7 @@ _MARKS = ("HOME", "SUPERVISOR_PROCESS_NAME")
 
 
 def main() -> None:
-    """Becomes `mlflow`, with the arguments of this process."""
+    """Become `mlflow`, with the arguments of this process."""
     left_behind = [process for process in psutil.process_iter() if _is_left_behind(process)]
     for process in left_behind:
         with suppress(psutil.NoSuchProcess):

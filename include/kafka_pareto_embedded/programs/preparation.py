@@ -1,4 +1,4 @@
-"""Prepares what the programs of the stack need; each part may be repeated."""
+"""Prepare what the programs of the stack need; each part may be repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MIGRATION_TIMEOUT_S = 180
 
 
 def prepare_object_store(stack: Stack) -> None:
-    """Makes the buckets and users that do not exist yet.
+    """Make the buckets and users that do not exist yet.
 
     Raises:
         StoreError: If MinIO refuses.
@@ -34,7 +34,7 @@ def prepare_object_store(stack: Stack) -> None:
 
 
 def prepare_mlflow_users(stack: Stack) -> None:
-    """Makes the users that do not exist yet.
+    """Make the users that do not exist yet.
 
     Raises:
         TrackingError: If MLflow refuses.
@@ -49,7 +49,7 @@ def prepare_mlflow_users(stack: Stack) -> None:
 
 
 def migrate_database(stack: Stack) -> None:
-    """Brings Airflow's database to the installed version, once for each version.
+    """Bring Airflow's database to the installed version, once for each version.
 
     Raises:
         StackError: If Airflow cannot do it.
@@ -84,6 +84,6 @@ def migrate_database(stack: Stack) -> None:
 
 
 def _remove_half_made(database: Path) -> None:
-    """Removes what a first migration left that was cut short: tables without a version."""
+    """Remove what a first migration left that was cut short: tables without a version."""
     for path in database.parent.glob(f"{database.name}*"):
         path.unlink()

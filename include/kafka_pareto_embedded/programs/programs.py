@@ -1,4 +1,4 @@
-"""Defines the programs of the embedded stack: their command lines, and the few settings that each is given."""
+"""Define the programs of the embedded stack: their command lines, and the few settings that each is given."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AIRFLOW_PARTS = {
 
 @dataclass(frozen=True)
 class Program:
-    """Describes one supervised process.
+    """One supervised process.
 
     Attributes:
         group: The group; groups are stopped one after the other, the last started first.
@@ -50,7 +50,7 @@ class Program:
 
 
 def prepare_programs(stack: Stack) -> list[Program]:
-    """Returns all programs of the stack in the order in which they start; writes the files that they need.
+    """Return all programs of the stack in the order in which they start; write the files that they need.
 
     Raises:
         KafkaParetoError: If a tool is missing or the brokers' storage cannot be prepared.
@@ -61,7 +61,7 @@ def prepare_programs(stack: Stack) -> list[Program]:
 
 
 def airflow_environment(stack: Stack) -> dict[str, str]:
-    """Returns the environment that every part of Airflow and its command line need; nothing for the steps."""
+    """Return the environment that every part of Airflow and its command line need; nothing for the steps."""
     home = stack.state / "airflow"
     secret = stack.credentials
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON) and value}
@@ -161,7 +161,7 @@ def _airflow(stack: Stack) -> list[Program]:
 
 
 def base_environment(stack: Stack) -> dict[str, str]:
-    """Returns the environment of every process of the stack, the process manager too; it holds no secret."""
+    """Return the environment of every process of the stack, the process manager too; it holds no secret."""
     kept = {name: os.environ[name] for name in ("JAVA_HOME", "TZ") if os.environ.get(name)}
     binaries = Path(sys.executable).parent
     return {
@@ -181,7 +181,7 @@ def _passwords_file(stack: Stack) -> Path:
 
 
 def tied_to_parent(argv: list[str]) -> list[str]:
-    """Returns a command line whose process gets TERM as soon as its parent is gone, even by `kill -9`.
+    """Return a command line whose process gets TERM as soon as its parent is gone, even by `kill -9`.
 
     Raises:
         StackError: If util-linux's setpriv, which does this, is missing.

@@ -1,4 +1,4 @@
-"""Runs Airflow's scheduler so that everything it has forked ends with it, even by `kill -9`.
+"""Run Airflow's scheduler so that everything it has forked ends with it, even by `kill -9`.
 
 The workers of the LocalExecutor wait at a pipe that they hold open themselves. Without this they outlive a killed
 scheduler for ever, and the process manager does not see them. Their tasks end with them, and the tasks' steps in turn.
@@ -37,7 +37,7 @@ class ForkTie:
 
 
 def main() -> None:
-    """Runs `airflow` with the arguments of this process."""
+    """Run `airflow` with the arguments of this process."""
     ForkTie()
     runpy.run_module("airflow", run_name="__main__", alter_sys=True)
 

@@ -1,1 +1,1 @@
-"""Starts, follows and stops runs of the pipeline through Airflow's API."""
+"""Start, follow and stop runs of the pipeline through Airflow's API."""

@@ -1,4 +1,4 @@
-"""Starts, follows, reads and stops the runs of one DAG, for the command line."""
+"""Start, follow, read and stop the runs of one DAG, for the command line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 class AirflowRuns:
-    """Controls the runs of one DAG."""
+    """Control the runs of one DAG."""
 
     def __init__(self, client: AirflowClient, dag_id: str) -> None:
         self._client = client
         self._dag_id = dag_id
 
     def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:
-        """Starts a run under this id.
+        """Start a run under this id.
 
         Raises:
             BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
@@ -30,23 +30,23 @@ class AirflowRuns:
         self._client.trigger(self._dag_id, parameters, run_id)
 
     def studies(self) -> list[str]:
-        """Returns the studies that the DAG offers, as Airflow has read it last."""
+        """Return the studies that the DAG offers, as Airflow has read it last."""
         return [str(study) for study in self._client.choices(self._dag_id, "study")]
 
     def read_dag_again(self) -> None:
-        """Asks Airflow to read the DAG's file now: its choices follow the folder of studies."""
+        """Ask Airflow to read the DAG's file now: its choices follow the folder of studies."""
         self._client.read_again(self._dag_id)
 
     def active(self) -> list[tuple[str, dict[str, Any]]]:
-        """Returns the ids and parameters of the runs that are queued or running, oldest first."""
+        """Return the ids and parameters of the runs that are queued or running, oldest first."""
         return [(run.dag_run_id, run.parameters) for run in self._client.active_runs(self._dag_id)]
 
     def has(self, run_id: str) -> bool:
-        """Returns whether there is a run of this id."""
+        """Return whether there is a run of this id."""
         return self._client.has_run(self._dag_id, run_id)
 
     def newest_of(self, study: str, campaign: str) -> str:
-        """Returns the id of the campaign's latest run.
+        """Return the id of the campaign's latest run.
 
         Raises:
             StackError: If none of the latest runs is the campaign's.
@@ -57,39 +57,39 @@ class AirflowRuns:
         raise StackError(f"Airflow at {self._client.url} has no run of campaign {campaign} of {study}")
 
     def state(self, run_id: str) -> str:
-        """Returns `queued`, `running`, `success` or `failed`."""
+        """Return `queued`, `running`, `success` or `failed`."""
         return self._client.run(self._dag_id, run_id).state
 
     def tasks(self, run_id: str) -> list[TaskRun]:
-        """Returns all tasks of the run; a task that is not mapped yet has one entry, with index -1."""
+        """Return all tasks of the run; a task that is not mapped yet has one entry, with index -1."""
         return self._client.tasks(self._dag_id, run_id)
 
     def log(self, run_id: str, task: TaskRun) -> list[str]:
-        """Returns the lines that the task's last try has logged."""
+        """Return the lines that the task's last try has logged."""
         return self._client.log(self._dag_id, run_id, task)
 
     def notice(self, run_id: str, task: TaskRun) -> Notice | None:
-        """Returns the notice in the manifest of the task's step; None if there is none."""
+        """Return the notice in the manifest of the task's step; None if there is none."""
         manifest = self._client.xcom(self._dag_id, run_id, task.task_id, "manifest", task.map_index)
         notice = manifest.get("notice") if isinstance(manifest, dict) else None
         return None if notice is None else Notice.model_validate(notice)
 
     def exit_code(self, run_id: str, task: TaskRun) -> int | None:
-        """Returns the exit code of the task's step; None unless the step itself has failed."""
+        """Return the exit code of the task's step; None unless the step itself has failed."""
         code = self._client.xcom(self._dag_id, run_id, task.task_id, "exit_code", task.map_index)
         return code if isinstance(code, int) else None
 
     def stop(self, run_id: str) -> None:
-        """Marks the run as failed, whereupon Airflow ends its tasks; does nothing if there is no such run."""
+        """Mark the run as failed, whereupon Airflow ends its tasks; do nothing if there is no such run."""
         self._client.stop(self._dag_id, run_id)
 
     def address(self, run_id: str) -> str:
-        """Returns the address where a person sees the run."""
+        """Return the address where a person sees the run."""
         return self._client.run_address(self._dag_id, run_id)
 
 
 @contextmanager
 def stack_runs(stack: Stack, dag_id: str) -> Iterator[AirflowRuns]:
-    """Yields the runs of a DAG of the stack, with the administrator's rights."""
+    """Yield the runs of a DAG of the stack, with the administrator's rights."""
     with administrator(stack) as client:
         yield AirflowRuns(client, dag_id)

@@ -1,4 +1,4 @@
-"""Prints what `make doctor` and `make sizing` come to."""
+"""Print what `make doctor` and `make sizing` come to."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kafka_pareto_embedded.lifecycle import lifecycle
 
 
 class SizingOptions(SizingRequest):
-    """Holds the options of `make sizing`."""
+    """The options of `make sizing`."""
 
     format: Literal["text", "json"] = "text"
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
-    """Prints the verdicts on the named cluster, else on the installation's own, else on this machine alone.
+    """Print the verdicts on the named cluster, else on the installation's own, else on this machine alone.
 
     Raises:
         BadInputError: If something given cannot be used.
@@ -41,7 +41,7 @@ def print_report(request: DoctorRequest, settings: Settings) -> None:
 
 
 def print_sizing(options: SizingOptions) -> None:
-    """Prints what the load needs.
+    """Print what the load needs.
 
     Raises:
         BadInputError: If there are fewer brokers than replicas.
@@ -51,7 +51,7 @@ def print_sizing(options: SizingOptions) -> None:
 
 
 def _embedded_cluster() -> str | None:
-    """Returns the addresses of the embedded brokers; None if none of them runs."""
+    """Return the addresses of the embedded brokers; None if none of them runs."""
     stack, processes = lifecycle.status()
     is_up = any(process.is_running and process.name.startswith("kafka") for process in processes)
     return stack.bootstrap_servers if stack is not None and is_up else None

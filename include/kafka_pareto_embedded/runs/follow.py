@@ -1,4 +1,4 @@
-"""Follows a run of the DAG to its end, and says what went wrong if it failed."""
+"""Follow a run of the DAG to its end, and report what went wrong if it failed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AIRFLOW_FAILED = "Task failed with exception"
 
 
 def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Console) -> Progress:
-    """Shows the run's progress until the end and returns the last of it."""
+    """Show the run's progress until the end and return its final state."""
     began = time.monotonic()
     never = Event()
     overrides = ""
@@ -46,7 +46,7 @@ def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Conso
 
 
 def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
-    """Stops the run and waits for its tasks and their processes, so that no load is left on the cluster.
+    """Stop the run and wait for its tasks and their processes, so that no load is left on the cluster.
 
     Airflow calls a task failed at once, but ends its process only at the next heartbeat.
 
@@ -62,7 +62,7 @@ def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
 
 
 def _is_loading(keys: CampaignKeys) -> bool:
-    """Returns whether a process of this machine is a step of the campaign, or loads one of its topics."""
+    """Return whether a process of this machine is a step of the campaign, or loads one of its topics."""
     step = {f"--study={keys.study}", f"--campaign={keys.campaign}"}
     topics = f"kafka-pareto.{keys.study}.{keys.campaign}."
     for process in psutil.process_iter():
@@ -76,12 +76,12 @@ def _is_loading(keys: CampaignKeys) -> bool:
 
 
 def failed_rows(progress: Progress) -> list[Row]:
-    """Returns the tasks that failed themselves, without those that were not reached because of them."""
+    """Return the tasks that failed themselves, without those that were not reached because of them."""
     return [row for row in progress.rows if row.state == "failed"]
 
 
 def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
-    """Prints the step's own message from its log; the last logged line if it has no message."""
+    """Print the step's own message from its log; the last logged line if it has no message."""
     try:
         message = message_in(runs.log(run_id, row.task))
     except StackError as error:
@@ -91,7 +91,7 @@ def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
 
 
 def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
-    """Prints the notices of these tasks' steps."""
+    """Print the notices of these tasks' steps."""
     for row in rows:
         notice = runs.notice(run_id, row.task)
         if notice is not None:
@@ -99,7 +99,7 @@ def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
 
 
 def message_in(log: Sequence[str]) -> str:
-    """Returns the error in a step's log, after the plan: it explains a refusal, and is read before consent.
+    """Return the error in a step's log, after the plan: it explains a refusal, and is read before consent.
 
     Without an error it is the last line. If no step was started, it is Airflow's own message.
     """

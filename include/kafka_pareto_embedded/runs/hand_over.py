@@ -1,4 +1,4 @@
-"""Hands a campaign over to its user: the decision cards, and the addresses of everything behind them."""
+"""Hand a campaign over to its user: the decision cards, and the addresses of everything behind them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLUMNS_OF_GAINS = 5  # of a short card: without the verdict of each test and i
 
 
 def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, terminal_width: int | None) -> str:
-    """Fetches the report and the Data Docs, and returns a text with the result, the addresses and what to do next.
+    """Fetch the report and the Data Docs, and return a text with the result, the addresses and what to do next.
 
     A terminal that is narrower than a card gets short cards; its width is None if there is none.
 
@@ -71,7 +71,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
 
 
 def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_address: str) -> str:
-    """Returns the tables of a comparison and its sentences, and the addresses."""
+    """Return the tables of a comparison and its sentences, and the addresses."""
     folder = stack.reports / keys.study / keys.campaign
     names = [keys.report(name) for name in ("report.html", "tables.txt")]
     report = _download(store, [*names, *store.keys(keys.report("tables/"))], keys.report(""), folder)
@@ -100,14 +100,14 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
 
 
 def one_factor_command(study: Compare) -> str:
-    """Returns a command that varies the first factor of the study's first part alone, as a shell reads it."""
+    """Return a command that varies the first factor of the study's first part alone, as a shell reads it."""
     factor, levels = next(iter(study.parts[0].factors.items()))
     said = shlex.quote(",".join(property_text(level) for level in levels))
     return f"make run STUDY={study.name} FACTOR={factor} LEVELS={said}"
 
 
 def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
-    """Returns what a user may want to do now, each with its command."""
+    """Return what a user may want to do now, each with its command."""
     commands = {f"make in-force STUDY={keys.study}": "what producers are told now, and since when"}
     if any(decision.recommended for decision in cards.cards):
         commands[f"make retune STUDY={keys.study}"] = "is it still the best?"
@@ -119,7 +119,7 @@ def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
 
 
 def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:
-    """Returns the Data Docs' pages of every round, the design's first."""
+    """Return the Data Docs' pages of every round, the design's first."""
     addresses = {}
     for number in range(Campaign.open(store, keys.study, keys.campaign).last_round() + 1):
         pages = store.keys(keys.validation("data_docs/", number))
@@ -130,7 +130,7 @@ def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]
 
 
 def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[Path]:
-    """Copies private objects to files, so that a browser can open them; their paths below `prefix` are kept."""
+    """Copy private objects to files, so that a browser can open them; their paths below `prefix` are kept."""
     paths = []
     for key in keys:
         path = (folder / key.removeprefix(prefix)).resolve()
@@ -143,13 +143,13 @@ def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> l
 
 
 def _address_of(paths: Sequence[Path], name: str) -> str:
-    """Returns the address of the file of this name that lies highest."""
+    """Return the address of the file of this name that lies highest."""
     found = sorted((path for path in paths if path.name == name), key=lambda path: len(path.parts))
     return found[0].as_uri() if found else "none was made"
 
 
 def _mlflow_address(stack: Stack, keys: CampaignKeys, find: Callable[[Settings, CampaignKeys], str | None]) -> str:
-    """Returns the address that `find` finds in MLflow; the server's own page if there is none, or no answer."""
+    """Return the address that `find` finds in MLflow; the server's own page if there is none, or no answer."""
     try:
         return find(stack.settings(), keys) or stack.mlflow_url
     except TrackingError:
@@ -157,7 +157,7 @@ def _mlflow_address(stack: Stack, keys: CampaignKeys, find: Callable[[Settings, 
 
 
 def _short_cards(cards: Cards, width: int) -> str:
-    """Returns for each record size the verdict, its reasons and warnings, the settings that change, and the gains."""
+    """Return for each record size the verdict, its reasons and warnings, the settings that change, and the gains."""
     return "\n\n".join(_short_card(decision, width) for decision in cards.cards)
 
 

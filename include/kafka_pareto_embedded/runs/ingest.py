@@ -1,4 +1,4 @@
-"""Sends a file of the user's to a topic: what `make ingest` does."""
+"""Send a file of the user's to a topic: what `make ingest` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CALM_WITHIN_S = 120.0
 
 
 class IngestRequest(BaseModel):
-    """Holds the options of `make ingest`; None means not given.
+    """The options of `make ingest`; None means not given.
 
     Attributes:
         file: A CSV file with a header.
@@ -65,7 +65,7 @@ class IngestRequest(BaseModel):
 
 
 def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
-    """Sends the file, or what of it is still missing, and prints how far it is and what came of it.
+    """Send the file, or what of it is still missing, and prints how far it is and what came of it.
 
     Args:
         request: The options.
@@ -101,7 +101,7 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
 
 
 def wanted_of(request: IngestRequest) -> FileToSend:
-    """Returns what is to be sent where.
+    """Return what is to be sent where.
 
     Raises:
         BadInputError: If the delimiter is none, or the topic one of this tool's own.
@@ -124,7 +124,7 @@ def wanted_of(request: IngestRequest) -> FileToSend:
 
 
 def require_ceilings(request: IngestRequest) -> None:
-    """Asks for ceilings where the cluster is not the stack's own, and prints the plan.
+    """Ask for ceilings where the cluster is not the stack's own, and print the plan.
 
     Raises:
         BadInputError: If a ceiling is missing, or the file is above it.
@@ -148,7 +148,7 @@ def require_ceilings(request: IngestRequest) -> None:
 
 
 def require_consent(request: IngestRequest, cluster: Cluster) -> None:
-    """Adds to the plan what will not be done for others on the cluster, and asks for consent.
+    """Add to the plan what will not be done for others on the cluster, and ask for consent.
 
     Raises:
         ConsentError: If its owner has not agreed.
@@ -161,7 +161,7 @@ def require_consent(request: IngestRequest, cluster: Cluster) -> None:
 
 
 def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:
-    """Returns what is asked each second, and ends the load where the lease was lost or harm is seen."""
+    """Return what is asked each second, and ends the load where the lease was lost or harm is seen."""
 
     def stop_when_lost() -> None:
         if not lease.is_held():
@@ -173,7 +173,7 @@ def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:
 
 
 def watch_of(cluster: Cluster, topic: str) -> Callable[[], None]:
-    """Returns what ends the load where a topic is in trouble, or nobody answers: the load may be the cause.
+    """Return what ends the load where a topic is in trouble, or nobody answers: the load may be the cause.
 
     Raises:
         ClusterError: If a topic was in trouble before and does not recover, which no load of ours has caused.
@@ -207,7 +207,7 @@ def _progress() -> Progress:
 
 
 def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
-    """Shows a line of the tool's progress; one that is none is passed over."""
+    """Show a line of the tool's progress; one that is none is passed over."""
     try:
         said = json.loads(line)
         seconds, rows, read = float(said["elapsed_s"]), int(said["rows_acknowledged"]), int(said["bytes_read"])
@@ -219,7 +219,7 @@ def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
 
 
 def said_of(arrived: Arrived, request: IngestRequest) -> str:
-    """Says what has arrived, in this run and in all."""
+    """Describe what has arrived, in this run and in all."""
     output, held = arrived.output, arrived.held
     rows = held.topic.rows if held.topic else 0
     in_file = held.file.rows if held.file else 0

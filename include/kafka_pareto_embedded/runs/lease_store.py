@@ -14,7 +14,7 @@ WAIT_S = 30.0
 
 
 def lease_store() -> Store:
-    """Returns the stack's store, as campaigns use it; while the stack is down none runs, and a folder serves."""
+    """Return the stack's store, as campaigns use it; while the stack is down none runs, and a folder serves."""
     stack, programs = lifecycle.status()
     if stack is not None and any(program.name == "minio" and program.is_running for program in programs):
         return open_store(stack.settings())

@@ -1,4 +1,4 @@
-"""Computes how far a run is, from Airflow's tasks and from the campaign's repetitions in the store."""
+"""Compute how far a run is, from Airflow's tasks and from the campaign's repetitions in the store."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Count:
 
 @dataclass(frozen=True)
 class Row:
-    """Describes one line of the display: a step, or a step at one record size; after the design it names its round."""
+    """One line of the display: a step, or a step at one record size; after the design it names its round."""
 
     step: str
     round_number: int
@@ -54,33 +54,33 @@ class Row:
 
     @property
     def repetitions(self) -> int | None:
-        """Returns how many are stored; None for a row that measures none."""
+        """Return how many are stored; None for a row that measures none."""
         return None if self.stored_at is None else len(self.stored_at)
 
     @property
     def has_begun(self) -> bool:
-        """Returns whether the task runs or has ended."""
+        """Return whether the task runs or has ended."""
         return self.state not in (*_NOT_BEGUN, *_QUEUED)
 
     @property
     def has_ended_well(self) -> bool:
-        """Returns whether the task has succeeded or was skipped."""
+        """Return whether the task has succeeded or was skipped."""
         return self.state in ("success", "skipped")
 
     @property
     def is_after_the_rounds(self) -> bool:
-        """Returns whether the step follows all rounds."""
+        """Return whether the step follows all rounds."""
         return self.step in _AFTER_THE_ROUNDS
 
     @property
     def name(self) -> str:
-        """Returns the step's name and, if it has one, the label of its case."""
+        """Return the step's name and, if it has one, the label of its case."""
         case = "" if self.case is None else f" ({case_label(self.case)})"
         return f"{self.step_name}{case}"
 
     @property
     def part(self) -> Part | None:
-        """Returns what the row has measured; None for a row without repetitions."""
+        """Return what the row has measured; None for a row without repetitions."""
         if self.case is None or self.stored_at is None:
             return None
         round_number = None if self.step == "confirm" else self.round_number
@@ -88,13 +88,13 @@ class Row:
 
     @property
     def step_name(self) -> str:
-        """Returns the step's name, with its round after the design."""
+        """Return the step's name, with its round after the design."""
         return f"round {self.round_number} {self.step}" if self.round_number else self.step
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Describes a run at one moment.
+    """A run at one moment.
 
     `repetitions_most` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
     and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured, and so does
@@ -114,24 +114,24 @@ class Progress:
 
 
 class FollowedRun(Protocol):
-    """Turns Airflow's view of a run into its progress."""
+    """Turn Airflow's view of a run into its progress."""
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
-        """Returns the progress `elapsed_s` after the follower began."""
+        """Return the progress `elapsed_s` after the follower began."""
 
 
 class TaskProgress:
-    """Follows a run by its tasks alone; skipped tasks are left out."""
+    """Follow a run by its tasks alone; skipped tasks are left out."""
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
-        """Returns the progress now, in the order in which the tasks began."""
+        """Return the progress now, in the order in which the tasks began."""
         shown = [task for task in tasks if task.state != "skipped"]
         rows = tuple(_plain_row(task) for task in sorted(shown, key=_as_begun))
         return Progress(run_state, rows, 0, None, None, elapsed_s, None)
 
 
 class CampaignProgress:
-    """Follows one campaign in the store. Counts a task when its state changes, and now and then while it runs."""
+    """Follow one campaign in the store. Counts a task when its state changes, and now and then while it runs."""
 
     def __init__(
         self, store: Store, keys: CampaignKeys, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -144,7 +144,7 @@ class CampaignProgress:
         self._counts: dict[str, _Count] = {}
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
-        """Returns the progress `elapsed_s` after the follower began."""
+        """Return the progress `elapsed_s` after the follower began."""
         if self._planned is None:
             self._read_plan()
         self._read_proposals(tasks)
@@ -164,7 +164,7 @@ class CampaignProgress:
         )
 
     def _belongs(self, task: TaskRun) -> bool:
-        """Returns whether to show the task: every one of round 0, and those of later rounds that have begun."""
+        """Return whether to show the task: every one of round 0, and those of later rounds that have begun."""
         number = _round_of(task)
         if number and self._planned is not None and number not in self._planned.study.round_numbers():
             return False
@@ -181,7 +181,7 @@ class CampaignProgress:
         self._planned = ExpectedRepetitions(study, plan, Counter(design.case.tolist()))
 
     def _read_proposals(self, tasks: list[TaskRun]) -> None:
-        """Reads which record sizes the rounds go on with, as far as that is decided."""
+        """Read which record sizes the rounds go on with, as far as that is decided."""
         study = self._planned.study if self._planned else None
         for task in tasks:
             number = _round_of(task)
@@ -236,7 +236,7 @@ def _step_of(task: TaskRun) -> str:
 
 
 def _round_of(task: TaskRun) -> int:
-    """Returns the round that the task belongs to; 0 if it belongs to none."""
+    """Return the round that the task belongs to; 0 if it belongs to none."""
     return step_and_round(task.task_id)[1]
 
 

@@ -1,4 +1,4 @@
-"""Removes topics that campaigns have left on a cluster: what `make remove-topics` does."""
+"""Remove topics that campaigns have left on a cluster: what `make remove-topics` does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 class RemoveTopicsRequest(Options):
-    """Holds the options of `make remove-topics`; None means not given.
+    """The options of `make remove-topics`; None means not given.
 
     Attributes:
         kafka: Another cluster than the stack's, as `host:port,…`.
@@ -33,7 +33,7 @@ class RemoveTopicsRequest(Options):
 
 
 def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
-    """Deletes the topics of all campaigns, while nothing loads the cluster, and prints their names.
+    """Delete the topics of all campaigns, while nothing loads the cluster, and print their names.
 
     Raises:
         ConsentError: If another cluster's owner has not agreed; the list is printed first.
@@ -58,6 +58,6 @@ def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: floa
 
 
 def topics_left_on(stack: Stack) -> list[str]:
-    """Lists the topics of campaigns on the stack's brokers."""
+    """List the topics of campaigns on the stack's brokers."""
     with Cluster(stack.bootstrap_servers, None, stack.settings()) as cluster:
         return left_topics(cluster)

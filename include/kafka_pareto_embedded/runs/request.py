@@ -1,4 +1,4 @@
-"""Checks the options of `make run` and turns them into the parameters of the DAG."""
+"""Check the options of `make run` and turn them into the parameters of the DAG."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HandOver = Callable[[str], AbstractContextManager[None]]
 
 
 class RunRequest(DesignOptions, Approval):
-    """Holds the options of `make run`: those of Airflow's forms, where two name files.
+    """The options of `make run`: those of Airflow's forms, where two name files.
 
     A baseline is read at once: of its file only the tunable properties travel. The `client.properties` never does.
     """
@@ -52,7 +52,7 @@ class RunRequest(DesignOptions, Approval):
 
 
 def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
-    """Returns the study of the run: that of the campaign that goes on, if there is one, whatever else is named.
+    """Return the study of the run: that of the campaign that goes on, if there is one, whatever else is named.
 
     Raises:
         BadInputError: If there is no such campaign.
@@ -63,7 +63,7 @@ def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
 
 
 def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dict[str, Any]:
-    """Returns the parameters of the run; `study` and `campaign` are always among them.
+    """Return the parameters of the run; `study` and `campaign` are always among them.
 
     A campaign in the store goes on with the values that it was started with. The user's other options are added, and
     the design step judges them.
@@ -95,7 +95,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
 
 
 def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: Settings) -> HandOver | None:
-    """Reads the user's `client.properties` and returns what keeps a copy of it for a run: its secrets never travel.
+    """Read the user's `client.properties` and return what keeps a copy of it for a run: its secrets never travel.
 
     Raises:
         BadInputError: If it cannot be read.
@@ -108,19 +108,19 @@ def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: S
 
 
 def _require_of_kind(said: Mapping[str, Any], kind: str, study: str) -> None:
-    """Refuses options that studies of this kind do not have."""
+    """Refuse options that studies of this kind do not have."""
     others = {other for each, names in _OF_KIND.items() if each != kind for other in names}
     if foreign := [name.upper() for name in said if name in others]:
         raise BadInputError(f"{foreign[0]}: study {study} is of kind {kind}, which has no such option")
 
 
 def timestamp() -> str:
-    """Returns the time now, as part of an id."""
+    """Return the time now, as part of an id."""
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
 
 
 def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) -> tuple[str, Study]:
-    """Returns the named study's campaign, or else another study's, with the study as it was frozen.
+    """Return the named study's campaign, or else another study's, with the study as it was frozen.
 
     Raises:
         BadInputError: If no study has this campaign.
@@ -140,7 +140,7 @@ def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) 
 
 
 def _newest(store: Store, studies: list[str]) -> str:
-    """Returns a text on the latest campaigns. An id begins with the time of the start, unless somebody chose it."""
+    """Return a text on the latest campaigns. An id begins with the time of the start, unless somebody chose it."""
     found = [(campaign, study) for study in studies for campaign in campaign_ids(store, study)]
     if not found:
         return "there are none yet"
@@ -149,7 +149,7 @@ def _newest(store: Store, studies: list[str]) -> str:
 
 
 def _parameters_of(frozen: Study) -> dict[str, Any]:
-    """Returns the parameters that a campaign was started with, as far as its design step compares them."""
+    """Return the parameters that a campaign was started with, as far as its design step compares them."""
     parameters: dict[str, Any] = {
         **frozen.case_overrides(frozen.cases),
         "seed": frozen.seed,

@@ -1,4 +1,4 @@
-"""Prints what a finished campaign came to, for people or for scripts."""
+"""Print what a finished campaign came to, for people or for scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 def print_result(stack: Stack, study: str, campaign: str | None, form: Literal["cards", "json", "junit"]) -> int:
-    """Prints the campaign's result in this form; without an id, that of the study's latest campaign that has ended.
+    """Print the campaign's result in this form; without an id, that of the study's latest campaign that has ended.
 
     Returns:
         The exit code that tells its outcome: see `EXIT_OF_OUTCOME`.

@@ -1,4 +1,4 @@
-"""Shows the settings in force, goes back to earlier ones, and checks them, from the command line."""
+"""Show the settings in force, roll back to earlier ones, and check them, from the command line."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ _CAME_BY = {
 
 
 class StudyRequest(Options):
-    """Holds the option of every target that concerns what is in force, and the only one of `make retune`."""
+    """The option of every target that concerns what is in force, and the only one of `make retune`."""
 
     study: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
 
 
 class RollBackRequest(StudyRequest):
-    """Holds the options of `make rollback`; a study without record sizes has a name in the place of one."""
+    """The options of `make rollback`; a study without record sizes has a name in the place of one."""
 
     case: Annotated[str, Field(pattern=f"^{CASE}$")]
     reason: str = ""
 
 
 class InForceRequest(StudyRequest):
-    """Holds the options of `make in-force`; the files that clients read are copied to the folder, if one is named."""
+    """The options of `make in-force`; the files that clients read are copied to the folder, if one is named."""
 
     folder: Path | None = None
 
 
 def roll_back(request: RollBackRequest, stack: Stack) -> int:
-    """Triggers the run that goes back, follows it, and prints what is in force then.
+    """Trigger the run that goes back, follow it, and print what is in force then.
 
     Returns:
         0 if it has ended well, 1 if it failed.
@@ -81,7 +81,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
 
 
 def retune_now(request: StudyRequest, stack: Stack) -> int:
-    """Triggers a check of the settings in force and follows it to its decision; returns as `roll_back` does."""
+    """Trigger a check of the settings in force and follow it to its decision; return as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
     check_dag = retune_dag_of(request.study if cluster else "")
     code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
@@ -94,7 +94,7 @@ def retune_now(request: StudyRequest, stack: Stack) -> int:
 
 
 def show_in_force(request: InForceRequest, stack: Stack) -> None:
-    """Prints the settings in force for each record size of the study; copies the files if a folder is named.
+    """Print the settings in force for each record size of the study; copy the files if a folder is given.
 
     Raises:
         BadInputError: If nothing is in force, or the folder cannot be written to.

@@ -1,4 +1,4 @@
-"""Runs a campaign on a running stack: triggers it, follows it, and hands over its cards and addresses."""
+"""Run a campaign on a running stack: trigger it, follow it, and hand over its cards and addresses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STUDY_SEEN_WITHIN_S = 45.0  # from when Airflow was asked to read the DAG's fil
 
 
 def run(stack: Stack, request: RunRequest) -> int:
-    """Runs a campaign to its end; an existing one goes on with the values that it was started with.
+    """Run a campaign to its end; an existing one goes on with the values that it was started with.
 
     Returns:
         0 if the campaign has ended well, 1 if it failed, 130 if it was interrupted.
@@ -65,7 +65,7 @@ def run_campaign(
     parameters: dict[str, Any],
     credentials: HandOver | None = None,
 ) -> int:
-    """Triggers the campaign's run, or joins the one that works on it, and follows it; returns as `run` does.
+    """Trigger the campaign's run, or join the one that works on it, and follow it; return as `run` does.
 
     `credentials` keeps a copy of the user's `client.properties`; None where there is none.
     """
@@ -95,7 +95,7 @@ def run_campaign(
 
 
 def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, parameters: Mapping[str, Any]) -> None:
-    """Stops the campaign, so that no load is left."""
+    """Stop the campaign, so that no load is left."""
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     _say("\nStopping the campaign …")
     ended = stop(runs, run_id, keys)
@@ -107,7 +107,7 @@ def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, parameters: M
 
 
 def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
-    """Returns the run that works on this campaign already, as after a restart of the stack; None if none does."""
+    """Return the run that works on this campaign already, as after a restart of the stack; None if none does."""
     for run_id, parameters in runs.active():
         if (parameters.get("study"), parameters.get("campaign")) == (keys.study, keys.campaign):
             return run_id
@@ -121,7 +121,7 @@ def start_or_join(
     parameters: dict[str, Any],
     credentials: HandOver | None = None,
 ) -> str:
-    """Starts the run, unless one works on the campaign already, and returns the id of the one that does.
+    """Start the run, unless one works on the campaign already, and return the id of the one that does.
 
     Waits first if the study is so new that Airflow has not seen its file. The copy of the user's credentials is written
     last, so that nothing can fail between it and the run that removes it. The lock of the folder of such copies lets
@@ -148,12 +148,12 @@ def _wait_until_offered(runs: AirflowRuns, study: str) -> None:
 
 
 def _has_started(runs: AirflowRuns, run_id: str) -> bool:
-    """Returns whether the run exists; Airflow may make it shortly after the request for it was interrupted."""
+    """Return whether the run exists; Airflow may make it shortly after the request for it was interrupted."""
     return holds_within(_STARTED_WITHIN_S, lambda: runs.has(run_id), _START_POLL_S)
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:
-    """Returns whether the campaign's design is in the store; before that, nothing is sent to a cluster."""
+    """Return whether the campaign's design is in the store; before that, nothing is sent to a cluster."""
     return store.tag(keys.frozen_study()) is not None
 
 
@@ -187,7 +187,7 @@ def _lacks_consent(runs: AirflowRuns, run_id: str, row: Row) -> bool:
 
 
 def _go_on(parameters: Mapping[str, Any]) -> str:
-    """Returns the command that goes on with a campaign that has ended, its client configuration with it."""
+    """Return the command that goes on with a campaign that has ended, its client configuration with it."""
     campaign = parameters["campaign"]
     again = " KAFKA_CONFIG=…" if parameters.get("client_config") == client_config_name(campaign) else ""
     return f"make run STUDY={parameters['study']} CAMPAIGN={campaign}{again}"

@@ -1,1 +1,1 @@
-"""Describes the embedded stack: its parts, folders and credentials."""
+"""The embedded stack: its parts, folders and credentials."""

@@ -1,4 +1,4 @@
-"""Keeps the stack's passwords and keys: they are drawn once, into one file that only its owner may read."""
+"""Keep the stack's passwords and keys: they are drawn once, into one file that only its owner may read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Credentials:
 
 
 def read_credentials(path: Path) -> Credentials:
-    """Reads the file of secrets.
+    """Read the file of secrets.
 
     Raises:
         StackError: If a line is missing or cannot be read.
@@ -55,13 +55,13 @@ def read_credentials(path: Path) -> Credentials:
 
 
 def read_pairs(path: Path) -> dict[str, str]:
-    """Returns the `NAME=value` lines of a file; other lines are comments."""
+    """Return the `NAME=value` lines of a file; other lines are comments."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
 def write_credentials(path: Path, credentials: Credentials) -> None:
-    """Writes the file of secrets with mode 600, completely or not at all."""
+    """Write the file of secrets with mode 600, completely or not at all."""
     lines = [f"{name.upper()}={value}" for name, value in asdict(credentials).items()]
     write_private(
         path, "\n".join(["# Made at the first start of the embedded stack. Keep it to yourself.", *lines, ""])

@@ -1,4 +1,4 @@
-"""Describes the embedded stack for the command line and its modules: folders, addresses, credentials."""
+"""The embedded stack for the command line and its modules: folders, addresses, credentials."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ TOOLS = PROJECT / ".state"  # set-up installs here; stacks with a state folder o
 
 @dataclass(frozen=True)
 class Stack:
-    """Describes one embedded stack. Its folder holds the ports of its last start."""
+    """One embedded stack. Its folder holds the ports of its last start."""
 
     state: Path
     ports: Ports
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Stack | None:
-        """Returns the stack of the environment's state folder, with its last ports; None if it was never started."""
+        """Return the stack of the environment's state folder, with its last ports; None if it was never started."""
         state = state_folder(environment)
         try:
             recorded: dict[str, Any] = json.loads((state / "ports.json").read_text(encoding="utf-8"))
@@ -51,73 +51,73 @@ class Stack:
         return cls(state, ports)
 
     def record_ports(self) -> None:
-        """Writes the chosen ports to where `load` finds them."""
+        """Write the chosen ports to where `load` finds them."""
         write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
 
     @cached_property
     def credentials(self) -> Credentials:
-        """Returns the passwords and keys, from the file of secrets."""
+        """Return the passwords and keys, from the file of secrets."""
         return read_credentials(self.secrets_file)
 
     @property
     def secrets_file(self) -> Path:
-        """Returns the path of the file of secrets."""
+        """Return the path of the file of secrets."""
         return self.state / "secrets.env"
 
     @property
     def logs(self) -> Path:
-        """Returns the folder of the programs' logs."""
+        """Return the folder of the programs' logs."""
         return self.state / "logs"
 
     @property
     def brokers(self) -> Path:
-        """Returns the folder in which the brokers keep all they write."""
+        """Return the folder in which the brokers keep all they write."""
         return self.state / "brokers"
 
     @property
     def client_configs(self) -> Path:
-        """Returns the folder of the `client.properties` files of existing clusters."""
+        """Return the folder of the `client.properties` files of existing clusters."""
         return self.state / "client-configs"
 
     @property
     def reports(self) -> Path:
-        """Returns the folder for the reports that `run` downloads."""
+        """Return the folder for the reports that `run` downloads."""
         return self.state / "reports"
 
     @property
     def airflow_url(self) -> str:
-        """Returns the address of Airflow's API server and pages."""
+        """Return the address of Airflow's API server and pages."""
         return f"http://{LOOPBACK}:{self.ports.airflow}"
 
     @property
     def mlflow_url(self) -> str:
-        """Returns the address of MLflow's server."""
+        """Return the address of MLflow's server."""
         return f"http://{LOOPBACK}:{self.ports.mlflow}"
 
     @property
     def logins(self) -> str:
-        """Returns a line on who may log in where, and which file knows the passwords."""
+        """Return a line on who may log in where, and which file knows the passwords."""
         airflow, file = self.credentials.airflow_admin_user, self.secrets_file
         return f"Airflow {airflow}, MLflow {ADMIN}; AIRFLOW_ADMIN_PASSWORD and MLFLOW_ADMIN_PASSWORD are in {file}"
 
     @property
     def s3_url(self) -> str:
-        """Returns the address of the object store."""
+        """Return the address of the object store."""
         return f"http://{LOOPBACK}:{self.ports.minio}"
 
     @property
     def bootstrap_servers(self) -> str:
-        """Returns the brokers' addresses, separated by commas."""
+        """Return the brokers' addresses, separated by commas."""
         return ",".join(f"{LOOPBACK}:{port}" for port in self.ports.kafka)
 
     @property
     def kafka_jars(self) -> Path:
-        """Returns the folder of Kafka's jars."""
+        """Return the folder of Kafka's jars."""
         return TOOLS / "kafka" / "jars"
 
     @property
     def java(self) -> str:
-        """Returns the Java that was found at the start.
+        """Return the Java that was found at the start.
 
         Raises:
             StackError: If there is none.
@@ -129,7 +129,7 @@ class Stack:
 
     @property
     def minio(self) -> str:
-        """Returns the MinIO server's binary.
+        """Return the MinIO server's binary.
 
         Raises:
             StackError: If there is none.
@@ -140,7 +140,7 @@ class Stack:
         return minio
 
     def settings(self) -> Settings:
-        """Returns the library's settings for this stack: a step gets them, and they open its store."""
+        """Return the library's settings for this stack: a step gets them, and they open its store."""
         return Settings(
             s3_endpoint=self.s3_url,
             s3_access_key=self.credentials.s3_pareto_access_key,
@@ -157,11 +157,11 @@ class Stack:
         )
 
     def step_environment(self) -> dict[str, str]:
-        """Returns `settings()` as the `KAFKA_PARETO_…` variables of a step's process."""
+        """Return `settings()` as the `KAFKA_PARETO_…` variables of a step's process."""
         return _variables(self.settings().model_dump(exclude_none=True))
 
     def explorer_environment(self) -> dict[str, str]:
-        """Returns what Airflow's API server needs.
+        """Return what Airflow's API server needs.
 
         The explorer reads the store and MLflow, and examines the brokers. A campaign that is stopped there has its
         client configuration removed.

@@ -1,1 +1,1 @@
-"""Shows a run and its cards on the terminal."""
+"""Show a run and its cards on the terminal."""

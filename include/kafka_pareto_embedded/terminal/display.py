@@ -1,4 +1,4 @@
-"""Shows the progress of a campaign: redrawn in place on a terminal, line by line elsewhere.
+"""Show the progress of a campaign: redrawn in place on a terminal, line by line elsewhere.
 
 Ended and waiting tasks are put together, so that 24 lines are enough.
 """
@@ -41,18 +41,18 @@ _WORDS = {
 
 
 class Display(Protocol):
-    """Shows each progress and each message that it is given."""
+    """Show each progress and each message that it is given."""
 
     def show(self, progress: Progress) -> None:
-        """Shows the progress."""
+        """Show the progress."""
 
     def say(self, text: str) -> None:
-        """Prints a message."""
+        """Print a message."""
 
 
 @contextmanager
 def open_display(console: Console) -> Iterator[Display]:
-    """Yields the display that suits the console's output."""
+    """Yield the display that suits the console's output."""
     if console.is_terminal and not console.is_dumb_terminal:
         with Live(console=console, auto_refresh=False) as live:
             yield LiveDisplay(live)
@@ -61,22 +61,22 @@ def open_display(console: Console) -> Iterator[Display]:
 
 
 class LiveDisplay:
-    """Shows a table that is redrawn in place."""
+    """Show a table that is redrawn in place."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
 
     def show(self, progress: Progress) -> None:
-        """Draws the table again."""
+        """Draw the table again."""
         self._live.update(_drawn(progress), refresh=True)
 
     def say(self, text: str) -> None:
-        """Prints a message above the table."""
+        """Print a message above the table."""
         self._live.console.print(text, style="bold", highlight=False, markup=False, soft_wrap=True)
 
 
 class LineDisplay:
-    """Prints a line for each change of a task, for a queued run, and now and then the count; no control codes."""
+    """Print a line for each change of a task, for a queued run, and now and then the count; no control codes."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -86,7 +86,7 @@ class LineDisplay:
         self._queued_said = False
 
     def show(self, progress: Progress) -> None:
-        """Prints what has changed."""
+        """Print what has changed."""
         queued = progress.run_state == "queued" and progress.elapsed_s > _BEGINS_WITHIN_S
         if queued and not self._queued_said:
             self._say(progress, _summary(progress))
@@ -108,7 +108,7 @@ class LineDisplay:
             self._say(progress, _summary(progress))
 
     def say(self, text: str) -> None:
-        """Prints a message."""
+        """Print a message."""
         print(text, file=self._file, flush=True)
 
     def _say(self, progress: Progress, text: str) -> None:
@@ -116,7 +116,7 @@ class LineDisplay:
 
 
 def duration(seconds: float) -> str:
-    """Returns seconds as people say them: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Return seconds as people say them: `45 s`, `3 min 20 s`, `2 h 05 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -169,7 +169,7 @@ def _summary(progress: Progress) -> str:
 
 
 def time_left_text(left: TimeLeft) -> str:
-    """Returns the time left in words: `about 8 min left (6 to 11 min)`, and no range of seconds."""
+    """Return the time left in words: `about 8 min left (6 to 11 min)`, and no range of seconds."""
     if left.likely_s < 10:
         return "a few seconds left"
     if left.likely_s < 60:
@@ -181,7 +181,7 @@ def time_left_text(left: TimeLeft) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """Holds the content of one line; `state` is Airflow's, for the colour."""
+    """The content of one line; `state` is Airflow's, for the colour."""
 
     step: str
     cases: str
@@ -192,14 +192,14 @@ class Line:
 
 
 def state_text(row: Row) -> str:
-    """Returns the row's state in words."""
+    """Return the row's state in words."""
     word = _WORDS.get(row.state, row.state)
     again = row.state == "running" and row.task.try_number > 1
     return f"{word}, try {row.task.try_number}" if again else word
 
 
 def lines_of(rows: Sequence[Row]) -> tuple[list[Line], list[str]]:
-    """Returns the lines in the order of the rows (rounds that are over, steps at work), and the steps still to come."""
+    """Return the lines in the order of the rows (rounds that are over, steps at work), and the steps still to come."""
     begun = [row for row in rows if row.has_begun]
     last_begun = max((_part(row) for row in begun), default=(False, 0))
     lines: list[Line] = []
@@ -217,7 +217,7 @@ def _part(row: Row) -> tuple[bool, int]:
 
 
 def _of_step(rows: Iterable[Row]) -> list[Line]:
-    """Returns a line for each row at work, and one for all others of the same state."""
+    """Return a line for each row at work, and one for all others of the same state."""
     lines = []
     for _, grouped in groupby(rows, state_text):
         same = list(grouped)
@@ -242,7 +242,7 @@ def _together(name: str, rows: Sequence[Row]) -> Line:
 
 
 def _span_s(rows: Sequence[Row]) -> float | None:
-    """Returns the seconds from the first begin to the last end; None if nothing has begun."""
+    """Return the seconds from the first begin to the last end; None if nothing has begun."""
     begun = [(row.task.started_at, row.seconds) for row in rows if row.task.started_at and row.seconds is not None]
     if not begun:
         return None

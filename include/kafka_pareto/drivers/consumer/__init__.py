@@ -1,1 +1,1 @@
-"""Runs the driver `consumer`."""
+"""Run the driver `consumer`."""

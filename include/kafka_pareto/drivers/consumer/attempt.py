@@ -22,7 +22,7 @@ _HELD_FRACTION = 0.97
 
 
 def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> Attempt:
-    """Lets the group read, and judges what came of it; what the tool could not do is the attempt's reason."""
+    """Let the group read, and judge what came of it; what the tool could not do is the attempt's reason."""
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     results, reason, is_excused = [], "", False
     try:
@@ -50,7 +50,7 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
 
 
 def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> list[ConsumerRequest]:
-    """Returns what the load tool is asked: to read what the topic holds, and to follow a producer if the study does."""
+    """Return what the load tool is asked: to read what the topic holds, and to follow a producer if the study does."""
     protocol, workload = study.protocol, study.workload
     configuration = planned.candidate.configuration
     reading = ConsumerRequest(
@@ -74,7 +74,7 @@ def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: Co
 
 
 def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
-    """Judges what the group read against what there was to read.
+    """Judge what the group read against what there was to read.
 
     Each record of the topic must be read once. A group that follows a producer may leave records unread: it lags.
     """
@@ -92,7 +92,7 @@ def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
 
 
 def _reservations(results: list[ConsumerResult]) -> list[str]:
-    """Says what there is to know of the figures of a repetition that counts."""
+    """Describe the figures of a valid repetition."""
     found = []
     for result in results:
         live = result.quantities.live
@@ -111,7 +111,7 @@ def _reservations(results: list[ConsumerResult]) -> list[str]:
 
 
 def quantities_of(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
-    """Returns the figures of reading the topic, and those of following beside them."""
+    """Return the figures of reading the topic, and those of following beside them."""
     by_mode = {result.quantities.mode: result.quantities for result in results}
     read = by_mode.get("drain") or ConsumerQuantities(mode="drain", group_size=consumers)
     return replace(read, live=by_mode["live"].live) if "live" in by_mode else read

@@ -1,4 +1,4 @@
-"""Holds the settings of Kafka's consumer and their defaults.
+"""The settings of Kafka's consumer and their defaults.
 
 Names, types and defaults are those of `ConsumerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
 group, a credential, a class or a deserializer are left out, since no study varies them.
@@ -63,17 +63,17 @@ SET_BY_THE_BROKERS = ("heartbeat.interval.ms", "session.timeout.ms")
 
 
 def unknown_property_rule(name: str) -> str:
-    """Says that `name` is no tunable consumer property, and which one was probably meant."""
+    """Return the error for an unknown consumer property, with the name probably meant."""
     return f"is not a tunable property of Kafka's consumer{did_you_mean(name, DEFAULTS)}"
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """Returns the tunable properties as the consumer applies them: the given values, and defaults for all others."""
+    """Return the tunable properties as the consumer applies them: the given values, and defaults for all others."""
     return {**DEFAULTS, **properties}
 
 
 def typed_value(name: str, text: str) -> PropertyValue:
-    """Converts the text of a property to a value of its type.
+    """Convert the text of a property to a value of its type.
 
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number where one is needed.
@@ -82,7 +82,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
 
 
 def conflict_in(properties: Mapping[str, PropertyValue]) -> str:
-    """Names a combination that no consumer starts with, and the rule; empty where there is none."""
+    """Name a combination that no consumer starts with, and the rule; empty where there is none."""
     if str(properties.get("group.protocol", "classic")).lower() == "consumer":
         held = [name for name in SET_BY_THE_BROKERS if name in properties]
         return f"{held[0]} must be left out with group.protocol consumer: the brokers hold it" if held else ""

@@ -1,4 +1,4 @@
-"""Declares the driver `consumer`: groups of consumers that read a topic, and follow a producer that sends to one."""
+"""Declare the driver `consumer`: groups of consumers that read a topic, and follow a producer that sends to one."""
 
 from __future__ import annotations
 

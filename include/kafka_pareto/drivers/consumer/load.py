@@ -1,4 +1,4 @@
-"""Runs the project's own consumers, `io.kafkapareto.ConsumerLoad`: a group that reads one topic, one thread each."""
+"""Run the project's own consumers, `io.kafkapareto.ConsumerLoad`: a group that reads one topic, one thread each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LiveLoad:
 
 @dataclass(frozen=True)
 class ConsumerRequest:
-    """Describes one execution: which group reads which topic, and with which consumer properties.
+    """One execution: which group reads which topic, and with which consumer properties.
 
     Without `live`, the group reads what the topic holds. A group id must be new, since what was committed under it is
     not looked at. No consumer reads before the group is complete; that, and then reaching the end, may take
@@ -59,13 +59,13 @@ class ConsumerRequest:
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
-        """Returns the properties of the consumers, and of the producer beside them."""
+        """Return the properties of the consumers, and of the producer beside them."""
         producer = {} if self.live is None else {"--producer-config": self.live.properties}
         return {"--command-config": self.properties, **producer}
 
     @property
     def heap_mib(self) -> int:
-        """Returns the heap that the clients need, in MiB."""
+        """Return the heap that the clients need, in MiB."""
         fetch_mib = int(resolved(self.properties)["fetch.max.bytes"]) // _MIB
         producer = {**PRODUCER_DEFAULTS, **(self.live.properties if self.live else {"buffer.memory": 0})}
         return 192 + self.consumers * _FETCHES_HELD * fetch_mib + 2 * int(producer["buffer.memory"]) // _MIB
@@ -91,13 +91,13 @@ class ConsumerResult:
 
 
 class ConsumerLoad:
-    """Runs groups of consumers, each in a JVM of its own."""
+    """Run groups of consumers, each in a JVM of its own."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: ConsumerRequest, watch: Callable[[], None] | None = None) -> ConsumerResult:
-        """Executes the request; `watch` is called every second, and an error that it raises ends the load.
+        """Execute the request; `watch` is called every second, and an error that it raises ends the load.
 
         Raises:
             LoadToolError: If the tool does not start, ends with an error, runs out of time, or prints what does not add
@@ -113,7 +113,7 @@ class ConsumerLoad:
 
 
 def consumer_options(request: ConsumerRequest) -> list[str]:
-    """Lists the tool's own options, without its files of properties."""
+    """List the tool's own options, without its files of properties."""
     live = request.live
     options = ["--mode", "drain" if live is None else "live", "--topic", request.topic, "--group", request.group]
     options += ["--consumers", str(request.consumers), "--warmup-seconds", str(request.warmup_s)]
@@ -125,7 +125,7 @@ def consumer_options(request: ConsumerRequest) -> list[str]:
 
 
 def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Execution) -> ConsumerResult:
-    """Translates what the tool printed."""
+    """Translate what the tool printed."""
     failure = output.first_failure()
     is_measured = not failure and output.measured_s > 0 and output.measured_records > 0
     if not (failure or is_measured):

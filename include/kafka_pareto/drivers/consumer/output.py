@@ -1,4 +1,4 @@
-"""Reads what the project's consumers print, and refuses what does not add up."""
+"""Read what the project's consumers print, and refuse what does not add up."""
 
 from __future__ import annotations
 
@@ -96,17 +96,17 @@ class ConsumerOutput(ToolOutput):
         return self
 
     def records_unread(self) -> int:
-        """Returns how many records were in the topic when the tool ended, and not read."""
+        """Return how many records were in the topic when the tool ended, and not read."""
         return sum(each.unread for each in self.partitions)
 
     def first_failure(self) -> str:
-        """Says what the group or the producer beside it failed by; empty where neither did."""
+        """Return why the group or its producer failed; empty if neither did."""
         refused = next(iter(self.sent.failures.items()), None) if self.sent else None
         return self.failure or (f"{refused[0]} ({refused[1]} records)" if refused else "")
 
 
 def parse_consumer_output(text: str) -> ConsumerOutput:
-    """Reads the last line of the tool's standard output.
+    """Read the last line of the tool's standard output.
 
     Raises:
         LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
@@ -115,7 +115,7 @@ def parse_consumer_output(text: str) -> ConsumerOutput:
 
 
 def lag_trend(samples: Sequence[LagSample]) -> Trend | None:
-    """Returns how the lag in records grows with time; None of fewer than `LEAST_POINTS` samples.
+    """Return how the lag in records grows with time; None of fewer than `LEAST_POINTS` samples.
 
     A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. Where fetches wait
     for many bytes the lag rises and falls with each of them, and a few seconds of that slope by chance.

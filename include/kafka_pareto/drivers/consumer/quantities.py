@@ -1,4 +1,4 @@
-"""Declares the quantities of a group of consumers, from the load tool's parser to the tables, and their costs."""
+"""Declare the quantities of a group of consumers, from the load tool's parser to the tables, and their costs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LiveFigures:
 
 @dataclass(frozen=True)
 class FetchMetrics:
-    """Holds the consumers' own metrics (groups `consumer-fetch-manager-metrics` and `consumer-coordinator-metrics`).
+    """The consumers' own metrics (groups `consumer-fetch-manager-metrics` and `consumer-coordinator-metrics`).
 
     Averages cover the client's last 30 to 60 s and are over all fetches, or rebalances, of all consumers. None: the
     client did not say.
@@ -71,7 +71,7 @@ class FetchMetrics:
 
 @dataclass(frozen=True)
 class ConsumerQuantities(Quantities):
-    """Holds all quantities of one repetition of a group of consumers.
+    """All quantities of one repetition of a group of consumers.
 
     Attributes:
         mode: Whether it read what the topic held, or what was sent meanwhile.
@@ -117,7 +117,7 @@ CONSUMER_COSTS = quantities_of(ConsumerCosts)
 
 
 def costs_of(values: Values) -> dict[str, Value]:
-    """Returns the costs of one repetition by name; `values` is its row."""
+    """Return the costs of one repetition by name; `values` is its row."""
     cpu_s, measured_s = values["consumer_threads_cpu_s"], values["measured_s"]
     known = isinstance(cpu_s, (int, float)) and isinstance(measured_s, (int, float)) and measured_s > 0
     return asdict(ConsumerCosts(float(cpu_s) / float(measured_s) if known else None))  # type: ignore[arg-type]

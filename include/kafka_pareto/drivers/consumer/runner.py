@@ -1,4 +1,4 @@
-"""Runs repetitions of groups of consumers on a testbed, one at a time."""
+"""Run repetitions of groups of consumers on a testbed, one at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 
 
 class ConsumerRunner(RepetitionRunner):
-    """Runs the repetitions of one part."""
+    """Run the repetitions of one part."""
 
     def __init__(
         self, study: CompareConsumer, case: str, testbed: ConsumerTestbed, limits: MeasuringLimits = LIMITS
@@ -27,26 +27,26 @@ class ConsumerRunner(RepetitionRunner):
         self._restarts_brokers = study.varies_brokers(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Waits for a cluster that is healthy and has room for what is sent meanwhile."""
+        """Wait for a cluster that is healthy and has room for what is sent meanwhile."""
         self._guard.wait_until_healthy(round(self._study.live_bytes * len(planned)))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Prepares for the next reading; starts the study's own brokers anew where the levels need different ones."""
+        """Prepare for the next reading; start the study's own brokers anew where the levels need different ones."""
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
         self._guard.begin()
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Lets the group read that `begin` prepared for, and judges what came of it."""
+        """Let the group read that `begin` prepared for, and judge what came of it."""
         healthy = self._guard.begun()
         return self._guard.judged(attempt_reading(planned, self._study, self._testbed), healthy)
 
     def require_unharmed(self) -> None:
-        """Refuses a cluster of which a log directory is offline."""
+        """Refuse a cluster of which a log directory is offline."""
         self._guard.require_log_dirs()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Deletes what was sent while groups followed."""
+        """Delete what was sent while groups followed."""
         if self._study.protocol.live is not None:
             self._testbed.cluster.delete_records(self._testbed.live_topic)

@@ -1,4 +1,4 @@
-"""Runs the driver `consumer`."""
+"""Run the driver `consumer`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _BROKER_RESTART_S = 5.0
 
 
 class ConsumerRuntime(DriverRuntime):
-    """Runs the consumers' repetitions."""
+    """Run the consumers' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Computes what these repetitions cost at most, filling the topics included."""
+        """Compute what these repetitions cost at most, filling the topics included."""
         found = CompareConsumer.of(study)
         protocol, workload, count = found.protocol, found.workload, sum(repetitions.values())
         reading_s = protocol.warmup_seconds + workload.bytes / _MIB / _READ_MIB_S + _AROUND_A_PART_S
@@ -49,19 +49,19 @@ class ConsumerRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        """Open the cluster that the study is about; brokers of its own do not run before it measures."""
         return open_system(study, settings, lambda: _largest_heap_mib(CompareConsumer.of(study)))
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:
-        """Opens what runs the repetitions of one part: cluster, lease, a full topic and the load tool."""
+        """Open what runs the repetitions of one part: cluster, lease, a full topic and the load tool."""
         study = CompareConsumer.of(campaign.study)
         with open_consumer_testbed(campaign, study, case, settings) as testbed:
             yield ConsumerRunner(study, case, testbed)
 
 
 def _largest_heap_mib(study: CompareConsumer) -> int:
-    """Returns the largest heap that the load tool needs for any level, in MiB."""
+    """Return the largest heap that the load tool needs for any level, in MiB."""
     live = study.protocol.live
     properties = study.workload.producer_properties()
     following = LiveLoad(1, live.rate_records_s, live.seconds, properties) if live else None

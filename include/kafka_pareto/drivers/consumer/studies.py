@@ -1,4 +1,4 @@
-"""Defines the study that compares settings of a group of consumers, and of the brokers that it reads from."""
+"""Define the study that compares settings of a group of consumers, and of the brokers that it reads from."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ SETTINGS: dict[str, Setting] = {
 
 
 class Live(Section):
-    """Lets the group read what a producer sends meanwhile, at this rate, for `seconds` after the warm-up."""
+    """Let the group read what a producer sends meanwhile, at this rate, for `seconds` after the warm-up."""
 
     rate_records_s: Annotated[float, Field(gt=0)]
     seconds: Annotated[float, Field(gt=0)]
 
 
 class ConsumerProtocol(Protocol):
-    """Adds how one repetition reads: first all that the topic holds, unthrottled; then, with `live`, what is sent.
+    """Add how one repetition reads: first all that the topic holds, unthrottled; then, with `live`, what is sent.
 
     Either part has a group and a process of its own. `warmup_seconds` of each do not count. `timeout_s` limits each
     part, from the start of its process to the end.
@@ -57,7 +57,7 @@ class ConsumerProtocol(Protocol):
 
     @property
     def live_s(self) -> float:
-        """Returns for how long a producer sends in each repetition, warm-up included; 0 where none is followed."""
+        """Return for how long a producer sends in each repetition, warm-up included; 0 where none is followed."""
         return self.warmup_seconds + self.live.seconds if self.live else 0.0
 
     @model_validator(mode="after")
@@ -73,7 +73,7 @@ _PROTOCOL = ConsumerProtocol(repetitions=5, warmup_seconds=1.0, live=Live(rate_r
 
 
 class ReadWorkload(Topic):
-    """Defines what the topic holds when it is read: so many records, sent with the properties of `producer`.
+    """Define what the topic holds when it is read: so many records, sent with the properties of `producer`.
 
     The records that are sent while a group follows them are as large, and sent with the same properties.
     """
@@ -91,16 +91,16 @@ class ReadWorkload(Topic):
 
     @property
     def bytes(self) -> int:
-        """Returns the size of all records."""
+        """Return the size of all records."""
         return self.records * self.record_size_bytes
 
     def producer_properties(self) -> dict[str, PropertyValue]:
-        """Returns the producer's properties, with idempotence as it is resolved."""
+        """Return the producer's properties, with idempotence as it is resolved."""
         return {**self.producer, "enable.idempotence": is_idempotent(self.producer)}
 
 
 class CompareConsumer(Compare, TopicStudy):
-    """Compares settings of a group of consumers.
+    """Compare settings of a group of consumers.
 
     Levels may be consumer properties, `consumers` (threads with a consumer each, one group), and broker properties of
     the study's own brokers.
@@ -116,44 +116,44 @@ class CompareConsumer(Compare, TopicStudy):
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {CONSUMERS: ("read_records_s",)}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Maps consumer properties, the number of consumers, and broker properties."""
+        """Map consumer properties, the number of consumers, and broker properties."""
         return SETTINGS
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Lists the pace of reading, and the end-to-end latency where a producer is followed."""
+        """List the pace of reading, and the end-to-end latency where a producer is followed."""
         return ("read_records_s", *(("end_to_end_latency_p95_ms",) if self.protocol.live else ()))
 
     def consumers(self, configuration: Configuration) -> int:
-        """Returns how many consumers the group has."""
+        """Return how many consumers the group has."""
         return int(self.effective(configuration)[CONSUMERS])
 
     @property
     def live_bytes(self) -> float:
-        """Returns how much is sent while a group follows, in each repetition; 0 where none does."""
+        """Return how much is sent while a group follows, in each repetition; 0 where none does."""
         live = self.protocol.live
         return live.rate_records_s * self.protocol.live_s * self.workload.record_size_bytes if live else 0.0
 
     def properties(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns the consumers' settings that the reference and the configuration state."""
+        """Return the consumers' settings that the reference and the configuration state."""
         return {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
-        """Returns what a repetition cost."""
+        """Return what a repetition cost."""
         return costs_of(values)
 
     def rule_parameters(self) -> dict[str, object]:
-        """Returns what the `$…` of the consumer's rules stand for."""
+        """Return what the `$…` of the consumer's rules stand for."""
         return {"live_columns": ["live_rate_records_s", "lag_max_records"] if self.protocol.live else []}
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Returns what follows from a repetition's values, for the consumer's rules."""
+        """Return what follows from a repetition's values, for the consumer's rules."""
         held, asked = values["live_rate_records_s"], values["live_rate_asked_records_s"]
         known = isinstance(held, (int, float)) and isinstance(asked, (int, float)) and asked > 0
         return {"live_rate_held": float(held) / float(asked) if known else math.nan}  # type: ignore[arg-type]
 
     def described_protocol(self) -> dict[str, str]:
-        """Says how one repetition reads, as names and texts for people."""
+        """Describe how one repetition reads, as names and texts for people."""
         workload, live = self.workload, self.protocol.live
         described = super().described_protocol() | {
             "read": f"{workload.records:,} records of {workload.record_size_bytes:,} B, after "
@@ -165,7 +165,7 @@ class CompareConsumer(Compare, TopicStudy):
         return described
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
+        """Return the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
         return conditions_of(self, self.stated({}))
 
     @model_validator(mode="after")

@@ -50,7 +50,7 @@ class ConsumerTestbed:
 def open_consumer_testbed(
     campaign: Campaign, study: CompareConsumer, case: str, settings: Settings
 ) -> Iterator[ConsumerTestbed]:
-    """Opens the cluster, takes its lease, and sees to it that the topic holds what is to be read.
+    """Open the cluster, take its lease, and sees to it that the topic holds what is to be read.
 
     Raises:
         ClusterError: If the cluster cannot be reached, a broker does not start, or the topic cannot be filled.
@@ -74,12 +74,12 @@ def open_consumer_testbed(
 
 
 def _needed_bytes(study: CompareConsumer) -> int:
-    """Returns the bytes of the records that are read, or of those that are sent to a group that follows."""
+    """Return the bytes of the records that are read, or of those that are sent to a group that follows."""
     return round(max(study.workload.bytes, study.live_bytes * _FOLLOWED_ON_DISK))
 
 
 def _fill(cluster: Cluster, topic: str, study: CompareConsumer, tool: ProducerPerformance) -> None:
-    """Sends the records that are read.
+    """Send the records that are read.
 
     Raises:
         ClusterError: If the topic does not hold the records afterwards.

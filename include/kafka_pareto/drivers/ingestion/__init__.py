@@ -1,1 +1,1 @@
-"""Runs the driver `ingestion`, and sends files of users' own in the way that it measures."""
+"""Run the driver `ingestion`, and send files of users' own in the way that it measures."""

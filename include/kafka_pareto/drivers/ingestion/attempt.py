@@ -42,7 +42,7 @@ class _Ended:
 
 
 def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testbed: IngestionTestbed) -> Attempt:
-    """Sends the file to the topic, reads that back, and judges what came of it.
+    """Send the file to the topic, read that back, and judge what came of it.
 
     Raises:
         ClusterError: If the cluster does not say what the topic holds.
@@ -90,7 +90,7 @@ def send(
     rows: int,
     warmup_rows: int,
 ) -> Sent:
-    """Sends a file of so many rows by the tool that a level names, after so many rows of a warm-up.
+    """Send a file of so many rows by the tool that a level names, after so many rows of a warm-up.
 
     Raises:
         LoadToolError: If the tool does not start, ends with an error, or runs out of time.
@@ -126,7 +126,7 @@ def _send_and_read_back(
 def requests_for(
     configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, warmup: Path | None
 ) -> list[IngestionRequest]:
-    """Returns what the ingestion is asked: one request for each of its processes."""
+    """Return what the ingestion is asked: one request for each of its processes."""
     found = study.effective(configuration)
     request = IngestionRequest(
         file=file,
@@ -149,7 +149,7 @@ def requests_for(
 
 
 def judge(sent: Sent, growth: int, read_back: RowsFound | None, in_file: RowsFound) -> tuple[Outcome, str]:
-    """Judges what the tool counted against the file, and against what the topic holds."""
+    """Judge what the tool counted against the file, and against what the topic holds."""
     if sent.failure:
         return "failed", sent.failure
     if sent.rows_read != in_file.rows + sent.rows_malformed:
@@ -202,7 +202,7 @@ def _quantities(
 
 
 def _broker_cpu_s_per_million_rows(sent: Sent, figures: IngestionFigures, counters: LoadCounters) -> float | None:
-    """Returns the brokers' CPU time for the file alone; for all that was sent by a tool that does not say when."""
+    """Return the brokers' CPU time for the file alone; for all that was sent by a tool that does not say when."""
     if sent.ended_at_s is None:
         rows = sent.rows_acknowledged + sent.warmup_rows
         return None if counters.broker_cpu_s is None else 1e6 * counters.broker_cpu_s / rows
@@ -216,7 +216,7 @@ def _read_back(read_back: RowsFound | None, in_file: RowsFound) -> Literal["equa
 
 
 def _bound_by_reader(counters: LoadCounters, threads: int) -> str:
-    """Says so where the threads that read hardly waited: they read, check, encode and compress."""
+    """Report a bottleneck in the reading threads if they hardly waited: they read, check, encode and compress."""
     waited = counters.sending_wait_fraction
     if waited is None or waited > _HARDLY_WAITED_FRACTION:
         return ""

@@ -41,23 +41,23 @@ class BegunIngestion(Record):
 
     @property
     def malformed_topic(self) -> str:
-        """Returns the topic of the lines that are no rows."""
+        """Return the topic of the lines that are no rows."""
         return f"{self.topic}.malformed"
 
 
 class BegunIngestions:
-    """Keeps a file for each ingestion in a folder."""
+    """Keep a file for each ingestion in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def place(self, cluster_id: str, topic: str) -> Path:
-        """Returns the path of an ingestion's file."""
+        """Return the path of an ingestion's file."""
         name = hashlib.sha256(f"{cluster_id}/{topic}".encode()).hexdigest()[:16]
         return self._folder / f"{name}.json"
 
     def known(self, cluster_id: str, topic: str) -> BegunIngestion | None:
-        """Returns what was begun with this topic, if anything was.
+        """Return what was begun with this topic, if anything was.
 
         Raises:
             BadInputError: If its file cannot be read.
@@ -71,13 +71,13 @@ class BegunIngestions:
             raise BadInputError(f"{place}: cannot be read; delete it and its topics, and begin anew") from error
 
     def keep(self, begun: BegunIngestion) -> None:
-        """Writes what was begun, or what has become of it."""
+        """Write what was begun, or what has become of it."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(self.place(begun.cluster_id, begun.topic), begun.model_dump_json() + "\n")
 
     @contextmanager
     def alone(self, cluster_id: str, topic: str) -> Iterator[None]:
-        """Keeps every other run of this installation from the topic while the context is open.
+        """Keep every other run of this installation from the topic while the context is open.
 
         Raises:
             LeaseHeldError: If another run has it.
@@ -94,7 +94,7 @@ class BegunIngestions:
 
 
 def file_digest(file: Path, follow: Callable[[int, int], None]) -> tuple[int, str]:
-    """Returns a file's size in bytes and its SHA-256.
+    """Return a file's size in bytes and its SHA-256.
 
     Args:
         file: The file.

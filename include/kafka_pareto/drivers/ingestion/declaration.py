@@ -1,4 +1,4 @@
-"""Declares the driver `ingestion`: the rows of a CSV file, sent to a topic."""
+"""Declare the driver `ingestion`: the rows of a CSV file, sent to a topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends one file of a user's to a topic of theirs: it can be interrupted, and goes on where it stopped."""
+"""Send one file of a user's to a topic of theirs: it can be interrupted, and resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Arrived:
 
 
 class FileIngestion:
-    """Sends files to topics of one cluster, and remembers in a folder what it has begun."""
+    """Send files to topics of one cluster, and remembers in a folder what it has begun."""
 
     def __init__(self, cluster: Cluster, tool: IngestionLoad, folder: Path) -> None:
         self._cluster = cluster
@@ -71,7 +71,7 @@ class FileIngestion:
         self._begun = BegunIngestions(folder)
 
     def alone(self, topic: str) -> AbstractContextManager[None]:
-        """Keeps every other run from the topic while the context is open: two would send everything twice.
+        """Keep every other run from the topic while the context is open: two would send everything twice.
 
         Raises:
             LeaseHeldError: If another run has it.
@@ -80,7 +80,7 @@ class FileIngestion:
         return self._begun.alone(self._cluster.describe().cluster_id, topic)
 
     def begin(self, wanted: FileToSend, follow: Callable[[int, int], None] = lambda _read, _of: None) -> BegunIngestion:
-        """Makes the topics, or finds them as an earlier run has left them, and returns what is to be sent.
+        """Make the topics, or find them as an earlier run has left them, and return what is to be sent.
 
         Args:
             wanted: The file and its topic.
@@ -127,7 +127,7 @@ class FileIngestion:
     def send(
         self, begun: BegunIngestion, wanted: FileToSend, follow: Callable[[str], None], watch: Callable[[], None] | None
     ) -> Arrived:
-        """Sends what the topic has not, and reads back what it then holds.
+        """Send what the topic has not, and read back what it then holds.
 
         Args:
             begun: As `begin` returned it.
@@ -186,7 +186,7 @@ class FileIngestion:
         return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and begin anew"
 
     def _make_topics(self, begun: BegunIngestion, wanted: FileToSend, replicas: int) -> int:
-        """Makes both topics, or finds them empty; returns how many partitions the rows' has."""
+        """Make both topics, or find them empty; return how many partitions the rows' has."""
         for topic in (begun.topic, begun.malformed_topic):
             if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
@@ -203,7 +203,7 @@ class FileIngestion:
         return found
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
-        """Refuses another number of partitions: rows would be looked for where they are not, and sent again."""
+        """Refuse another number of partitions: rows would be looked for where they are not, and sent again."""
         found = self._partitions_of(known.topic)
         _require_as_asked(wanted, found)
         if found != (known.partitions or found):
@@ -213,7 +213,7 @@ class FileIngestion:
             )
 
     def _partitions_of(self, topic: str) -> int:
-        """Returns how many partitions a topic has; 0 where it is not there."""
+        """Return how many partitions a topic has; 0 where it is not there."""
         try:
             return len(self._cluster.topic_health(topic).partitions)
         except ClusterError as error:
@@ -222,7 +222,7 @@ class FileIngestion:
             return 0
 
     def _max_message_bytes(self, topic: str) -> int | None:
-        """Returns how large a batch the topic takes; None where this user may not ask."""
+        """Return how large a batch the topic takes; None where this user may not ask."""
         try:
             found = self._cluster.topic_configs(topic, [_TOPICS_LIMIT]).get(_TOPICS_LIMIT)
         except ClusterError as error:
@@ -232,7 +232,7 @@ class FileIngestion:
         return None if found is None else int(found)
 
     def _wait_until_settled(self, known: BegunIngestion) -> None:
-        """Waits until all replicas are in sync, and both topics' ends stay for seconds.
+        """Wait until all replicas are in sync, and both topics' ends stay for seconds.
 
         A killed run's last batches are then counted, unless a replica hangs for longer and stores them only after this.
         Such rows are sent twice; the read-back finds them.
@@ -260,7 +260,7 @@ class FileIngestion:
 
 
 def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, PropertyValue]:
-    """Returns the producer's properties, with batches and rows that fit the topic: a larger one would be refused.
+    """Return the producer's properties, with batches and rows that fit the topic: a larger one would be refused.
 
     Under a limit the buffer holds what a second may send: all of it leaves at once after a pause of the cluster.
     """

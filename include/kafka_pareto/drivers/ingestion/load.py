@@ -1,4 +1,4 @@
-"""Runs the project's ingestion, `io.kafkapareto.ingest.Ingestion`, and the check that reads back what it sent."""
+"""Run the project's ingestion, `io.kafkapareto.ingest.Ingestion`, and the check that reads back what it sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BESIDE_ROW_BYTES = 128  # of a request: the batch's header, the record's own, a
 
 
 def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
-    """Returns the size of the largest row that a producer with these properties can send; a larger one is malformed."""
+    """Return the size of the largest row that a producer with these properties can send; a larger one is malformed."""
     found = {**DEFAULTS, **properties}
     return min(int(found["max.request.size"]), int(found["buffer.memory"])) - _BESIDE_ROW_BYTES
 
@@ -40,7 +40,7 @@ MOST_ROW_BYTES = most_row_bytes({})
 
 @dataclass(frozen=True)
 class IngestionRequest:
-    """Describes one ingestion: which file goes to which topic, and how.
+    """One ingestion: which file goes to which topic, and how.
 
     Attributes:
         senders: In which threads rows are checked, encoded and sent, as `fork_join_4`.
@@ -73,23 +73,23 @@ class IngestionRequest:
 
     @property
     def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
-        """Returns the properties of the producers."""
+        """Return the properties of the producers."""
         return {"--command-config": self.properties}
 
     @property
     def heap_mib(self) -> int:
-        """Returns the heap that the producers need, in MiB."""
+        """Return the heap that the producers need, in MiB."""
         buffer_mib = int({**DEFAULTS, **self.properties}["buffer.memory"]) // _MIB
         return _BESIDE_BUFFERS_MIB + 2 * self.producers * buffer_mib
 
     @property
     def most_row_bytes(self) -> int:
-        """Returns the size of the largest row that these producers can send."""
+        """Return the size of the largest row that these producers can send."""
         return most_row_bytes(self.properties)
 
     @property
     def options(self) -> list[str]:
-        """Lists the tool's own options, without its file of properties."""
+        """List the tool's own options, without its file of properties."""
         options = ["--file", str(self.file), "--topic", self.topic, "--delimiter", self.delimiter]
         options += ["--reader", self.reader, "--encoding", self.encoding, "--senders", self.senders]
         options += ["--path", self.path, "--producers", str(self.producers), "--processes", str(self.processes)]
@@ -137,7 +137,7 @@ class CheckRequest:
 
     @property
     def options(self) -> list[str]:
-        """Lists the check's own options."""
+        """List the check's own options."""
         options = ["--delimiter", self.delimiter, "--encoding", self.encoding]
         options += ["--most-row-bytes", str(self.most_row_bytes), "--max-mib-s", str(self.most_mib_s)]
         options += ["--open-only"] if self.opens_only else []
@@ -155,7 +155,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class BooksRequest:
-    """Describes a file of made-up books."""
+    """A file of made-up books."""
 
     file: Path
     rows: int
@@ -171,14 +171,14 @@ class _Made:
 
 
 class IngestionLoad:
-    """Runs ingestions and checks, each in JVMs of their own."""
+    """Run ingestions and check, each in JVMs of their own."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self.bootstrap_servers = bootstrap_servers
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, requests: Sequence[IngestionRequest]) -> list[IngestionResult]:
-        """Executes the requests, all at the same time: one for each process; none begins before all are ready.
+        """Execute the requests, all at the same time: one for each process; none begins before all are ready.
 
         Raises:
             LoadToolError: If a process does not start, ends with an error, runs out of time, or prints what does not
@@ -198,7 +198,7 @@ class IngestionLoad:
         follow: Callable[[str], None] | None = None,
         watch: Callable[[], None] | None = None,
     ) -> IngestionResult:
-        """Executes one request; `follow` gets a line of JSON on its progress every second, and `watch` may end it.
+        """Execute one request; `follow` gets a line of JSON on its progress every second, and `watch` may end it.
 
         Raises:
             LoadToolError: As `run` does.
@@ -220,7 +220,7 @@ class IngestionLoad:
         return output.model_copy(update={"failure": self._process.without_secrets(output.failure)})
 
     def check(self, request: CheckRequest, watch: Callable[[], None] | None = None) -> CheckOutput:
-        """Reads a file, a topic, or both, and returns what they hold; `watch` may end it.
+        """Read a file, a topic, or both, and return what they hold; `watch` may end it.
 
         Raises:
             LoadToolError: If one cannot be read.
@@ -234,7 +234,7 @@ class IngestionLoad:
         ).output
 
     def make_books(self, request: BooksRequest) -> None:
-        """Writes the file; there is a whole one afterwards, or none.
+        """Write the file; there is a whole one afterwards, or none.
 
         Raises:
             LoadToolError: If it cannot be written.

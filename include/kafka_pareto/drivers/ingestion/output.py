@@ -1,4 +1,4 @@
-"""Reads what the project's ingestion and its check print, and refuses what does not add up."""
+"""Read what the project's ingestion and its check print, and refuse what does not add up."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CheckOutput(ToolOutput):
 
 
 def parse_ingestion_output(text: str) -> IngestionOutput:
-    """Reads the last line of the tool's standard output.
+    """Read the last line of the tool's standard output.
 
     Raises:
         LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
@@ -102,7 +102,7 @@ def parse_ingestion_output(text: str) -> IngestionOutput:
 
 
 def parse_check_output(text: str) -> CheckOutput:
-    """Reads the last line of the check's standard output.
+    """Read the last line of the check's standard output.
 
     Raises:
         LoadToolError: If it is not the check's JSON.

@@ -1,4 +1,4 @@
-"""Puts a file into the operating system's page cache, or out of it, and says whether that is possible here."""
+"""Put a file into the operating system's page cache, or out of it, and report whether that is possible here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACES_LOOKED_AT = 64
 
 
 def prepare(file: Path, state: str) -> None:
-    """Brings a file into a state of the page cache: `warm` (all of it in memory) or `cold` (nothing of it).
+    """Bring a file into a state of the page cache: `warm` (all of it in memory) or `cold` (nothing of it).
 
     Raises:
         LoadStartError: If the file system does not let go of it, as one that is in memory itself.
@@ -36,7 +36,7 @@ def prepare(file: Path, state: str) -> None:
 
 
 def fault_here() -> str:
-    """Says why no file in the folder of temporary files can be made cold; empty where one can."""
+    """Return why no file in the folder of temporary files can be made cold; empty if one can."""
     with tempfile.NamedTemporaryFile(prefix="kafka-pareto-cold-") as probe:
         probe.write(bytes(_PROBE_BYTES))
         probe.flush()
@@ -48,7 +48,7 @@ def fault_here() -> str:
 
 
 def _is_in_memory(descriptor: int) -> bool:
-    """Says whether more than half of the places that are looked at can be read without the disk."""
+    """Return whether more than half of the places that are looked at can be read without the disk."""
     size = os.fstat(descriptor).st_size
     held = 0
     for number in range(_PLACES_LOOKED_AT):

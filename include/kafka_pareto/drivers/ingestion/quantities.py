@@ -1,4 +1,4 @@
-"""Declares the quantities of an ingestion: each once, from the load tool's parser to the tables."""
+"""Declare the quantities of an ingestion: each once, from the load tool's parser to the tables."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class IngestionFigures:
 
 @dataclass(frozen=True)
 class IngestionQuantities(Quantities):
-    """Holds all quantities of one repetition of an ingestion.
+    """All quantities of one repetition of an ingestion.
 
     Attributes:
         rows_in_file: As many as the file has, malformed ones not among them.

@@ -1,4 +1,4 @@
-"""Finds or makes the files that ingestions send, and knows what each of them holds."""
+"""Find or make the files that ingestions send, with the content of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GIB = 1 << 30
 
 
 class RowsFiles:
-    """Keeps the files of a study in a folder; each is made, read and hashed once."""
+    """Keep the files of a study in a folder; each is made, read and hashed once."""
 
     def __init__(self, study: CompareIngestion, tool: IngestionLoad, folder: Path) -> None:
         self._study = study
@@ -39,7 +39,7 @@ class RowsFiles:
         self._held: dict[tuple[Path, str, int], RowsFound] = {}
 
     def file_of(self, configuration: Configuration) -> Path:
-        """Returns the file that a level sends; makes it where it is not there yet.
+        """Return the file that a level sends; make it where it is not there yet.
 
         Raises:
             PlanError: If the disk has no room for it.
@@ -50,7 +50,7 @@ class RowsFiles:
         return self.books(self._study.rows(configuration))
 
     def books(self, rows: int, name: str = "books") -> Path:
-        """Returns a file of made-up books; a smaller one holds the first rows of a larger one.
+        """Return a file of made-up books; a smaller one holds the first rows of a larger one.
 
         Raises:
             PlanError: If the disk has no room for it.
@@ -69,7 +69,7 @@ class RowsFiles:
         return file
 
     def warmup_file(self, rows: int) -> Path | None:
-        """Returns a file of so many rows that each process sends before its time begins; None of no rows.
+        """Return a file of so many rows that each process sends before its time begins; None of no rows.
 
         It is a file of its own, so that the one that is measured can stay out of the page cache. Of a file of the
         user's it holds the lines, again and again where they are too few.
@@ -88,7 +88,7 @@ class RowsFiles:
         return file
 
     def held_by_level(self, configuration: Configuration) -> RowsFound:
-        """Returns what a level's file holds, as the level encodes it, without rows that are too large for its requests.
+        """Return what a level's file holds, as the level encodes it, without rows that are too large for its requests.
 
         Raises:
             LoadToolError: If it cannot be read, or is no such CSV file.
@@ -100,7 +100,7 @@ class RowsFiles:
         )
 
     def held_by(self, file: Path, encoding: str = "bytes", most_bytes: int = MOST_ROW_BYTES) -> RowsFound:
-        """Returns how many rows the file has, and their hashes as they are encoded; it is then in the page cache.
+        """Return how many rows the file has, and their hashes as they are encoded; it is then in the page cache.
 
         Raises:
             LoadToolError: If it cannot be read, or is no such CSV file.
@@ -122,7 +122,7 @@ class RowsFiles:
 
 
 def rows_of(study: CompareIngestion, level: Configuration) -> int:
-    """Returns how many rows a level sends; of a file of the user's by its size."""
+    """Return how many rows a level sends; of a file of the user's by its size."""
     file = study.workload.file
     if file is None:
         return study.rows(level)
@@ -130,17 +130,17 @@ def rows_of(study: CompareIngestion, level: Configuration) -> int:
 
 
 def sent_rows_of(study: CompareIngestion, level: Configuration) -> int:
-    """Returns how many rows a repetition of a level sends, the warm-up of each process included."""
+    """Return how many rows a repetition of a level sends, the warm-up of each process included."""
     return rows_of(study, level) + study.protocol.warmup_rows * int(study.effective(level)["processes"])
 
 
 def most_rows(study: CompareIngestion, case: str) -> int:
-    """Returns how many rows the largest repetition of a part sends."""
+    """Return how many rows the largest repetition of a part sends."""
     return max(sent_rows_of(study, level) for level in study.levels_of(case))
 
 
 def _copy_rows(source: Path, target: Path, rows: int) -> None:
-    """Writes the header and so many lines of a file, from its first one again after the last."""
+    """Write the header and so many lines of a file, from its first one again after the last."""
     with source.open("rb") as lines, target.open("wb") as written:
         written.write(lines.readline())
         begin, left = lines.tell(), rows
@@ -153,6 +153,6 @@ def _copy_rows(source: Path, target: Path, rows: int) -> None:
 
 @contextmanager
 def rows_files(study: CompareIngestion, tool: IngestionLoad) -> Iterator[RowsFiles]:
-    """Keeps the files of a study for as long as the context is open."""
+    """Keep the files of a study for as long as the context is open."""
     with TemporaryDirectory(prefix="kafka-pareto-rows-") as folder:
         yield RowsFiles(study, tool, Path(folder))

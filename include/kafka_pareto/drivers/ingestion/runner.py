@@ -1,4 +1,4 @@
-"""Runs repetitions of ingestions on a testbed, one at a time."""
+"""Run repetitions of ingestions on a testbed, one at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_WARMING_LOADS = 8
 
 
 class IngestionRunner(RepetitionRunner):
-    """Runs the repetitions of one part."""
+    """Run the repetitions of one part."""
 
     def __init__(
         self, study: CompareIngestion, case: str, testbed: IngestionTestbed, limits: MeasuringLimits = LIMITS
@@ -37,12 +37,12 @@ class IngestionRunner(RepetitionRunner):
         self._reference = study.baseline_configuration(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Waits for a cluster that is healthy and has room for one of these repetitions."""
+        """Wait for a cluster that is healthy and has room for one of these repetitions."""
         rows = max(sent_rows_of(self._study, each.candidate.configuration) for each in planned)
         self._guard.wait_until_healthy(rows * BYTES_PER_BOOK)
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Makes the topic anew for the next repetition; starts the study's own brokers anew where levels need it."""
+        """Make the topic anew for the next repetition; start the study's own brokers anew where levels need it."""
         configuration = planned.candidate.configuration
         if self._warms_up:
             self._warm_up()
@@ -54,7 +54,7 @@ class IngestionRunner(RepetitionRunner):
         self._guard.begin()
 
     def _warm_up(self) -> None:
-        """Sends the reference until the pace stops rising: new brokers are slow until their code is compiled."""
+        """Send the reference until the pace stops rising: new brokers are slow until their code is compiled."""
         self._warms_up = False
         study, testbed, reference = self._study, self._testbed, self._reference
         file = testbed.files.file_of(reference)
@@ -70,10 +70,10 @@ class IngestionRunner(RepetitionRunner):
         log.info("the new brokers are warm: %.0f rows/s", pace_when_warm(load, _MOST_WARMING_LOADS))
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Sends the file to the topic that `begin` made, and judges what came of it."""
+        """Send the file to the topic that `begin` made, and judge what came of it."""
         healthy = self._guard.begun()
         return self._guard.judged(attempt_ingestion(planned, self._study, self._testbed), healthy)
 
     def require_unharmed(self) -> None:
-        """Refuses a cluster of which a log directory is offline."""
+        """Refuse a cluster of which a log directory is offline."""
         self._guard.require_log_dirs()

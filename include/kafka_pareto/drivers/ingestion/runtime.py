@@ -1,4 +1,4 @@
-"""Runs the driver `ingestion`."""
+"""Run the driver `ingestion`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _FIRST_OF_VIRTUAL_THREADS = 21
 
 
 class IngestionRuntime(DriverRuntime):
-    """Runs the ingestions' repetitions."""
+    """Run the ingestions' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Computes what these repetitions cost at most, making the files included."""
+        """Compute what these repetitions cost at most, making the files included."""
         found = CompareIngestion.of(study)
         read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
         sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
@@ -58,18 +58,18 @@ class IngestionRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        """Open the cluster that the study is about; brokers of its own do not run before it measures."""
         return open_system(study, settings, lambda: _largest_heap_mib(CompareIngestion.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
-        """Returns what the verdict on an ingestion depends on."""
+        """Return what the verdict on an ingestion depends on."""
         study = CompareIngestion.of(campaign.study)
         found = study.effective(configuration)
         threads = int(found["producers"]) * int(found["processes"])
         return LoadSetting(1, study.properties(configuration), None, threads)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
-        """Says what this machine lacks for a level: kcat, a Java with virtual threads, or a file that it can send."""
+        """Return what this machine lacks for a level: kcat, a Java with virtual threads, or a file that it can send."""
         found = CompareIngestion.of(study).effective(configuration)
         if found["path"] == "kcat":
             if shutil.which("kcat") is None:
@@ -86,14 +86,14 @@ class IngestionRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[IngestionRunner]:
-        """Opens what runs the repetitions of one part: cluster, lease, topics, tool and files."""
+        """Open what runs the repetitions of one part: cluster, lease, topics, tool and files."""
         study = CompareIngestion.of(campaign.study)
         with open_ingestion_testbed(campaign, study, case, settings) as testbed:
             yield IngestionRunner(study, case, testbed)
 
 
 def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
-    """Returns why the lines of the user's file are not its rows; empty if they are, as in every made-up file."""
+    """Return why the lines of the user's file are not its rows; empty if they are, as in every made-up file."""
     file = Path(study.workload.file or "")
     if not (file.is_file() and file.stat().st_size):
         return ""
@@ -115,7 +115,7 @@ def _mean_rows(
 
 
 def _largest_heap_mib(study: CompareIngestion) -> int:
-    """Returns the largest heap that the processes of any level need together, in MiB."""
+    """Return the largest heap that the processes of any level need together, in MiB."""
     return max(_heap_mib(study, level) for case in study.cases for level in study.levels_of(case))
 
 

@@ -56,7 +56,7 @@ class Sent:
 
 
 def sent_by(results: Sequence[IngestionResult]) -> Sent:
-    """Adds up what the processes of one ingestion say: they ran at the same time, each on its part of the file."""
+    """Add up what the processes of one ingestion say: they ran at the same time, each on its part of the file."""
     outputs = [result.output for result in results]
     sinks = [sink for output in outputs for sink in output.sinks]
     rows = sum(output.rows_acknowledged for output in outputs)
@@ -106,14 +106,14 @@ def sent_by(results: Sequence[IngestionResult]) -> Sent:
 
 
 def _elapsed_s(outputs: Sequence[IngestionOutput]) -> float:
-    """Returns the time from the first begin to the last end; a single process tells it more exactly than the clock."""
+    """Return the time from the first begin to the last end; a single process tells it more exactly than the clock."""
     if len(outputs) == 1:
         return outputs[0].elapsed_s
     return max(output.ended_at_s for output in outputs) - min(output.began_at_s for output in outputs)
 
 
 def _timeline(outputs: Sequence[IngestionOutput], warmups: Sequence[IngestionOutput]) -> Timeline:
-    """Adds up the processes' paces by slice: of the warm-up, from the first row of a new process, and of the file."""
+    """Add up the processes' paces by slice: of the warm-up, from the first row of a new process, and of the file."""
     passes = {"cold_rows_s": warmups, "rows_s": outputs}
     series: dict[str, list[float | None]] = {
         name: [sum(paces) for paces in zip_longest(*(each.rows_s_by_slice for each in of_pass), fillvalue=0.0)]
@@ -124,7 +124,7 @@ def _timeline(outputs: Sequence[IngestionOutput], warmups: Sequence[IngestionOut
 
 
 def _late_over_early(paces: Sequence[float | None]) -> float | None:
-    """Returns the mean pace of the second half of the slices over that of the first; None of less than two slices."""
+    """Return the mean pace of the second half of the slices over that of the first; None of less than two slices."""
     known, half = [pace or 0.0 for pace in paces], len(paces) // 2
     early = sum(known[:half])
     return sum(known[-half:]) / early if early else None
@@ -136,11 +136,11 @@ def _mean(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class _WholeFileRequest(LoadRequest):
-    """Describes a load of Kafka's tool that keeps a whole file in its heap."""
+    """A load of Kafka's tool that keeps a whole file in its heap."""
 
     @property
     def heap_mib(self) -> int:
-        """Returns the heap that it needs, in MiB."""
+        """Return the heap that it needs, in MiB."""
         file_bytes = self.payload_file.stat().st_size if self.payload_file else 0
         return super().heap_mib + HEAP_PER_FILE_BYTE * file_bytes // _MIB
 
@@ -153,7 +153,7 @@ def send_by_kafkas_tool(
     rows: int,
     warmup_rows: int,
 ) -> Sent:
-    """Sends as many records as the file has rows, each a line of the file that the tool draws by chance.
+    """Send as many records as the file has rows, each a line of the file that the tool draws by chance.
 
     It reads the file before it begins, and counts from its first `send()` after the warm-up to its last
     acknowledgement. The records of the warm-up go to the same topic.
@@ -193,7 +193,7 @@ def send_by_kafkas_tool(
 
 
 def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
-    """Returns what a producer's properties are called by librdkafka, which kcat is built on."""
+    """Return what a producer's properties are called by librdkafka, which kcat is built on."""
     found = {**DEFAULTS, **properties}
     return {
         "acks": str(found["acks"]),
@@ -210,7 +210,7 @@ def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
 def send_by_kcat(
     testbed: IngestionTestbed, study: CompareIngestion, configuration: Configuration, file: Path, rows: int
 ) -> Sent:
-    """Sends the file's lines, the header left out, by kcat; its time is that of its process.
+    """Send the file's lines, the header left out, by kcat; its time is that of its process.
 
     Raises:
         LoadStartError: If this machine has no kcat.

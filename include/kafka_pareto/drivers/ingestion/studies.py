@@ -1,4 +1,4 @@
-"""Defines the study that compares ways of sending the rows of a CSV file to a topic."""
+"""Define the study that compares ways of sending the rows of a CSV file to a topic."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SETTINGS: dict[str, Setting] = {
 
 
 class IngestionProtocol(Protocol):
-    """Adds how long one ingestion may take, from the start of its processes to their end, and its warm-up.
+    """Add how long one ingestion may take, from the start of its processes to their end, and its warm-up.
 
     Each process first sends `warmup_rows` rows in the same way to a topic of their own, because a JVM is slow until its
     code is compiled. Their rate is `cold_rows_s`. With 0 the file itself is sent cold.
@@ -73,7 +73,7 @@ class IngestionProtocol(Protocol):
 
 
 class RowsWorkload(Topic):
-    """Defines the file: `rows` made-up books from the study's seed, or a `file` of the user's with a header.
+    """Define the file: `rows` made-up books from the study's seed, or a `file` of the user's with a header.
 
     A `file` is a path on the machine that measures. Lines that are no row are tolerated up to a fraction.
     """
@@ -85,7 +85,7 @@ class RowsWorkload(Topic):
 
 
 class CompareIngestion(Compare, TopicStudy):
-    """Compares ways of sending the rows of a CSV file to a topic, each row as one record.
+    """Compare ways of sending the rows of a CSV file to a topic, each row as one record.
 
     Levels may be producer properties, broker properties of the study's own brokers, and of the ingestion: `path` (the
     client's `send()`, record batches built from the rows, Kafka's own load tool, or kcat), `reader`, `encoding`,
@@ -103,34 +103,34 @@ class CompareIngestion(Compare, TopicStudy):
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("rows_s",), "processes": ("rows_s",)}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Maps producer properties, ways of reading and sending, and broker properties."""
+        """Map producer properties, ways of reading and sending, and broker properties."""
         return SETTINGS
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Lists the pace, what a row costs the client, and the pace of a process that has just started."""
+        """List the pace, what a row costs the client, and the pace of a process that has just started."""
         cold = ("cold_rows_s",) if self.protocol.warmup_rows else ()
         return ("rows_s", "client_cpu_s_per_million_rows", *cold)
 
     def partitions(self, configuration: Configuration) -> int:
-        """Returns how many partitions the topic has."""
+        """Return how many partitions the topic has."""
         return int(self.effective(configuration)["partitions"]) or self.workload.topic_partitions
 
     def rows(self, configuration: Configuration) -> int:
-        """Returns how many rows are sent; 0 for all of a file of the user's."""
+        """Return how many rows are sent; 0 for all of a file of the user's."""
         return int(self.effective(configuration)["rows"]) or (0 if self.workload.file else self.workload.rows)
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns the producer's settings that the reference and the configuration state, idempotence resolved."""
+        """Return the producer's settings that the reference and the configuration state, idempotence resolved."""
         stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
         return {**stated, "enable.idempotence": is_idempotent(stated)}
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that the producer promises."""
+        """Return the durability that the producer promises."""
         return durability_of(self.properties(configuration))
 
     def described_protocol(self) -> dict[str, str]:
-        """Says what one repetition sends, as names and texts for people."""
+        """Describe what one repetition sends, as names and texts for people."""
         topic = self.workload
         named = topic.file or f"{topic.rows:,} made-up books"
         warmup = (
@@ -146,7 +146,7 @@ class CompareIngestion(Compare, TopicStudy):
         }
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the reference, the file, the topic, the brokers and the protocol of a repetition, by their keys."""
+        """Return the reference, the file, the topic, the brokers and the protocol of a repetition, by their keys."""
         return conditions_of(self, self.stated({}))
 
     @model_validator(mode="after")
@@ -159,7 +159,7 @@ class CompareIngestion(Compare, TopicStudy):
         return self
 
     def conflict_in(self, level: Configuration) -> str:
-        """Says which settings of a level cannot go together; empty where all can."""
+        """Return which settings of a level cannot go together; empty if all can."""
         found = self.effective(level)
         path = found["path"]
         if path != "producer" and found["senders"] != "sequential":

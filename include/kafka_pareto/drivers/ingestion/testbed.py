@@ -47,16 +47,16 @@ class IngestionTestbed:
 
     @property
     def warmup_topic(self) -> str:
-        """Returns the topic of the rows that a process sends before its time begins."""
+        """Return the topic of the rows that a process sends before its time begins."""
         return f"{self.topic}.warmup"
 
     @property
     def topics(self) -> list[str]:
-        """Lists all topics of a repetition."""
+        """List all topics of a repetition."""
         return [each for topic in (self.topic, self.warmup_topic) for each in (topic, _malformed(topic))]
 
     def new_topic(self, partitions: int) -> None:
-        """Makes the topic and the warm-up's anew, without a record, and those of malformed rows if they are missing.
+        """Make the topic and the warm-up's anew, without a record, and those of malformed rows if they are missing.
 
         Raises:
             ClusterError: If the cluster does not answer, or does not make it.
@@ -68,12 +68,12 @@ class IngestionTestbed:
 
 
 def _malformed(topic: str) -> str:
-    """Returns the topic that receives what is no row of the first's."""
+    """Return the topic that receives what is no row of the first's."""
     return f"{topic}.malformed"
 
 
 def _needed_bytes(study: CompareIngestion, case: str) -> int:
-    """Returns what a repetition may leave in its topic, until it has been read back."""
+    """Return what a repetition may leave in its topic, until it has been read back."""
     return most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
 
 
@@ -81,7 +81,7 @@ def _needed_bytes(study: CompareIngestion, case: str) -> int:
 def open_ingestion_testbed(
     campaign: Campaign, study: CompareIngestion, case: str, settings: Settings
 ) -> Iterator[IngestionTestbed]:
-    """Opens the cluster, takes its lease, makes the file and the topics, and keeps on what it measures.
+    """Open the cluster, take its lease, make the file and the topics, and keep on what it measures.
 
     Raises:
         BadInputError: If the campaign was begun with another file, or on another cluster.

@@ -46,7 +46,7 @@ def attempt_repetition(
     faults: Sequence[BrokerFault] = (),
     fault_times: FaultTimes = FaultTimes(),  # noqa: B008 (frozen)
 ) -> tuple[Attempt, LoadResult | None]:
-    """Executes the request once and judges what came of it.
+    """Execute the request once and judge what came of it.
 
     `healthy` is the topic's health just before, `cores` what the load tool may use of this machine. With `faults`
     the brokers' trouble meanwhile is what is measured: it is over before the topic is asked what it holds.
@@ -120,7 +120,7 @@ def request_for(
     topic: str,
     payload_file: Path | None = None,
 ) -> LoadRequest:
-    """Returns the request to the load tool for a repetition of a configuration."""
+    """Return the request to the load tool for a repetition of a configuration."""
     load = study.load_of(case, configuration)
     sized = sized_for(case, configuration, study, sizing)
     return LoadRequest(
@@ -140,7 +140,7 @@ def request_for(
 
 
 def sized_for(case: str, configuration: Configuration, study: ProducerStudy, sizing: Sizing) -> Sizing:
-    """Returns the sizing for this configuration's records, which a comparison may make larger than its reference's.
+    """Return the sizing for this configuration's records, which a comparison may make larger than its reference's.
 
     The fixed rate then has the reference's bytes per second. Smaller records keep its records per second: at its bytes
     per second they would be more than any producer can send.
@@ -168,7 +168,7 @@ def quantities_of(
     watched: HostCounters,
     leading_brokers: int,
 ) -> ProducerQuantities:
-    """Returns the quantities of a load, which limit was found among them.
+    """Return the quantities of a load, which limit was found among them.
 
     Args:
         request: What was asked of the load tool.
@@ -199,14 +199,14 @@ def quantities_of(
 
 
 def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
-    """Returns what a load was asked to do, as far as it tells what limited its first part."""
+    """Return what a load was asked to do, as far as it tells what limited its first part."""
     timed = request.timed
     limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
     return LoadSetting(request.record_size_bytes, request.properties, limit, request.producers, payload)
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
-    """Judges what the tool counted against what was asked for, and against the topic.
+    """Judge what the tool counted against what was asked for, and against the topic.
 
     There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured, or
     hold what is not theirs.
@@ -228,7 +228,7 @@ def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) ->
 
 
 def _reservations(result: LoadResult) -> list[str]:
-    """Says what there is to know of the latencies of a repetition that counts."""
+    """Describe the latencies of a valid repetition."""
     found = []
     if result.paced_records_unsent:
         found.append(

@@ -1,4 +1,4 @@
-"""Measures, once for each comparison, what the machine can do without Kafka, and keeps it with the campaign."""
+"""Measure, once for each comparison, what the machine can do without Kafka, and keep it with the campaign."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLIENT_TIMEOUT_S = 12.0
 
 
 def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Settings) -> None:
-    """Measures the ceilings before anything is sent, unless the campaign has them; a tuning campaign needs none.
+    """Measure the ceilings before anything is sent, unless the campaign has them; a tuning campaign needs none.
 
     They tell nothing where the brokers run on other machines. A comparison does without them where they cannot be
     measured.
@@ -64,6 +64,6 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
 
 
 def _data_folder(testbed: Testbed) -> Path | None:
-    """Returns where the study's own brokers keep their data; it is not known where others do."""
+    """Return where the study's own brokers keep their data; it is not known where others do."""
     node = next(iter(testbed.brokers.nodes.values()), None) if testbed.brokers else None
     return node.data_folder if node else None

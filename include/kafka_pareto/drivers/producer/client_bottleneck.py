@@ -1,4 +1,4 @@
-"""Tells whether the load tool rather than Kafka set the pace of a repetition. Pure; judges by the tool's own figures.
+"""Return whether the load tool rather than Kafka set the pace of a repetition. Judge by the tool's own figures.
 
 A repetition that is bound by its tool still shows what this machine can send. It does not show what Kafka would have
 taken. A configuration that looks no better than another may only have been sent no more. What the client knows of its
@@ -34,7 +34,7 @@ _LEAD_S = 0.5
 
 
 def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> str:
-    """Says why the load tool set the pace; empty where nothing says that it did.
+    """Return why the load tool set the pace; empty if nothing says that it did.
 
     Args:
         request: What was asked of the tool.
@@ -51,7 +51,7 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> s
 
 
 def _saturation(result: LoadResult, cores: float) -> str:
-    """Says so if the tool's process used all cores that it could, JVM start and compilation included."""
+    """Report a bottleneck if the tool's process used all its cores, JVM start and compilation included."""
     loading_s = result.wall_s - result.settling_s
     used = result.client_cpu_s / (cores * loading_s)
     if used < _SATURATED_FRACTION:
@@ -60,7 +60,7 @@ def _saturation(result: LoadResult, cores: float) -> str:
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
-    """Says so if the sending thread hardly waited, though it sent as fast as it could.
+    """Report a bottleneck if the sending thread hardly waited at full speed.
 
     That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, the
     thread itself is the limit. Of several producers, waits and seconds are those of all their threads.
@@ -82,7 +82,7 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
 
 
 def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
-    """Says so if the sending of Kafka's tool hardly waited. That tool does not report how long its end took.
+    """Report a bottleneck if Kafka's tool hardly waited. It does not report how long its end took.
 
     What fits into the buffer is taken at once, however slow Kafka is. Only records beyond buffer.memory therefore show
     anything. Of a load of four buffers, Kafka must have taken three quarters while the rest was sent, or `send()` would
@@ -103,7 +103,7 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
 
 
 def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
-    """Says so if the fixed rate was missed although the buffer had room: records were not handed over when due."""
+    """Report a bottleneck if the fixed rate was missed although the buffer had room: records were sent late."""
     asked, held = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
     waited_s, from_send_ms = result.client.buffer_wait_s, figures.latency_from_send_p95_ms
     if request.timed is None or asked is None or held is None or waited_s is None or from_send_ms is None:
@@ -127,7 +127,7 @@ def _cores(cores: float) -> str:
 
 
 def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult, brokers: int) -> LoadCounters:
-    """Returns the counters with those of the client's unthrottled part.
+    """Return the counters with those of the client's unthrottled part.
 
     Args:
         counters: What was counted from outside.
@@ -157,14 +157,14 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
 def _in_flight_requests(
     records_s: float, records_per_request: float | None, latency_ms: float | None, brokers: int
 ) -> float | None:
-    """Returns how many requests each broker has not answered yet: their rate times their round trip (Little's law)."""
+    """Return how many requests each broker has not answered yet: their rate times their round trip (Little's law)."""
     if not records_per_request or latency_ms is None:
         return None
     return records_s / records_per_request * latency_ms / _MS_PER_S / brokers
 
 
 def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadWindow | None:
-    """Returns when the measured sending of the first part is expected; None for a load of so many records.
+    """Return when the measured sending of the first part is expected; None for a load of so many records.
 
     Only that part shows what limits a load: the fixed rate that follows leaves every resource with something to spare.
     The window begins in the part's warm-up, where reading the brokers disturbs nothing that is measured.
@@ -179,7 +179,7 @@ def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadW
 
 
 def measured_window(result: LoadResult) -> LoadWindow | None:
-    """Returns when the measured sending of the unthrottled part was; None where the tool does not say."""
+    """Return when the measured sending of the unthrottled part was; None where the tool does not say."""
     if result.unthrottled_began_s is None or result.unthrottled_s is None:
         return None
     return LoadWindow(result.unthrottled_began_s, result.unthrottled_began_s + result.unthrottled_s)

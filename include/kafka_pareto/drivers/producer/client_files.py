@@ -1,4 +1,4 @@
-"""Writes settings in the forms that producers other than plain Java ones read.
+"""Write settings in the forms that producers other than plain Java ones read.
 
 librdkafka's names and ranges are from its CONFIGURATION.md and source (2.16). Those of Spring Boot are from its
 application properties, `spring.kafka`.
@@ -75,7 +75,7 @@ _BYTES_IN_A_KBYTE = 1024
 
 
 def spring_yaml(properties: Mapping[str, PropertyValue]) -> str:
-    """Returns the properties as Spring Boot's `application.yaml`."""
+    """Return the properties as Spring Boot's `application.yaml`."""
     producer: dict[str, Any] = {_SPRING_KEYS[name]: properties[name] for name in _SPRING_KEYS if name in properties}
     if others := {name: properties[name] for name in sorted(properties) if name not in _SPRING_KEYS}:
         producer["properties"] = others
@@ -84,7 +84,7 @@ def spring_yaml(properties: Mapping[str, PropertyValue]) -> str:
 
 
 def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
-    """Returns librdkafka's names, units and values; a comment names what it cannot be told, and why.
+    """Return librdkafka's names, units and values; a comment names what it cannot be told, and why.
 
     What the properties leave to a default of Java's that librdkafka does not share is written, too.
     """
@@ -103,7 +103,7 @@ def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
 
 
 def _least_delivery_timeout_ms(given: Mapping[str, PropertyValue]) -> int:
-    """Returns what Java's producer waits where nothing is stated and the default would be too short."""
+    """Return what Java's producer waits where nothing is stated and the default would be too short."""
     return int(given["linger.ms"]) + int(given.get("request.timeout.ms", DEFAULTS["request.timeout.ms"]))
 
 

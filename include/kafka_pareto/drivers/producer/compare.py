@@ -1,4 +1,4 @@
-"""Defines the study that compares settings of a producer, of what it sends, and of the brokers that it sends to."""
+"""Define the study that compares settings of a producer, of what it sends, and of the brokers that it sends to."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _PROTOCOL = ProducerProtocol(
 
 # The kind comes first: what it says of the brokers takes the place of the common answers.
 class CompareProducer(Compare, ProducerStudy):
-    """Compares settings of a producer.
+    """Compare settings of a producer.
 
     A `protocol` without a `kind` changes only what it names of the default; so does its `paced`.
 
@@ -83,16 +83,16 @@ class CompareProducer(Compare, ProducerStudy):
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Maps producer properties, what is sent, and broker properties."""
+        """Map producer properties, what is sent, and broker properties."""
         return SETTINGS
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Lists throughput, and p99 latency at the fixed rate where there is one."""
+        """List throughput, and p99 latency at the fixed rate where there is one."""
         return ("throughput_records_s", "latency_p99_ms")
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
-        """Returns what is sent with this configuration."""
+        """Return what is sent with this configuration."""
         stated = self.effective(configuration)
         return ProducerLoad(
             record_size_bytes=int(stated[RECORD_SIZE]),
@@ -101,15 +101,15 @@ class CompareProducer(Compare, ProducerStudy):
         )
 
     def sized_like(self, case: str) -> str:
-        """Returns the first part with the same reference."""
+        """Return the first part with the same reference."""
         return next(each for each in self.cases if self.baseline_id(each) == self.baseline_id(case))
 
     def largest_record_bytes(self, case: str) -> int:
-        """Returns the size of the largest record that any level of the part sends."""
+        """Return the size of the largest record that any level of the part sends."""
         return max(self.load_of(case, each).record_size_bytes for each in self.levels_of(case))
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns the producer's settings that the reference and the configuration state.
+        """Return the producer's settings that the reference and the configuration state.
 
         Idempotence is set to its resolved value, since it would otherwise make `acks=1` an error.
         """
@@ -117,13 +117,13 @@ class CompareProducer(Compare, ProducerStudy):
         return {**stated, "enable.idempotence": is_idempotent(stated)}
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
-        """Returns what a repetition cost, and how full its batches were."""
+        """Return what a repetition cost, and how full its batches were."""
         configuration = {name: values[name] for name in self.varied_factors}
         stated = self.effective({name: value for name, value in configuration.items() if value is not None})
         return costs_of(values, int(stated["batch.size"]))
 
     def described_protocol(self) -> dict[str, str]:
-        """Says how one repetition is sent, as names and texts for people."""
+        """Describe how one repetition is sent, as names and texts for people."""
         protocol, described = self.protocol, super().described_protocol()
         if protocol.seconds is not None:
             described["unthrottled"] = f"{protocol.seconds:g} s after {protocol.warmup_seconds:g} s of warm-up"
@@ -140,7 +140,7 @@ class CompareProducer(Compare, ProducerStudy):
         return described
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that a producer with this configuration promises."""
+        """Return the durability that a producer with this configuration promises."""
         return durability_of(self.properties(configuration))
 
     @model_validator(mode="before")
@@ -170,7 +170,7 @@ class CompareProducer(Compare, ProducerStudy):
         return self
 
     def _why_same(self, level: Configuration, other: Configuration) -> str:
-        """Names the setting beside which the levels do not differ; empty where that is none of the usual ones."""
+        """Name the setting beside which the levels do not differ; empty where that is none of the usual ones."""
         stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
         if any(name.startswith("compression.") for name in differing):
             return f", beside compression.type {stated['compression.type']}"
@@ -179,13 +179,13 @@ class CompareProducer(Compare, ProducerStudy):
         return f", beside {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
 
     def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns the settings that the producer applies, without the levels of codecs that it does not use."""
+        """Return the settings that the producer applies, without the levels of codecs that it does not use."""
         applied = resolved(self.properties(configuration))
         unused = {f"compression.{codec}.level" for codec in CHOICES["compression.type"]}
         unused.discard(f"compression.{applied['compression.type']}.level")
         return {name: value for name, value in applied.items() if name not in unused}
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
+        """Return the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
         limit = {"throughput_limit_mib_s": self.throughput_limit_mib_s()}
         return conditions_of(self, self.stated({}), self.protocol.of_a_repetition() | limit)

@@ -1,4 +1,4 @@
-"""Computes what the producer's repetitions send and cost, and refuses a plan that does not fit study or disks."""
+"""Compute what the producer's repetitions send and cost, and refuse a plan that does not fit study or disks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ASSUMED_STEADY_MIB_S = 200.0
 
 
 def require_in_time(study: ProducerStudy) -> None:
-    """Refuses a plan whose bursts do not end before their timeout.
+    """Refuse a plan whose bursts do not end before their timeout.
 
     Raises:
         PlanError: With both numbers and the remedy.
@@ -55,7 +55,7 @@ def require_in_time(study: ProducerStudy) -> None:
 
 
 def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-    """Computes the cost of these repetitions by case, and of the loads before them.
+    """Compute the cost of these repetitions by case, and of the loads before them.
 
     Such loads warm up brokers of the study's own, and size the repetitions unless that was done before.
     """
@@ -77,7 +77,7 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
 
 
 def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
-    """Returns the seconds in which the study's own brokers start: once in each case, or before each repetition."""
+    """Return the seconds in which the study's own brokers start: once in each case, or before each repetition."""
     if study.own_brokers is None:
         return 0.0
     restarts = sum(count for case, count in repetitions.items() if study.varies_brokers(case))
@@ -85,13 +85,13 @@ def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
 
 
 def _repetition_s(study: ProducerStudy, case: str) -> float:
-    """Returns the seconds of one repetition, with all that is around its sending."""
+    """Return the seconds of one repetition, with all that is around its sending."""
     faults = len(study.faults_of(study.baseline_configuration(case)))
     return _around_load_s(study) + study.protocol.cool_down_s + _load_s(study, case) + faults * _IN_SYNC_AGAIN_S
 
 
 def _around_load_s(study: ProducerStudy) -> float:
-    """Returns the seconds around one load's sending; those in which a step's first warms up its JVM are not in it."""
+    """Return the seconds around one load's sending; those in which a step's first warms up its JVM are not in it."""
     if study.protocol.takes_less_if_faster:
         return _BURST_TOOL_START_S
     return _WARM_TOOL_S if study.protocol.jvm == "warm" else _TOOL_START_S
@@ -107,7 +107,7 @@ def _load_s(study: ProducerStudy, case: str) -> float:
 
 
 def largest_heap_mib(study: ProducerStudy) -> int:
-    """Returns the largest heap that the load tool needs for any configuration, in MiB."""
+    """Return the largest heap that the load tool needs for any configuration, in MiB."""
     if not isinstance(study, Compare):
         buffers = study.varied_factors.get(_BUFFER)
         largest = {_BUFFER: max(map(int, buffers.extremes()))} if isinstance(buffers, NumericFactor) else {}
@@ -126,23 +126,23 @@ def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
 
 
 def assumed_mib_s(study: ProducerStudy) -> float:
-    """Returns the pace that a load is expected to have at most, before one was measured."""
+    """Return the pace that a load is expected to have at most, before one was measured."""
     return study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
 
 
 def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
-    """Returns what one repetition sends: of a burst its records; else what its time allows."""
+    """Return what one repetition sends: of a burst its records; else what its time allows."""
     burst_records = study.protocol.records or 0
     return burst_records * study.largest_record_bytes(case) or round(_sending_s(study) * assumed_mib_s(study) * _MIB)
 
 
 def bytes_on_disk(repetition_bytes: int) -> int:
-    """Returns how much of repetitions of this size may lie in a topic at once, one replica of it."""
+    """Return how much of repetitions of this size may lie in a topic at once, one replica of it."""
     return _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + repetition_bytes)
 
 
 def measured_s(study: ProducerStudy) -> float:
-    """Returns the seconds of one repetition's sending, where the study sizes it by time."""
+    """Return the seconds of one repetition's sending, where the study sizes it by time."""
     protocol = study.protocol
     paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
     return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
@@ -160,7 +160,7 @@ def _sending_s(study: ProducerStudy) -> float:
 
 
 def warms_up(study: ProducerStudy, case: str) -> bool:
-    """Tells whether the reference is sent until the pace stops rising, before a part's first repetition."""
+    """Return whether the reference is sent until the pace stops rising, before a part's first repetition."""
     return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
 
 

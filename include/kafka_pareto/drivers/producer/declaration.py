@@ -1,4 +1,4 @@
-"""Declares the driver `producer`: records sent to a topic by Kafka's load tool or the project's generator."""
+"""Declare the driver `producer`: records sent to a topic by Kafka's load tool or the project's generator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _record_size_bytes(columns: Mapping[str, Column]) -> Column:
 
 
 def _records_per_batch(columns: Mapping[str, Column]) -> Column:
-    """Returns the records that fit a batch, which always holds one."""
+    """Return the records that fit a batch, which always holds one."""
     fitting: Column = np.maximum(columns["batch.size"] // _record_size_bytes(columns), 1.0)
     return fitting
 

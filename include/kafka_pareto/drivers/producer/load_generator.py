@@ -1,4 +1,4 @@
-"""Runs the project's own load generator, `io.kafkapareto.LoadGenerator`: latency without coordinated omission."""
+"""Run the project's own load generator, `io.kafkapareto.LoadGenerator`: latency without coordinated omission."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
 
 
 class Part(Outcomes):
-    """Holds one part of a load. Of several producers, counts and CPU time of the sending threads are summed."""
+    """One part of a load. Of several producers, count and CPU time of the sending threads are summed."""
 
     part: Literal["unthrottled", "paced"]
     warmup_attempted: Count
@@ -83,7 +83,7 @@ class GeneratorOutput(ToolOutput):
 
 
 class LoadGenerator:
-    """Runs the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out.
+    """Run the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out.
 
     Every load has a JVM of its own, or a warm one serves them all (`keeps_jvm`), until the context is left. Loads then
     need little warm-up; one that finds no JVM warms up its own for longer.
@@ -114,11 +114,11 @@ class LoadGenerator:
         self.close()
 
     def close(self) -> None:
-        """Ends a warm JVM; the next load starts another."""
+        """End a warm JVM; the next load starts another."""
         self._process.close()
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Runs one timed load."""
+        """Run one timed load."""
         jvm_warmup_s = self._process.jvm_warmup_s(request)
         timed = warmed_up_for(timed_within_limit(request), jvm_warmup_s)
         return self._process.run(
@@ -131,13 +131,13 @@ class LoadGenerator:
 
 
 def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:
-    """Returns the timed load with a warm-up of at least so many seconds before its first part."""
+    """Return the timed load with a warm-up of at least so many seconds before its first part."""
     first = "warmup_s" if timed.seconds > 0 else "paced_warmup_s"
     return timed.model_copy(update={first: max(getattr(timed, first), seconds)})
 
 
 def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 0.0) -> list[str]:
-    """Lists the generator's own options, without its file of producer properties."""
+    """List the generator's own options, without its file of producer properties."""
     options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
     if request.payload_file is not None:
         options += ["--payload-file", str(request.payload_file)]
@@ -155,7 +155,7 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
 
 
 def parse_generator_output(text: str) -> GeneratorOutput:
-    """Reads the last line of the generator's standard output.
+    """Read the last line of the generator's standard output.
 
     Raises:
         LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
@@ -164,7 +164,7 @@ def parse_generator_output(text: str) -> GeneratorOutput:
 
 
 def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, producers: int = 1) -> LoadResult:
-    """Translates what the generator printed for so many producers into the result that all load tools share."""
+    """Translate what the generator printed for so many producers into the result that all load tools share."""
     fastest, paced = output.parts[0], output.parts[-1]
     unthrottled = fastest if fastest.part == "unthrottled" else None
     failure = _first_failure(output)
@@ -189,7 +189,7 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, pro
 
 
 def timed_within_limit(request: LoadRequest) -> TimedLoad:
-    """Returns the timed load with its fixed rate lowered to the request's ceiling."""
+    """Return the timed load with its fixed rate lowered to the request's ceiling."""
     timed, limit = request.timed, request.throughput_records_s
     if timed is None or (timed.seconds <= 0 and timed.paced_seconds <= 0):
         raise LoadToolError("the load generator sends for a time; give seconds, not records")
@@ -201,7 +201,7 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
 
 
 def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None:
-    """Takes throughput from the first part, and latency and both CVs from the last.
+    """Take throughput from the first part, and latency and both CVs from the last.
 
     With one part alone, all are of that one. With both, the unthrottled part's latencies have names of their own.
     """
@@ -232,7 +232,7 @@ def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None
 
 
 def _client(output: GeneratorOutput) -> ClientMetrics:
-    """Takes the client metrics of the last part, but counts errors and throttling over all parts."""
+    """Take the client metrics of the last part, but counts errors and throttling over all parts."""
 
     def in_all_parts(name: str) -> list[float]:
         return [part.client_metrics[name] for part in output.parts if name in part.client_metrics]
@@ -249,7 +249,7 @@ def _sent_records_s(part: Part) -> float | None:
 
 
 def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> float:
-    """Returns when the measured records of the first part began to go out, in seconds since the process was started.
+    """Return when the measured records of the first part began to go out, in seconds since the process was started.
 
     Counted from the end, since the start of a JVM takes longer the busier the machine is.
     """
@@ -260,7 +260,7 @@ def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> flo
 
 
 def _wait_s(part: Part, producers: int) -> float | None:
-    """Adds up the seconds that the producers' threads waited for Kafka.
+    """Add up the seconds that the producers' threads waited for Kafka.
 
     They are spent in `send()` for buffer space, and after the last `send()` for records without an answer yet.
     """

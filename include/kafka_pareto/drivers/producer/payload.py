@@ -1,4 +1,4 @@
-"""Makes payloads: the contents of records, one record per line, for either load tool, and keeps them as files.
+"""Make payloads: the contents of records, one record per line, for either load tool, and keep them as files.
 
 Made payloads fill `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds the same record twice in a batch.
 """
@@ -33,7 +33,7 @@ def payload_lines(
     corpus: str | None,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Returns records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
+    """Return records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
 
     Args:
         payload: The study's `workload.payload`; where that is a word, the tools make the records.
@@ -55,7 +55,7 @@ def payload_lines(
 
 
 def payload_text(payload: Payload) -> str:
-    """Names a payload, so that equal ones are told from others."""
+    """Name a payload, so that equal ones are told from others."""
     return payload if isinstance(payload, str) else repr(payload)
 
 
@@ -96,7 +96,7 @@ def _compressible(fraction: float, size: int, count: int, rng: np.random.Generat
 
 
 def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, size: int, count: int) -> bytes:
-    """Makes records that begin with letters and end with spaces. The share holds over many records."""
+    """Make records that begin with letters and end with spaces. The share holds over many records."""
     bounds = (np.arange(count + 1) * share * size).astype(np.int64)
     is_letter = np.arange(size) < np.diff(bounds)[:, np.newaxis]
     return np.where(is_letter, letters[: size * count].reshape(count, size), np.uint8(ord(" "))).tobytes()
@@ -107,7 +107,7 @@ def _compressed_fraction(text: bytes) -> float:
 
 
 class PayloadFiles:
-    """Makes each payload once, in a folder."""
+    """Make each payload once, in a folder."""
 
     def __init__(self, campaign: Campaign, folder: Path) -> None:
         self._campaign = campaign
@@ -115,7 +115,7 @@ class PayloadFiles:
         self._made: dict[tuple[str, int], Path] = {}
 
     def file_of(self, load: ProducerLoad) -> Path | None:
-        """Returns the file with the load's records, one in a line; None where the load tool makes its own.
+        """Return the file with the load's records, one in a line; None where the load tool makes its own.
 
         Raises:
             BadInputError: If records of this size cannot be made as the study wants them.
@@ -140,6 +140,6 @@ class PayloadFiles:
 
 @contextmanager
 def payload_files(campaign: Campaign) -> Iterator[PayloadFiles]:
-    """Keeps the payloads of a campaign's loads for as long as the context is open."""
+    """Keep the payloads of a campaign's loads for as long as the context is open."""
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
         yield PayloadFiles(campaign, Path(folder))

@@ -1,4 +1,4 @@
-"""Defines the producer's protocol: how one repetition is sent and measured."""
+"""Define the producer's protocol: how one repetition is sent and measured."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Paced(Section):
 
 
 class ProducerProtocol(Protocol):
-    """Adds how one repetition is sent, and how much of it.
+    """Add how one repetition is sent, and how much of it.
 
     Within each run, the CVs are of the records' latencies, and of the throughput of successive windows. `timeout_s`
     limits one load, from the start of its process to the end.
@@ -90,27 +90,27 @@ class ProducerProtocol(Protocol):
 
     @property
     def takes_less_if_faster(self) -> bool:
-        """Returns whether the protocol is sized by records."""
+        """Return whether the protocol is sized by records."""
         return self.records is not None
 
     @property
     def holds_for(self) -> str:
-        """Says for which producers a decision holds that was measured this way."""
+        """Describe the producers for which such a measurement holds."""
         return _HOLDS_FOR[self.kind]
 
     @property
     def other_study(self) -> str:
-        """Names the shipped study for the other producers."""
+        """Name the shipped study for the other producers."""
         return {"cold_burst": "steady", "steady": "cold_burst"}[self.kind]
 
     def longest_sending_s(self) -> float:
-        """Returns the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""
+        """Return the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""
         paced = self.paced or Paced(rate_fraction=1.0)
         paced_s = (paced.warmup_seconds or 0.0) + (paced.seconds or 0.0)
         return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s
 
     def latency_resolution_ms(self) -> float:
-        """Returns the smallest difference of latency that the load tool shows.
+        """Return the smallest difference of latency that the load tool shows.
 
         Kafka's tool prints whole milliseconds, the load generator measures µs.
         """

@@ -1,4 +1,4 @@
-"""Declares the quantities of the driver `producer`, from the load tools' parsers to the tables, and their costs."""
+"""Declare the quantities of the driver `producer`, from the load tools' parsers to the tables, and their costs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_pareto.study.quantity import Quantities, Shown, Value, Values, quanti
 
 @dataclass(frozen=True)
 class ProducerQuantities(Quantities):
-    """Holds all quantities of one repetition of a producer.
+    """All quantities of one repetition of a producer.
 
     Attributes:
         window: What the figures are of.
@@ -58,7 +58,7 @@ PRODUCER_COSTS = quantities_of(ProducerCosts)
 
 
 def costs_of(values: Values, batch_size_bytes: int) -> dict[str, Value]:
-    """Returns the costs of one repetition by name.
+    """Return the costs of one repetition by name.
 
     Args:
         values: The repetition's row.

@@ -1,4 +1,4 @@
-"""Gives the producer's rules (`expectations.yaml`) their parameters and derived values."""
+"""Give the producer's rules (`expectations.yaml`) their parameters and derived values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
 
 
 def parameters(protocol: ProducerProtocol) -> dict[str, object]:
-    """Returns what the `$…` of the producer's rules stand for in a study with this protocol."""
+    """Return what the `$…` of the producer's rules stand for in a study with this protocol."""
     by_generator = protocol.load_tool == "load_generator"
     return {
         "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
@@ -31,7 +31,7 @@ def parameters(protocol: ProducerProtocol) -> dict[str, object]:
 
 
 def derived_values(values: Values, protocol: ProducerProtocol, record_size_bytes: int) -> dict[str, float]:
-    """Returns what follows from a repetition's values, for rules that compare two of them; NaN where one is missing.
+    """Return what follows from a repetition's values, for rules that compare two of them; NaN where one is missing.
 
     `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
     to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the

@@ -1,4 +1,4 @@
-"""Runs the producer's repetitions on a testbed: one load at a time, guarded, and cleaned up after."""
+"""Run the producer's repetitions on a testbed: one load at a time, guarded, and cleaned up after."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 
 
 class ProducerRunner(RepetitionRunner):
-    """Runs loads of one record size on one testbed."""
+    """Run loads of one record size on one testbed."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed, limits: MeasuringLimits = LIMITS) -> None:
         self._campaign = campaign
@@ -34,7 +34,7 @@ class ProducerRunner(RepetitionRunner):
 
     @cached_property
     def _sizing(self) -> Sizing:
-        """Finds out what one repetition sends, unless an earlier try or step has."""
+        """Find out what one repetition sends, unless an earlier try or step has."""
         return sizing_of(self._campaign, self._case, self._testbed)
 
     @cached_property
@@ -43,11 +43,11 @@ class ProducerRunner(RepetitionRunner):
         return ClusterGuard(self._study, self._testbed, sent_bytes(self._campaign), self.limits)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Waits for a cluster that is healthy and has room for these repetitions."""
+        """Wait for a cluster that is healthy and has room for these repetitions."""
         self._guard.wait_until_healthy(self._bytes_before_deletion(planned))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
-        """Prepares for the next load; returns the last repetition amended if some of its records came late."""
+        """Prepare for the next load; return the last repetition amended if some of its records came late."""
         if self._bytes_to_delete > self.limits.delete_within_block_bytes:
             self._delete_records()
         late_records = self._end_offsets.begin()
@@ -59,7 +59,7 @@ class ProducerRunner(RepetitionRunner):
         return _amended(last, late_records)
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Sends the load that `begin` prepared for, and judges what came of it."""
+        """Send the load that `begin` prepared for, and judge what came of it."""
         testbed, healthy = self._testbed, self._guard.begun()
         case, configuration = planned.case, planned.candidate.configuration
         payload_file = testbed.payloads.file_of(self._study.load_of(case, configuration))
@@ -81,23 +81,23 @@ class ProducerRunner(RepetitionRunner):
         return attempt
 
     def require_unharmed(self) -> None:
-        """Refuses a cluster of which a log directory is offline."""
+        """Refuse a cluster of which a log directory is offline."""
         self._guard.require_log_dirs()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:
-        """Deletes all records if they fill a segment; not after each repetition of an order without blocks."""
+        """Delete all records if they fill a segment; not after each repetition of an order without blocks."""
         if len(block) > 1 and self._bytes_to_delete >= self.limits.delete_after_block_bytes:
             self._delete_records()
 
     def end(self, last: Repetition | None) -> Repetition | None:
-        """Deletes what the loads have left; returns the last repetition amended if some of its records came late."""
+        """Delete what the loads have left; return the last repetition amended if some of its records came late."""
         amended = _amended(last, self._end_offsets.late_records()) if last else None
         self._delete_records()
         return amended
 
     @cached_property
     def _restarts_brokers(self) -> bool:
-        """Tells whether the case's configurations need different brokers: each repetition then starts them anew."""
+        """Return whether the case's configurations need different brokers: each repetition then starts them anew."""
         return self._study.varies_brokers(self._case)
 
     def _bytes_of(self, planned: PlannedRepetition) -> int:
@@ -116,7 +116,7 @@ class ProducerRunner(RepetitionRunner):
 
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:
-    """Returns the repetition as one whose records arrived more than once, the surplus late; None if none came late."""
+    """Return the repetition as one whose records arrived more than once, the surplus late; None if none came late."""
     growth = None if last is None else ProducerQuantities.of(last.quantities).end_offset_growth
     if last is None or growth is None or not late_records:
         return None

@@ -1,4 +1,4 @@
-"""Runs the driver `producer`."""
+"""Run the driver `producer`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 
 
 class ProducerRuntime(DriverRuntime):
-    """Runs the producer's repetitions."""
+    """Run the producer's repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-        """Computes what these repetitions cost at most, on an undisturbed cluster."""
+        """Compute what these repetitions cost at most, on an undisturbed cluster."""
         return cost_of(ProducerStudy.of(study), repetitions, sized=sized)
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Opens the cluster that the study is about; brokers of its own do not run before it measures.
+        """Open the cluster that the study is about; brokers of its own do not run before it measures.
 
         Raises:
             PlanError: If a load of the study would not end before its timeout.
@@ -43,7 +43,7 @@ class ProducerRuntime(DriverRuntime):
         return open_system(study, settings, lambda: largest_heap_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
-        """Returns what a repetition of this configuration was asked to do."""
+        """Return what a repetition of this configuration was asked to do."""
         study = ProducerStudy.of(campaign.study)
         sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
         request = request_for(case, configuration, study, sizing, topic_name(campaign.keys, case))
@@ -51,7 +51,7 @@ class ProducerRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
-        """Opens what runs the repetitions of one record size: cluster, lease, topic and load tool."""
+        """Open what runs the repetitions of one record size: cluster, lease, topic and load tool."""
         with open_testbed(campaign, case, settings) as testbed:
             keep_ceilings(campaign, case, testbed, settings)
             yield ProducerRunner(campaign, case, testbed)

@@ -1,4 +1,4 @@
-"""Finds how much one repetition sends in a case, and how fast: as the study says, scaled to the baseline's pace.
+"""Find how much one repetition sends in a case, and how fast: as the study says, scaled to the baseline's pace.
 
 A `steady` study needs the baseline's pace first, and a paced one its capacity. Both come from loads of the baseline
 alone, once for each campaign and record size; what they found is kept in the store beside the repetitions.
@@ -39,7 +39,7 @@ _STANDING_QUEUE_MS = 100.0
 
 
 def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
-    """Returns what one repetition sends; found out once, then read from the store by every later try and step.
+    """Return what one repetition sends; found out once, then read from the store by every later try and step.
 
     Cases with the same baseline share it. Brokers of the study's own, which are new in each step, are warm afterwards,
     unless each repetition starts them anew.
@@ -138,7 +138,7 @@ def capacity_of(ramp: Sequence[RampStep]) -> float:
 
 
 class _BaselineLoads:
-    """Loads of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
+    """Load of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
         self._study = ProducerStudy.of(campaign.study)
@@ -151,7 +151,7 @@ class _BaselineLoads:
         self.sent_bytes = 0
 
     def pace_records_s(self) -> float:
-        """Records per second as fast as it goes, after a warm-up, on a cluster that is warm.
+        """Record per second as fast as it goes, after a warm-up, on a cluster that is warm.
 
         Brokers that have just started take a fraction of what they take a minute later. So the load is repeated until
         two in a row bring hardly more than the best before them.
@@ -238,7 +238,7 @@ def _sized_by_records(warmup_s: float, seconds: float, records_s: float, limit_r
 
 
 def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
-    """Returns the most records that a timed load can send; of a limited rate, no configuration can send more."""
+    """Return the most records that a timed load can send; of a limited rate, no configuration can send more."""
     unthrottled = unthrottled_records_s * (timed.warmup_s + timed.seconds)
     paced = timed.paced_rate_records_s * (timed.paced_warmup_s + timed.paced_seconds)
     return math.ceil(unthrottled) + math.ceil(paced)
@@ -253,7 +253,7 @@ def _limit_records_s(campaign: Campaign, case: str) -> float | None:
 
 
 def sent_bytes(campaign: Campaign) -> int:
-    """Returns the bytes that the campaign has sent to a cluster that is not ours, pilots included; 0 for our own."""
+    """Return the bytes that the campaign has sent to a cluster that is not ours, pilots included; 0 for our own."""
     if campaign.study.cluster is None:
         return 0
     keys, cases = campaign.keys, campaign.study.cases

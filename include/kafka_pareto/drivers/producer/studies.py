@@ -1,4 +1,4 @@
-"""Lists the studies of the driver `producer`: one class for each kind of question."""
+"""List the studies of the driver `producer`: one class for each kind of question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines what a study has that loads a topic as a producer, whatever it asks."""
+"""Define what a study has that loads a topic as a producer, whatever it asks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka_pareto.study.workload import ProducerLoad
 
 
 class ProducerStudy(TopicStudy):
-    """Adds how one repetition is sent. What is sent follows from the case and the configuration."""
+    """Add how one repetition is sent. What is sent follows from the case and the configuration."""
 
     declaration: ClassVar[Driver] = DRIVER
     baseline_may_be_a_file: ClassVar[bool] = True
@@ -28,46 +28,46 @@ class ProducerStudy(TopicStudy):
 
     @abstractmethod
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:
-        """Returns what is sent with this configuration in this case."""
+        """Return what is sent with this configuration in this case."""
 
     @abstractmethod
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns the producer's settings, with idempotence as it is resolved."""
+        """Return the producer's settings, with idempotence as it is resolved."""
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002 (for studies whose levels differ)
-        """Lists what is broken while a repetition runs, in its order."""
+        """List what is broken while a repetition runs, in its order."""
         return []
 
     @property
     def fault_times(self) -> FaultTimes:
-        """Says when faults are made."""
+        """Return the times of the faults."""
         return FaultTimes()
 
     def sized_like(self, case: str) -> str:
-        """Returns the case whose sizing this one shares: of those with the same baseline, the first."""
+        """Return the case whose sizing this one shares: of those with the same baseline, the first."""
         return case
 
     def largest_record_bytes(self, case: str) -> int:
-        """Returns the size of the largest record that any configuration of the case sends."""
+        """Return the size of the largest record that any configuration of the case sends."""
         return self.load_of(case, self.baseline_configuration(case)).record_size_bytes
 
     def rule_parameters(self) -> dict[str, object]:
-        """Returns what the `$…` of the producer's rules stand for."""
+        """Return what the `$…` of the producer's rules stand for."""
         return producer_rules.parameters(self.protocol)
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Returns what follows from a repetition's values, for the producer's rules."""
+        """Return what follows from a repetition's values, for the producer's rules."""
         return producer_rules.derived_values(
             values, self.protocol, self.load_of(str(values["case"]), _configuration_in(values, self)).record_size_bytes
         )
 
     def throughput_limit_mib_s(self) -> float | None:
-        """Returns the lower of the protocol's limit and the cluster's ceiling; None where there is neither."""
+        """Return the lower of the protocol's limit and the cluster's ceiling; None where there is neither."""
         limits = [self.protocol.throughput_limit_mib_s, self.cluster.ceiling_mib_s if self.cluster else None]
         return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _configuration_in(values: Values, study: Study) -> Configuration:
-    """Returns the configuration of a repetition's row."""
+    """Return the configuration of a repetition's row."""
     found = {name: values[name] for name in study.varied_factors if name in values}
     return {name: value for name, value in found.items() if value is not None}

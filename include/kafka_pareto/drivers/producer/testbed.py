@@ -44,7 +44,7 @@ class Testbed:
     __test__ = False  # the word is the field's; pytest would take it for a test class
 
     def restart_brokers(self, properties: Mapping[str, FactorValue]) -> None:
-        """Starts the study's own brokers anew with these properties.
+        """Start the study's own brokers anew with these properties.
 
         Raises:
             ClusterError: If one does not start.
@@ -56,7 +56,7 @@ class Testbed:
 
 @contextmanager
 def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
-    """Opens the cluster, takes its lease, and creates the topic, which goes when the context ends; starts own brokers.
+    """Open the cluster, take its lease, and create the topic, which goes when the context ends; start own brokers.
 
     Raises:
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.

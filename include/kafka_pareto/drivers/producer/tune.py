@@ -1,4 +1,4 @@
-"""Defines the study that tunes a producer."""
+"""Define the study that tunes a producer."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TuneProducer(ProducerStudy, Tune):
 
     @classmethod
     def setting_value(cls, name: str, given: PropertyValue) -> PropertyValue:
-        """Returns a property's value, typed."""
+        """Return a property's value, typed."""
         if name not in DEFAULTS:
             raise ValueError(f"{name} {unknown_property_rule(name)}")
         return typed_value(name, str(given).lower())
@@ -130,40 +130,40 @@ class TuneProducer(ProducerStudy, Tune):
 
     @property
     def cases(self) -> list[str]:
-        """Lists the cases, one for each mapped task, in order: the record sizes."""
+        """List the cases, one for each mapped task, in order: the record sizes."""
         return [str(size) for size in self.record_sizes_bytes]
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the key of a study's file that names the record sizes."""
+        """Return the key of a study's file that names the record sizes."""
         return {"record_sizes_bytes": [self.record_size_bytes(case) for case in cases]}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the parameter of the study's DAG that limits a campaign to these cases."""
+        """Return the parameter of the study's DAG that limits a campaign to these cases."""
         return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
 
     def record_size_bytes(self, case: str) -> int:
-        """Returns the record size of a case."""
+        """Return the record size of a case."""
         return int(case)
 
     def variables(self, case: str) -> Variables:
-        """Returns the values, in this case, that constraints may name in addition to the factors."""
+        """Return the values, in this case, that constraints may name in addition to the factors."""
         return {RECORD_SIZE: self.record_size_bytes(case)}
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002
-        """Lists the workload's faults: the same with every configuration."""
+        """List the workload's faults: the same with every configuration."""
         return self.workload.faults
 
     @property
     def fault_times(self) -> FaultTimes:
-        """Says when the workload's faults are made."""
+        """Return the times of the workload's faults."""
         return self.workload.fault_times
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
-        """Returns what is sent in this case: the same with every configuration."""
+        """Return what is sent in this case: the same with every configuration."""
         return ProducerLoad(self.record_size_bytes(case), self.workload.payload, self.workload.keys)
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
-        """Returns the baseline's value for each factor; Kafka's default where the study's baseline names none."""
+        """Return the baseline's value for each factor; Kafka's default where the study's baseline names none."""
         merged = resolved(self.baseline)
         return {
             name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
@@ -171,11 +171,11 @@ class TuneProducer(ProducerStudy, Tune):
         }
 
     def told(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns every producer property with its value."""
+        """Return every producer property with its value."""
         return {**DEFAULTS, **self.properties(configuration)}
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns the producer's settings: the configuration's values, and the baseline's for all other properties.
+        """Return the producer's settings: the configuration's values, and the baseline's for all other properties.
 
         Idempotence is set to its resolved value. A baseline that asks for it would otherwise make `acks=1` an error.
         """
@@ -183,15 +183,15 @@ class TuneProducer(ProducerStudy, Tune):
         return {**properties, "enable.idempotence": is_idempotent(properties)}
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that a producer with this configuration promises."""
+        """Return the durability that a producer with this configuration promises."""
         return durability_of({**self.baseline, **configuration})
 
     def weakest_durability(self) -> Durability:
-        """Returns the weakest durability that is accepted: the study's own, else the baseline's."""
+        """Return the weakest durability that is accepted: the study's own, else the baseline's."""
         return super().weakest_durability() if self.durability is None else self.durability
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the baseline, the workload and the protocol of a single repetition, by their keys.
+        """Return the baseline, the workload and the protocol of a single repetition, by their keys.
 
         The ceiling of a cluster that is not ours is part of the protocol, since it limits the rate as well.
         """
@@ -203,10 +203,10 @@ class TuneProducer(ProducerStudy, Tune):
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
     def text_file(self) -> str | None:
-        """Returns the file whose text records are cut from; None where the study names none."""
+        """Return the file whose text records are cut from; None where the study names none."""
         payload = self.workload.payload
         return payload.file if isinstance(payload, PayloadFile) else None
 
     def derived_features(self) -> list[Feature]:
-        """Lists the records of a batch, where the study varies its size and wants them."""
+        """List the records of a batch, where the study varies its size and wants them."""
         return super().derived_features() if self.surrogate.records_per_batch else []

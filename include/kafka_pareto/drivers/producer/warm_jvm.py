@@ -1,4 +1,4 @@
-"""Runs loads one after another in one warm JVM, which dies with its step."""
+"""Run loads one after another in one warm JVM, which dies with its step."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Answer(BaseModel):
 
 
 class WarmLoadProcess(LoadProcess):
-    """Keeps a JVM that serves the loads, and starts another where it must.
+    """Keep a JVM that serves the loads, and start another where it must.
 
     That is so after a load without an answer (a timeout, an error of the watch, a JVM that ended), after `MOST_LOADS`
     loads or an hour, and for a load that needs a larger heap. A load that was answered by its failure ends nothing.
@@ -58,11 +58,11 @@ class WarmLoadProcess(LoadProcess):
         self._jvm: _Jvm | None = None
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:
-        """Returns how long a new JVM must send first; 0 where a warm one takes the request."""
+        """Return how long a new JVM must send first; 0 where a warm one takes the request."""
         return 0.0 if self._jvm is not None and self._jvm.can_take(request) else JVM_WARMUP_S
 
     def close(self) -> None:
-        """Ends the JVM, whatever it is doing."""
+        """End the JVM, whatever it is doing."""
         if self._jvm is not None:
             self._jvm.close()
         self._jvm = None
@@ -91,7 +91,7 @@ class WarmLoadProcess(LoadProcess):
 
 
 class _Jvm:
-    """Holds one server process, and what it was started for."""
+    """One server process, and what it was started for."""
 
     def __init__(self, settings: Settings, request: JvmRequest, main_class: str) -> None:
         self._heap_mib = request.heap_mib
@@ -107,7 +107,7 @@ class _Jvm:
             self._opened = opened.pop_all()
 
     def can_take(self, request: JvmRequest) -> bool:
-        """Returns whether it runs, is not worn out, and has the heap for this request."""
+        """Return whether it runs, is not worn out, and has the heap for this request."""
         is_worn = self._loads >= MOST_LOADS or time.monotonic() - self._started > LONGEST_LIFE_S
         return not is_worn and self._heap_mib >= request.heap_mib and self._process.poll() is None
 
@@ -119,7 +119,7 @@ class _Jvm:
     def ask(
         self, options: list[str], timeout_s: float, watch: Callable[[], None] | None, secrets: list[str]
     ) -> tuple[str, str]:
-        """Returns the line of its answer, and the first complaint since the request.
+        """Return the line of its answer, and the first complaint since the request.
 
         Raises:
             LoadToolError: If it runs out of time, or ends.

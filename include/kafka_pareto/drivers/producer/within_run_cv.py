@@ -1,4 +1,4 @@
-"""Measures how unsteady one run is at its fixed rate: the spread of its latencies and of its windows' throughput. Pure.
+"""Measure how unsteady one run is at its fixed rate: the spread of its latencies and of its windows' throughput.
 
 The coefficient of variation across a few repetitions is nearly all noise. These two are repeatable: on recorded runs of
 three seconds, the mean of three repetitions has a split-half reliability of 0.9 and more (`benchmarks/variability.py`).
@@ -18,7 +18,7 @@ _P90_SCORE = NormalDist().inv_cdf(0.9)
 
 
 def latency_cv_in_run(latencies: Mapping[str, float]) -> float | None:
-    """Returns a robust CV of one run's latencies: (p90 - p50) / (1.2816 p50).
+    """Return a robust CV of one run's latencies: (p90 - p50) / (1.2816 p50).
 
     Between the median and p90 of normal values lie 1.2816 standard deviations. The result therefore equals their CV.
     The scale comes from quantiles as in Rousseeuw and Croux (Journal of the American Statistical Association 88, 1993).
@@ -36,7 +36,7 @@ def latency_cv_in_run(latencies: Mapping[str, float]) -> float | None:
 
 
 def throughput_cv_in_run(window_records: Sequence[int], window_ms: int, sending_s: float) -> float | None:
-    """Returns the CV of successive windows' throughput at a fixed rate: standard deviation (n-1) over mean.
+    """Return the CV of successive windows' throughput at a fixed rate: standard deviation (n-1) over mean.
 
     As many records are due in one window as in the next. Batching, waiting and stalls make the acknowledged counts
     differ. The result says nothing about speed: a latency that is the same for every record only shifts the windows.

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class CampaignKeys:
-    """Keys of one campaign's artifacts, below `<study>/<campaign>/`; those of a round end with its number."""
+    """Keys of one campaign's artifacts, below `<study>/<campaign>/`; a round's take its number last (default 0)."""
 
     study: str
     campaign: str

@@ -97,7 +97,7 @@ class NumericFactor(_Factor):
         return self.levels if self.levels is not None else list(self._range())
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:
-        """Return this factor with the allowed levels, or its range shrunk to them; raises ValueError if none is."""
+        """Return this factor with the allowed levels, or its range shrunk to them; raises ValueError without any."""
         if self.levels is not None:
             return self.model_copy(update={"levels": _kept(self.levels, allowed)})
         low, high = self._range()

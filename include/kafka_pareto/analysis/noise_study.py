@@ -81,13 +81,7 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
     found = [value for r in valid if (value := per_repetition_value(r, compared, variability)) is not None]
     values = np.array(found, dtype=np.float64)
     if len(values) < MINIMUM_NOISE_REPETITIONS or not has_spread(values):
-        return NoiseOfObjective(
-            objective=objective,
-            value=None,
-            noise_floor_fraction=None,
-            minimum_detectable_effect_fraction=None,
-            blocks_for_wanted_effect=None,
-        )
+        return NoiseOfObjective(**{**dict.fromkeys(NoiseOfObjective.model_fields), "objective": objective})
     sd = spread_of_mean(values) if by_mean else spread_of_cv(values)
     level, blocks = level_of(objective, study), confirmation.gain_blocks
     wanted = float(np.log1p(confirmation.wanted_effect_fraction))
@@ -112,10 +106,8 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
     if noise.noise_floor_fraction is None:
         found = f"{report.blocks} blocks give no interval of its change"
     else:
-        changes = (
-            "no change would be found" if effect is None else f"changes of {change_text(effect)} and more are found"
-        )
-        found = f"noise floor {change_text(noise.noise_floor_fraction)}; {changes}"
+        size = "no change would be" if effect is None else f"changes of {change_text(effect)} and more are"
+        found = f"noise floor {change_text(noise.noise_floor_fraction)}; {size} found"
     needed = noise.blocks_for_wanted_effect
     blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks

@@ -114,18 +114,18 @@ def calibrate(
     whether an interval that had not seen it covers it (1, 0 or NaN).
     """
     of_trees = study.surrogate.estimates == "trees"
-    errors = (
-        _errors_of_trees(study, rows, objective, cross_validated)
-        if of_trees
-        else _errors(study, rows, objective, most_trials)
-    )
+    if of_trees:
+        estimates = cross_validated.to_numpy(dtype=float)
+        errors = logarithms(rows, study, objective) - np.log(np.where(estimates > 0, estimates, np.nan))
+    else:
+        errors = _errors(study, rows, objective, most_trials)
     fitted = at_most(study, rows, most_trials)
     posterior = None if of_trees else fit_posterior(study, fitted, objective)
     known = np.isfinite(errors)
     if known.sum() < _LEAST_ERRORS or not (of_trees or posterior):
         return None
     covered = np.full(len(rows), np.nan)
-    for inside, outside in _folds(study, rows):
+    for inside, outside in folds_of(study, rows):
         if known[inside].any():
             low, high = _ends(errors[inside][known[inside]])
             held = (errors[outside] >= low) & (errors[outside] <= high)
@@ -163,7 +163,7 @@ def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, most_tria
     """Return each trial's error in standard deviations, by a process fitted without its configuration."""
     errors, logs = np.full(len(rows), np.nan), logarithms(rows, study, objective)
     repetitions = rows.repetitions_valid.to_numpy(dtype=float)
-    for inside, outside in _folds(study, rows):
+    for inside, outside in folds_of(study, rows):
         seen, unseen = at_most(study, rows.iloc[inside], most_trials), rows.iloc[outside]
         if posterior := fit_posterior(study, seen, objective):
             mean, deviation = Process.of(posterior, seen).predict(study, unseen, repetitions[outside])
@@ -171,15 +171,13 @@ def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, most_tria
     return errors
 
 
-def _errors_of_trees(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, cross_validated: pd.Series) -> Values:
-    estimates = cross_validated.to_numpy(dtype=float)
-    return logarithms(rows, study, objective) - np.log(np.where(estimates > 0, estimates, np.nan))
-
-
-def _folds(study: Tune, rows: pd.DataFrame) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+def folds_of(
+    study: Tune, rows: pd.DataFrame, repeat: int = 0
+) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """Return the places inside and outside of each fold of configurations; none with fewer of these than folds."""
     if rows.configuration_id.nunique() < FOLDS:
         return []
-    folds = GroupKFold(FOLDS, shuffle=True, random_state=study.seed)
+    folds = GroupKFold(FOLDS, shuffle=True, random_state=study.seed + repeat)
     return list(folds.split(rows, groups=rows.configuration_id))
 
 

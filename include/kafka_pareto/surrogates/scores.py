@@ -15,7 +15,7 @@ from kafka_pareto.campaign.tables import SCORE_COLUMNS
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.surrogates.calibration import Calibration, calibrate
+from kafka_pareto.surrogates.calibration import FOLDS, Calibration, calibrate, folds_of
 from kafka_pareto.surrogates.noise_ceiling import MINIMUM_ROWS_FOR_R2, error_variances, noise_ceiling, trial_keys
 from kafka_pareto.surrogates.surrogate import (
     FeatureEncoding,
@@ -30,7 +30,6 @@ CEILING_OF_NOISE_ALONE = 0.1
 LEAST_SHARE_OF_CEILING = 0.5
 """A model that explains less than this share of what can be explained has not learned the objective."""
 CURVE_COLUMNS = ("configurations", "r2_train", "r2_held_out", "r2_held_out_sd")
-_FOLDS = 5
 _SMALLEST_ESTIMATE = 1e-3  # an estimate at or below zero has no logarithm
 _CURVE_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 _SHOWN = {
@@ -80,12 +79,11 @@ def judge_objective(
     errors = error_variances(rows, repetitions, objective, study, of_logarithm=surrogate.log_target)
     estimated = cross_validated(study, encoding, rows, objective)
     scores = score_surrogate(surrogate, train, held_out, estimated, errors)
-    calibrated = calibrate(study, rows, objective, estimated) if objective in study.means else None
-    if calibrated is None:
-        return JudgedSurrogate(surrogate, rows, held_out, scores)
-    calibration, covered = calibrated
-    of_case = covered.groupby(rows["case"]).mean()
-    scores["coverage_cross_validated"] = scores["case"].map(of_case).where(scores["case"].notna(), covered.mean())
+    calibration = None
+    if objective in study.means and (calibrated := calibrate(study, rows, objective, estimated)):
+        calibration, covered = calibrated
+        of_case = covered.groupby(rows["case"]).mean()
+        scores["coverage_cross_validated"] = scores["case"].map(of_case).where(scores["case"].notna(), covered.mean())
     return JudgedSurrogate(surrogate, rows, held_out, scores, calibration)
 
 
@@ -150,10 +148,7 @@ def cross_validated(
     Another `repeat` draws other folds. NaN with fewer configurations than folds.
     """
     estimates = np.full(len(rows), np.nan)
-    if rows["configuration_id"].nunique() < _FOLDS:
-        return pd.Series(estimates, index=rows.index)
-    folds = GroupKFold(_FOLDS, shuffle=True, random_state=study.seed + repeat)
-    for inside, outside in folds.split(rows, groups=rows["configuration_id"]):
+    for inside, outside in folds_of(study, rows, repeat):
         surrogate = fit_surrogate(study, encoding, rows.iloc[inside], objective)
         estimates[outside] = surrogate.predict(rows.iloc[outside])
     return pd.Series(estimates, index=rows.index)
@@ -178,10 +173,10 @@ def learning_curve(
     Empty with fewer configurations than folds.
     """
     curve = pd.DataFrame(columns=list(CURVE_COLUMNS), dtype=float)
-    if rows["configuration_id"].nunique() < _FOLDS:
+    if rows["configuration_id"].nunique() < FOLDS:
         return curve
     points: dict[float, list[tuple[int, float | None, float | None]]] = {fraction: [] for fraction in _CURVE_FRACTIONS}
-    for inside, outside in GroupKFold(_FOLDS).split(rows, groups=rows["configuration_id"]):
+    for inside, outside in GroupKFold(FOLDS).split(rows, groups=rows["configuration_id"]):
         train, held_out = rows.iloc[inside], rows.iloc[outside]
         order = generator.permutation(train["configuration_id"].unique())
         for fraction, scores in points.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -42,24 +42,20 @@ def login_refused(settings: Settings) -> str:
 
 def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
     """Return the address of the campaign's run for a person; None if MLflow has none or is not configured."""
-    found = _found(settings, keys)
-    return f"{found.experiment_address}/runs/{found.run_id}?{_OF_MODELS}" if found else None
+    experiment, run_id = _found(settings, keys)
+    return f"{experiment}/runs/{run_id}?{_OF_MODELS}" if run_id else None
 
 
 def r2_address(settings: Settings, keys: CampaignKeys) -> str | None:
     """Return the address of the study's run list with the columns of R²; None as for `run_address`."""
-    found = _found(settings, keys)
-    return f"{found.experiment_address}/runs?viewStateShareKey={R2_VIEW}&{_OF_MODELS}" if found else None
+    experiment, run_id = _found(settings, keys)
+    return f"{experiment}/runs?viewStateShareKey={R2_VIEW}&{_OF_MODELS}" if run_id else None
 
 
-class _Found(NamedTuple):
-    experiment_address: str
-    run_id: str
-
-
-def _found(settings: Settings, keys: CampaignKeys) -> _Found | None:
+def _found(settings: Settings, keys: CampaignKeys) -> tuple[str, str]:
+    """Return the experiment's address and the run's id, empty without a run."""
     if not settings.mlflow_tracking_uri:
-        return None
+        return "", ""
     shown = without_credentials(settings.mlflow_tracking_uri).rstrip("/")
     condition = f"tags.`{CAMPAIGN_TAG}` = '{keys.campaign}' and tags.`{PART_TAG}` = 'campaign'"
     api = f"{settings.mlflow_tracking_uri.rstrip('/')}/api/2.0/mlflow"
@@ -68,7 +64,7 @@ def _found(settings: Settings, keys: CampaignKeys) -> _Found | None:
         with httpx.Client(timeout=_TIMEOUT_S, trust_env=False, auth=login if login[0] else None) as client:
             found = client.get(f"{api}/experiments/get-by-name", params={"experiment_name": experiment_name(keys)})
             if found.status_code == HTTPStatus.NOT_FOUND:
-                return None
+                return "", ""
             if found.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
                 raise TrackingError(login_refused(settings))
             experiment_id = found.raise_for_status().json()["experiment"]["experiment_id"]
@@ -78,4 +74,4 @@ def _found(settings: Settings, keys: CampaignKeys) -> _Found | None:
         raise TrackingError(f"MLflow at {shown} cannot be asked ({type(error).__name__}); is it up?") from error
     runs = answer.get("runs", [])
     seen_at = settings.mlflow_public_uri.rstrip("/") or shown
-    return _Found(f"{seen_at}/#/experiments/{experiment_id}", runs[0]["info"]["run_id"]) if runs else None
+    return f"{seen_at}/#/experiments/{experiment_id}", runs[0]["info"]["run_id"] if runs else ""

@@ -19,9 +19,7 @@ def equal_campaigns() -> list[list[EqualArms]]:
     return [simulated_campaign(np.random.default_rng([12, number]), SHARED_SD) for number in range(CAMPAIGNS)]
 
 
-def test_at_most_two_of_sixty_equal_campaigns_claim_any_change_of_any_objective(
-    equal_campaigns: list[list[EqualArms]],
-):
+def test_at_most_two_of_sixty_equal_campaigns_claim_any_change_of_any_objective(equal_campaigns: list[list[EqualArms]]):
     claiming = [
         any(gain.resolution in ("better", "worse") for arms in campaign for gain in arms.gains())
         for campaign in equal_campaigns

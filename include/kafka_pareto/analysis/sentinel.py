@@ -79,8 +79,7 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
     tests = [name for name in SeriesStability.model_fields if name.endswith("_p_value_holm")]
     adjusted = iter(paired_tests.holm([getattr(series, name) for series in found for name in tests]))
     return SentinelReport(
-        repetition_ids=ids,
-        series=[one.model_copy(update={name: next(adjusted) for name in tests}) for one in found],
+        repetition_ids=ids, series=[one.model_copy(update={name: next(adjusted) for name in tests}) for one in found]
     )
 
 

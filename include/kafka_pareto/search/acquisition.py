@@ -111,11 +111,7 @@ def _candidates(
     """Return unmeasured configurations that may be recommended, one column per factor and the case."""
     space = whole_space(study)
     if space is None:
-        space = [
-            *configurations_of(front, study),
-            *_neighbours(study, measured),
-            *_drawn(study, case, rng),
-        ]
+        space = [*configurations_of(front, study), *_neighbours(study, measured), *_drawn(study, case, rng)]
     seen, found = {*measured.configuration_id, *taken}, []
     for configuration in space:
         identity = configuration_id(configuration)
@@ -167,8 +163,7 @@ def _draws(
     baseline = int(np.flatnonzero(measured.is_baseline)[0])
     logs = {each.objective: each.samples(rows, _MEMBERS, rng) for each in posteriors}
     losses = np.stack(
-        [(values - values[:, [baseline]]) * (-1 if is_maximised(name) else 1) for name, values in logs.items()],
-        axis=-1,
+        [(values - values[:, [baseline]]) * (-1 if is_maximised(name) else 1) for name, values in logs.items()], axis=-1
     )
     for limit in study.limits:
         if limit.objective in logs:

@@ -88,11 +88,7 @@ def search(
 
 
 def with_class_fronts(
-    study: Tune,
-    case: str,
-    surrogates: Mapping[ObjectiveName, Estimator],
-    trials: pd.DataFrame,
-    joint: SearchResult,
+    study: Tune, case: str, surrogates: Mapping[ObjectiveName, Estimator], trials: pd.DataFrame, joint: SearchResult
 ) -> pd.DataFrame:
     """Return the joint front, then that of each reachable durability class; FRONT_COLUMNS and factors, distinct.
 

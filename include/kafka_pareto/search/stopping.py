@@ -25,11 +25,7 @@ def rounds_so_far(study: Tune, case: str, trials_by_round: Sequence[pd.DataFrame
         measured_hypervolume(latest[latest.configuration_id.isin(trials.configuration_id)], study)
         for trials in measured
     ]
-    return RoundsSoFar(
-        case=case,
-        measured_hypervolume=volumes,
-        stopped_because=_why_it_stops(volumes, study),
-    )
+    return RoundsSoFar(case=case, measured_hypervolume=volumes, stopped_because=_why_it_stops(volumes, study))
 
 
 def _why_it_stops(volumes: Sequence[float], study: Tune) -> Stop | None:

@@ -162,11 +162,7 @@ def r_squared(measured: np.ndarray | pd.Series, estimated: np.ndarray | pd.Serie
 
 
 def learning_curve(
-    study: Tune,
-    encoding: FeatureEncoding,
-    rows: pd.DataFrame,
-    objective: ObjectiveName,
-    generator: np.random.Generator,
+    study: Tune, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, generator: np.random.Generator
 ) -> pd.DataFrame:
     """Return R² by number of training configurations (`CURVE_COLUMNS`), averaged over folds of configurations.
 

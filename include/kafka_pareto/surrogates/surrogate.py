@@ -178,9 +178,7 @@ def fit_surrogate(
     log_target = study.surrogate.log_target and bool((target > 0).any())
     regressor = new_regressor(study, encoding, study.seed if seed is None else seed)
     regressor.fit(
-        encoding.encode(rows),
-        logarithm(target) if log_target else target,
-        sample_weight=trial_weights(study, rows),
+        encoding.encode(rows), logarithm(target) if log_target else target, sample_weight=trial_weights(study, rows)
     )
     return Surrogate(objective, encoding, log_target, regressor)
 

@@ -143,10 +143,7 @@ class Examination:
             "class_name": "SiteBuilder",
             "show_how_to_buttons": False,
             "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
-            "store_backend": {
-                "class_name": "TupleFilesystemStoreBackend",
-                "base_directory": str(self._docs_folder),
-            },
+            "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(self._docs_folder)},
         }
         config = DataContextConfig(
             store_backend_defaults=InMemoryStoreBackendDefaults(),

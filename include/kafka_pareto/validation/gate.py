@@ -135,11 +135,7 @@ def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], 
 
 
 def _verdict(
-    repetitions: Sequence[Repetition],
-    planned: Sequence[str],
-    study: Study,
-    findings: list[Finding],
-    earlier: Earlier,
+    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, findings: list[Finding], earlier: Earlier
 ) -> Verdict:
     rejected = _rejected(findings)
     kept = [repetition for repetition in repetitions if repetition.repetition_id not in rejected]

@@ -90,10 +90,7 @@ def test_the_change_of_a_mean_does_not_depend_on_the_unit_or_the_order_of_the_bl
     baseline, candidate = sides
     change = mean_change(baseline, candidate)
     assert is_sound(change)
-    for other in (
-        mean_change(baseline * times, candidate * times),
-        mean_change(baseline[::-1], candidate[::-1]),
-    ):
+    for other in (mean_change(baseline * times, candidate * times), mean_change(baseline[::-1], candidate[::-1])):
         assert numbers(other) == pytest.approx(numbers(change), rel=1e-6, abs=1e-9, nan_ok=True)
 
 

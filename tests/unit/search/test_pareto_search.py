@@ -97,15 +97,12 @@ def test_results_have_the_columns_of_their_artifacts_and_a_hypervolume_that_neve
     assert (result.hypervolume["hypervolume"].diff().dropna() >= 0).all()
 
 
-def test_two_boxes_of_known_area_in_two_objectives() -> None:
+def test_boxes_of_known_area_and_volume() -> None:
     indicator = hypervolume_indicator(np.array([[0.0, 100.0], [10.0, 300.0]]))
     # In measured ranges the points lie at (0.2, 0.5) and (0.5, 0.2): boxes of 0.9 x 0.6 and 0.6 x 0.9 share 0.6 x 0.6.
     assert indicator(np.array([[2.0, 200.0], [5.0, 140.0]])) == pytest.approx(0.54 + 0.54 - 0.36)
     assert indicator(np.array([[2.0, 200.0], [5.0, 140.0], [5.0, 250.0]])) == pytest.approx(0.72)
     assert indicator(np.array([[12.0, 100.0]])) == 0.0
-
-
-def test_two_boxes_of_known_volume_in_three_objectives() -> None:
     indicator = hypervolume_indicator(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]))
     # 1 x 1 x 0.5 and 0.5 x 0.5 x 1 share 0.5 x 0.5 x 0.5.
     assert indicator(np.array([[0.1, 0.1, 0.6], [0.6, 0.6, 0.1]])) == pytest.approx(0.5 + 0.25 - 0.125)
@@ -141,18 +138,21 @@ def test_the_first_population_holds_the_measured_configurations_then_random_ones
 
 
 def test_a_random_first_population_takes_nothing_from_the_design() -> None:
-    study, trials = with_search(paper_study(), init="random"), recorded_trials()
-    space = ConfigurationSpace(study.factors)
-    with_trials = first_population(study, space, trials, np.random.default_rng(0))
-    without = first_population(study, space, trials.iloc[:0], np.random.default_rng(0))
+    study = with_search(paper_study(), init="random")
+    with_trials, without = (
+        first_population(study, ConfigurationSpace(study.factors), trials, np.random.default_rng(0))
+        for trials in (recorded_trials(), recorded_trials().iloc[:0])
+    )
     assert with_trials.tolist() == without.tolist()
     assert len(with_trials) == 92
 
 
-def test_no_feasible_configuration_names_the_constraint_and_the_record_size() -> None:
+def test_without_a_feasible_configuration_or_a_model_there_is_no_search() -> None:
     study = changed(short_study(), constraints=["batch.size >= record.size", "linger.ms > 100"])
     with pytest.raises(BadInputError, match=r"8,192 B: .* satisfies linger\.ms > 100; widen"):
         search(study, CASE, surrogates(), recorded_trials())
+    with pytest.raises(BadInputError, match="no objective was measured"):
+        search(short_study(), CASE, {}, recorded_trials())
 
 
 def test_an_objective_without_a_model_is_left_out_and_estimated_as_nothing() -> None:
@@ -162,11 +162,6 @@ def test_an_objective_without_a_model_is_left_out_and_estimated_as_nothing() -> 
     assert result.front["estimated_latency_cv"].isna().all()
     assert result.front["estimated_throughput_cv"].notna().all()
     assert result.hypervolume["hypervolume"].iloc[-1] > 0
-
-
-def test_without_any_model_there_is_no_search() -> None:
-    with pytest.raises(BadInputError, match="no objective was measured"):
-        search(short_study(), CASE, {}, recorded_trials())
 
 
 def test_the_warning_of_pymoo_is_logged_and_nothing_is_printed(

@@ -50,10 +50,6 @@ def judged(estimates: str = "gaussian_process") -> tuple[Calibration, pd.Series]
     return found
 
 
-def calibrated(estimates: str = "gaussian_process") -> Calibration:
-    return judged(estimates)[0]
-
-
 def of_trees(rows: pd.DataFrame) -> np.ndarray:
     asked = study()
     return fit_surrogate(asked, feature_encoding(asked, seen()), seen(), P95).predict(rows)
@@ -62,7 +58,7 @@ def of_trees(rows: pd.DataFrame) -> np.ndarray:
 @pytest.mark.parametrize("estimates", ["gaussian_process", "trees"])
 def test_most_of_what_was_never_seen_lies_in_its_interval(estimates: str) -> None:
     rows = unseen()
-    estimate, low, high = calibrated(estimates).interval(study(estimates), rows, of_trees(rows), 5)
+    estimate, low, high = judged(estimates)[0].interval(study(estimates), rows, of_trees(rows), 5)
     assert (low <= estimate).all()
     assert (estimate <= high).all()
     assert rows[P95].between(pd.Series(low), pd.Series(high)).mean() >= 0.8
@@ -71,56 +67,52 @@ def test_most_of_what_was_never_seen_lies_in_its_interval(estimates: str) -> Non
 def test_the_best_estimates_are_less_flattered_than_those_of_the_trees_that_selected_them() -> None:
     rows, trees = unseen(), of_trees(unseen())
     best = pd.Series(trees).groupby(rows.case).rank() <= 6
-    estimate, _, _ = calibrated().interval(study(), rows, trees, 5)
+    estimate, _, _ = judged()[0].interval(study(), rows, trees, 5)
     ours, theirs = (float(np.median(np.log(rows[P95] / each)[best])) for each in (estimate, trees))
     assert abs(ours) < abs(theirs)
 
 
 def test_a_mean_of_more_repetitions_has_a_narrower_interval_around_the_same_estimate() -> None:
     rows = unseen()
-    one, ten = (calibrated().interval(study(), rows, of_trees(rows), count) for count in (1, 10))
+    one, ten = (judged()[0].interval(study(), rows, of_trees(rows), count) for count in (1, 10))
     assert ten[0].tolist() == one[0].tolist()
     assert (ten[2] / ten[1] < one[2] / one[1]).all()
 
 
 def test_the_trees_own_estimates_stay_as_they_are() -> None:
     rows, trees = unseen(), of_trees(unseen())
-    estimate, low, _ = calibrated("trees").interval(study("trees"), rows, trees, 5)
+    estimate, low, _ = judged("trees")[0].interval(study("trees"), rows, trees, 5)
     assert estimate.tolist() == trees.tolist()
-    assert np.isnan(calibrated("trees").interval(study("trees"), rows.head(1), np.array([-1.0]), 5)[1])
-    assert calibrated("trees").process is None
+    assert np.isnan(judged("trees")[0].interval(study("trees"), rows.head(1), np.array([-1.0]), 5)[1])
+    assert judged("trees")[0].process is None
     assert np.ptp(low / trees) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_coverage_is_of_trials_that_the_interval_had_not_seen() -> None:
+def test_coverage_is_of_trials_that_the_interval_had_not_seen_and_few_know_no_interval() -> None:
     covered = judged()[1]
     assert set(covered.dropna().unique()) <= {0.0, 1.0}
     assert 0.8 <= covered.mean() <= 0.97
+    few = seen().head(9)
+    assert calibrate(study(), few, P95, pd.Series(np.nan, index=few.index)) is None
 
 
 def test_it_is_stored_as_numbers_and_reads_back_to_the_same_intervals() -> None:
-    stored = Calibrations(objectives={P95: calibrated()})
+    stored = Calibrations(objectives={P95: judged()[0]})
     again = decode_record(stored.model_dump_json().encode(), "calibration.json", Calibrations)
     rows = unseen()
     expected, found = (one.objectives[P95].interval(study(), rows, of_trees(rows), 5) for one in (stored, again))
     np.testing.assert_array_equal(found, expected)
 
 
-def test_few_trials_know_no_interval() -> None:
-    few = seen().head(9)
-    assert calibrate(study(), few, P95, pd.Series(np.nan, index=few.index)) is None
-
-
 def test_a_front_gets_intervals_of_calibrated_means_alone_and_limits_of_the_estimates_that_are_shown() -> None:
     rows = unseen()
-    estimate, low, high = calibrated().interval(study(), rows, of_trees(rows), study().confirmation.choice_blocks)
-    bound = float(np.median(estimate))
+    shown = judged()[0].interval(study(), rows, of_trees(rows), study().confirmation.choice_blocks)
+    bound = float(np.median(shown[0]))
     limited = changed(study(), limits=[f"{P95} <= {bound}"])
     front = rows.assign(estimated_p95_latency_ms=1.0, estimated_throughput_mib_s=2.0, limits_met_estimated=True)
-    table = with_intervals(limited, front, {P95: calibrated()})
-    assert table.estimated_p95_latency_ms.tolist() == estimate.tolist()
-    assert table.estimated_p95_latency_ms_low.tolist() == low.tolist()
-    assert table.estimated_p95_latency_ms_high.tolist() == high.tolist()
+    table = with_intervals(limited, front, {P95: judged()[0]})
+    for ending, values in zip(("", "_low", "_high"), shown, strict=True):
+        assert table[f"estimated_{P95}{ending}"].tolist() == values.tolist()
     assert (table.estimated_throughput_mib_s == 2.0).all()
     assert table.estimated_throughput_mib_s_low.isna().all()
-    assert table.limits_met_estimated.tolist() == (estimate <= bound).tolist()
+    assert table.limits_met_estimated.tolist() == (shown[0] <= bound).tolist()

@@ -91,19 +91,16 @@ def test_inputs_are_scaled_logs_and_marks_of_the_levels() -> None:
     assert inputs(study, rows).tolist() == [[0.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]
 
 
-def test_more_trials_than_one_process_takes_are_fitted_by_groups_of_neighbouring_cases() -> None:
+def test_more_trials_than_one_process_takes_are_fitted_by_groups_of_neighbouring_cases_or_drawn_by_the_seed() -> None:
     study = changed(paper_study(), record_sizes_bytes=[1024 * (1 + at) for at in range(100)])
     trials = pd.DataFrame({"case": [case for case in study.cases for _ in range(60)]})
     groups = neighbouring_cases(study, trials)
     assert [case for group in groups for case in group] == study.cases
     assert {len(group) for group in groups[:-1]} == {TRIALS_OF_MANY // 60}
     assert neighbouring_cases(study, trials.head(MOST_TRIALS)) == [study.cases]
-
-
-def test_of_more_trials_than_one_process_takes_the_seed_draws_as_many_and_fewer_stay_as_they_are() -> None:
-    study, trials = paper_study(), pd.DataFrame({"case": ["1024"] * (MOST_TRIALS + 1)})
-    assert len(at_most(study, trials)) == TRIALS_OF_MANY
-    assert at_most(study, trials).index.tolist() == at_most(study, trials).index.tolist()
+    many = trials.head(MOST_TRIALS + 1)
+    assert len(at_most(study, many)) == TRIALS_OF_MANY
+    assert at_most(study, many).index.tolist() == at_most(study, many).index.tolist()
     assert at_most(study, trials.head(MOST_TRIALS)).equals(trials.head(MOST_TRIALS))
 
 

@@ -22,8 +22,6 @@ _SOON_S = 0.3
 _READY_S = 30.0
 _ANSWERED_S = 45.0
 _STOP_S = 3.0
-_P95 = 0.95
-_P99 = 0.99
 
 
 @dataclass(frozen=True)
@@ -97,13 +95,14 @@ class WebLoad(Opened):
         response_ms = np.concatenate([each["response_ms"] for each in said])
         if not late_ms.size:
             raise LoadToolError(f"no request was due within {wanted.seconds:g} s; ask for a higher rate")
+        late_p95_ms, late_p99_ms = np.quantile(late_ms, (0.95, 0.99))
         return Answered(
             began_at=wanted.begins_at,
             due=sum(each["due"] for each in said),
             refused=sum(each["refused"] for each in said),
-            late_p95_ms=float(np.quantile(late_ms, _P95)),
-            late_p99_ms=float(np.quantile(late_ms, _P99)),
-            response_p95_ms=float(np.quantile(response_ms, _P95)),
+            late_p95_ms=float(late_p95_ms),
+            late_p99_ms=float(late_p99_ms),
+            response_p95_ms=float(np.quantile(response_ms, 0.95)),
             answered_ids=[each_id for each in said for each_id in each["answered_ids"]],
         )
 

@@ -12,7 +12,8 @@ import yaml
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
-from kafka_pareto.drivers.log_pipeline.programs import READY_S, environment
+from kafka_pareto.drivers.log_pipeline.programs import READY_S
+from kafka_pareto.drivers.log_pipeline.web_parts import environment
 from kafka_pareto.study.factors import FactorValue
 
 _ACKS = {"0": 0, "1": 1, "all": -1}

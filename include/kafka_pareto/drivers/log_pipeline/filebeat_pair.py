@@ -11,7 +11,8 @@ import yaml
 
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.drivers.common.child_process import ChildProcess, start_ready
-from kafka_pareto.drivers.log_pipeline.programs import READY_S, Programs, environment
+from kafka_pareto.drivers.log_pipeline.programs import READY_S, Programs
+from kafka_pareto.drivers.log_pipeline.web_parts import environment
 from kafka_pareto.kafka.known_properties import PropertyValue
 
 # Filebeat's default queue size; it rejects a flush.min_events above the size.

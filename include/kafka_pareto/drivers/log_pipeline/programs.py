@@ -67,9 +67,3 @@ def find_programs(settings: Settings, database: str) -> Programs:
             f"{java}: is Java {version}, and Spark 3.5 needs {_NEWEST_JAVA_OF_SPARK} or older; set JAVA_HOME to one"
         )
     return programs
-
-
-def environment() -> dict[str, str]:
-    """Return the environment of each part."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
-    return {**kept, "LC_ALL": "C.UTF-8"}

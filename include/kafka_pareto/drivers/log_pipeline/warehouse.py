@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_pareto.brokers.nodes import LOOPBACK
-from kafka_pareto.drivers.log_pipeline.programs import environment
-from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
+from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS, environment
 from kafka_pareto.errors import ArtifactError
 
 
@@ -58,12 +57,7 @@ class Warehouse:
     @property
     def environment(self) -> dict[str, str]:
         """Return the environment of its commands."""
-        return {
-            **environment(),
-            "PYTHONPATH": str(PROGRAMS),
-            "PYSPARK_PYTHON": str(self.python),
-            "SPARK_LOCAL_IP": LOOPBACK,
-        }
+        return environment(PYTHONPATH=str(PROGRAMS), PYSPARK_PYTHON=str(self.python), SPARK_LOCAL_IP=LOOPBACK)
 
     @property
     def argv(self) -> list[str]:

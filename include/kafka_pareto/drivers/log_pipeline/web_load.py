@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import READY, ChildProcess, Line, end_all
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
+from kafka_pareto.drivers.log_pipeline.web_parts import environment
 from kafka_pareto.errors import LoadToolError
 
 _LIBRARY = Path(__file__).parents[3]
@@ -121,12 +121,11 @@ class WebLoad(Opened):
         return wanted, [sender.next_line("due", wanted.seconds + _ANSWERED_S) for sender in self._senders]
 
     def _start(self) -> None:
-        environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(_LIBRARY), "LC_ALL": "C.UTF-8"}
         for number in range(self._number):
             options = ["--address", self._url, "--process", str(number), "--processes", str(self._number)]
             options += ["--replayed", str(self._replayed)] if self._replayed else []
             argv = [sys.executable, "-m", "kafka_pareto.drivers.log_pipeline.shoppers.load", *options]
-            self._senders.append(ChildProcess(f"load {number}", argv, environment))
+            self._senders.append(ChildProcess(f"load {number}", argv, environment(PYTHONPATH=str(_LIBRARY))))
         for sender in self._senders:
             sender.next_line(READY, _READY_S)
 

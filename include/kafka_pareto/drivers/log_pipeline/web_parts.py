@@ -22,14 +22,15 @@ _MOST_SOCKET_BYTES = 107
 _REFUSED_IN_PATHS = frozenset("\"'\\$;{}\n")
 
 
-def search_path() -> str:
-    """Return a PATH that includes servers, which are often outside a user's."""
-    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a part; its PATH includes servers, which are often outside a user's."""
+    kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME") if name in os.environ}
+    return {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", **kept, **more}
 
 
 def find_program(name: str) -> str | None:
     """Return the path of a program, if there is one."""
-    return shutil.which(name, path=search_path())
+    return shutil.which(name, path=environment()["PATH"])
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,7 @@ class Shop:
     @property
     def environment(self) -> dict[str, str]:
         """Return the environment of its commands."""
-        return {
-            "PATH": os.environ.get("PATH", ""),
-            "PYTHONPATH": str(PROGRAMS),
-            "LC_ALL": "C.UTF-8",
-            "SHOP_DATABASE": self.database,
-        }
+        return environment(PYTHONPATH=str(PROGRAMS), SHOP_DATABASE=self.database)
 
     def create_argv(self, seed: int) -> list[str]:
         """Return the command that creates the database's schema and initial contents."""

@@ -13,7 +13,7 @@ from typing import Literal
 from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.drivers.common.child_process import ChildProcess, end_all, run_to_end
-from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, search_path
+from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, environment
 from kafka_pareto.errors import LoadStartError
 
 Database = Literal["mariadb", "sqlite"]
@@ -78,7 +78,7 @@ class WebServer(Opened):
         (port,) = free_ports(1)
         nginx = Nginx(folder, port, log_file, self._shop.socket, self._user, log_lines)
         nginx.configuration_file.write_text(nginx.configuration, encoding="utf-8")
-        child = ChildProcess("nginx", nginx.argv, {"PATH": search_path()}, end_by="TERM")
+        child = ChildProcess("nginx", nginx.argv, environment(), end_by="TERM")
         self._add("nginx", child, lambda: is_listening(port))
         return nginx.url
 
@@ -89,9 +89,8 @@ class WebServer(Opened):
 
     def _start_database(self, mariadb: MariaDb) -> None:
         mariadb.folder.mkdir()
-        environment = {"PATH": search_path(), "LC_ALL": "C.UTF-8"}
-        run_to_end("what makes MariaDB's data folder", mariadb.install_argv, environment, _CREATED_S)
-        child = ChildProcess("MariaDB", mariadb.argv, environment)
+        run_to_end("what makes MariaDB's data folder", mariadb.install_argv, environment(), _CREATED_S)
+        child = ChildProcess("MariaDB", mariadb.argv, environment())
         self._add("database", child, lambda: _listens_at(mariadb.socket))
 
     def _add(self, name: str, child: ChildProcess, is_ready: Callable[[], bool]) -> None:

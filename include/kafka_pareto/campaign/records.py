@@ -86,7 +86,7 @@ class Repetition(Record):
 
 
 class Stop(Frozen):
-    """Why no further round follows in a case.
+    """Reason why no further round follows in a case.
 
     `rise_too_small`: two rounds raised the measured hypervolume by less than the study's least. `last_round`: the study
     plans no more. `nothing_left`: no unmeasured configuration is expected to add anything.

@@ -45,7 +45,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Work:
-    """What one part will likely still measure: a mean number, and the probability of an undecided round."""
+    """Likely remaining work of one part: a mean number, and the probability of an undecided round."""
 
     case: str
     round_number: int | None

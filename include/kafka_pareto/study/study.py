@@ -1,4 +1,4 @@
-"""What all studies share; kind and driver add the rest."""
+"""Base of all studies; kind and driver add the rest."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Workload(Topic):
 
 @dataclass(frozen=True)
 class ProducerLoad:
-    """What is sent with one configuration in one case."""
+    """Load of one configuration in one case."""
 
     record_size_bytes: int
     payload: Payload = "random"

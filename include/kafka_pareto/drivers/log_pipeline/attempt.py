@@ -104,17 +104,16 @@ def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s
 def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s: float, block: int) -> Wanted:
     """Return a level's load; it is the same for all levels of a block."""
     found, burst = study.effective(configuration), study.protocol.burst
-    is_burst = found["burst"] == "once"
-    return Wanted(
+    wanted = Wanted(
         run=secrets.token_hex(4),
         seed=f"{study.seed}.{block}",
         rate_s=requests_s,
         seconds=study.protocol.seconds,
         workload=str(found["workload"]),
-        burst_from_s=burst.from_s if is_burst else 0.0,
-        burst_until_s=burst.until_s if is_burst else 0.0,
-        burst_times=burst.times if is_burst else 1.0,
     )
+    if found["burst"] == "none":
+        return wanted
+    return replace(wanted, burst_from_s=burst.from_s, burst_until_s=burst.until_s, burst_times=burst.times)
 
 
 def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> Followed:

@@ -1,4 +1,4 @@
-"""Find the programs of a log pipeline and build their environment."""
+"""Find the programs of a log pipeline."""
 
 from __future__ import annotations
 

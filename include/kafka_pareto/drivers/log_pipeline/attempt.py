@@ -42,11 +42,7 @@ _PIECE_S = 1.0
 
 
 class Followed(NamedTuple):
-    """Observations of a run; `reconciled` includes requests from before it.
-
-    Attributes:
-        is_warm: False if warm-up requests were still on their way when the run began.
-    """
+    """Observations of a run; not `is_warm` if requests of the warm-up were left when it began."""
 
     answered: Answered
     watched: Watched
@@ -117,12 +113,7 @@ def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s:
 
 
 def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> Followed:
-    """Warm up, send the requests that count, and wait until all are in Hive.
-
-    Raises:
-        ArtifactError: If the committed rows cannot be read.
-        LoadToolError: If a part ends, or the log cannot be read.
-    """
+    """Warm up, send the requests that count, and wait until all are in Hive."""
     is_warm = warm_up(opened, wanted, protocol) if protocol.warmup_s else True
     with Watch(opened.roots, PARENTS) as watch:
         answered = opened.load.send(wanted)
@@ -143,10 +134,9 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
 
 
 def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
-    """Judge whether each request reached Hive once, with all timestamps.
+    """Judge whether each request, including those from before the run, reached Hive once, with all timestamps.
 
-    `reconciled` includes requests from before the run. A pipeline that was not done in time is slow, not failed; the
-    reason says so.
+    A pipeline that was not done in time is slow, not failed; the reason says so.
     """
     if reconciled.lost:
         return "records_lost", reconciled.fault
@@ -206,14 +196,11 @@ def require_answers(answered: Answered) -> None:
 
 
 def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> bool:
-    """Warm up all parts and wait until Hive has all requests logged so far.
+    """Warm up all parts; return whether Hive had all requests logged so far within `drain_s`.
 
     The backlog of a pipeline that has just started is not due to its settings. Meanwhile a few requests keep coming and
     are answered before this returns: Filebeat polls an idle log ever less often, up to `max_backoff_ms`, and would be
     asleep when the run begins.
-
-    Returns:
-        False if Hive had fewer after `drain_s`.
     """
     opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
     logged, numbers = len(read_access_log(opened.log_file)), count()
@@ -223,10 +210,7 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
 
 def trickle_of(wanted: Wanted, number: int) -> Wanted:
-    """Return one second of requests far below the load; for a replayed log, of static ones.
-
-    `number` is that second's: each has its own accounts and seed.
-    """
+    """Return second `number` of a load far below this one, with its own accounts; static requests for a log."""
     return replace(
         wanted,
         run=f"{wanted.run}t{number}",

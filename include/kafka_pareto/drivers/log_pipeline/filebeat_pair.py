@@ -61,10 +61,7 @@ class FilebeatPair:
 
 
 def filebeat_yml(settings: Mapping[str, PropertyValue], log_file: Path, folder: Path, aggregator: str) -> str:
-    """Return Filebeat's configuration; Filebeat rejects a file that other users may write.
-
-    It follows the log under its rotated names (`<log_file>.1`, …), too, and keeps its state in `folder`.
-    """
+    """Return Filebeat's configuration, with its state in `folder`; the log is followed under its rotated names, too."""
     configuration = {
         **shipping_configuration(settings, str(log_file), "output.stamped_logstash", aggregator),
         "path": {"home": str(folder), "data": str(folder / "data"), "logs": str(folder / "logs")},

@@ -44,27 +44,14 @@ class Shipping(Protocol):
         """Return the shipper's longest interval between polls of an idle log."""
 
     def start_aggregator(self) -> ChildProcess:
-        """Start the aggregator and wait until it is ready; a restarted one listens where the last one did.
-
-        Raises:
-            ClusterError: If there is no free port.
-            LoadStartError: If it does not start or become ready.
-        """
+        """Start the aggregator and wait until it is ready; a restarted one listens where the last one did."""
 
     def start_shipper(self) -> ChildProcess:
-        """Start the shipper, which resumes where the last one was; it may not be reading yet.
-
-        Raises:
-            LoadStartError: If it does not start.
-        """
+        """Start the shipper, which resumes where the last one was; it may not be reading yet."""
 
 
 class Pipeline(Opened):
-    """Context in which the parts follow a log into an existing topic; the warehouse's folder is created here.
-
-    Raises:
-        LoadStartError: On entering, if one does not become ready.
-    """
+    """Context in which the parts follow a log into an existing topic; the warehouse's folder is created here."""
 
     def __init__(self, shipping: Shipping, warehouse: Warehouse) -> None:
         self._shipping = shipping
@@ -85,11 +72,7 @@ class Pipeline(Opened):
         return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
 
     def start(self, name: str) -> None:
-        """Start a part, or restart one that has ended.
-
-        Raises:
-            LoadStartError: If it does not start.
-        """
+        """Start a part, or restart one that has ended."""
         if name in self._children:
             self._children[name].close()
         match name:
@@ -105,11 +88,7 @@ class Pipeline(Opened):
         self._children[name].kill()
 
     def committed(self) -> int:
-        """Return the number of rows in Hive, from Spark's record of batches, which survives a kill.
-
-        Raises:
-            ArtifactError: If the record is unreadable.
-        """
+        """Return the number of rows in Hive, from Spark's record of batches, which survives a kill."""
         return sum(batch.rows for batch in read_batches(self._warehouse.batches_file).values())
 
     @property
@@ -126,10 +105,6 @@ class Pipeline(Opened):
         """Wait until Hive has this many rows, whether more are on their way or not; return whether it had them in time.
 
         `meanwhile` is called while it has fewer, and takes a while.
-
-        Raises:
-            ArtifactError: If Spark's record of batches is unreadable.
-            PartEndedError: If a part has ended.
         """
         deadline = time.monotonic() + seconds
         while self.committed() < rows:
@@ -145,10 +120,6 @@ class Pipeline(Opened):
         Rows may be duplicates with others still on their way: hence the period without arrivals, at least as long as
         the parts may hold an event. No requests may be sent during it. `on_commit` is called at the beginning and
         whenever rows have arrived.
-
-        Raises:
-            ArtifactError: If Spark's record of batches is unreadable.
-            PartEndedError: If a part has ended.
         """
         now_s = time.monotonic()
         deadline, rests_since, known = now_s + seconds, now_s, -1
@@ -165,11 +136,7 @@ class Pipeline(Opened):
             time.sleep(_LOOK_S)
 
     def is_moving(self) -> bool:
-        """Return whether more may be on its way to Hive, judging by the last commit and the intervals before it.
-
-        Raises:
-            ArtifactError: If Spark's record of batches is unreadable.
-        """
+        """Return whether more may be on its way to Hive, judging by the last commit and the intervals before it."""
         commits_s = sorted(batch.t7_ms / _MS for batch in read_batches(self._warehouse.batches_file).values())
         if not commits_s:
             return False
@@ -195,7 +162,6 @@ class Pipeline(Opened):
         If the parts are not done, those before Spark are killed, and events on their way are abandoned.
 
         Raises:
-            ArtifactError: If the table cannot be read.
             PartEndedError: If one does not end cleanly, or Spark exports fewer rows than it has committed.
         """
         for name in PARTS:

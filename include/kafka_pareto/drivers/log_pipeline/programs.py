@@ -18,14 +18,7 @@ _DEBIAN = {"nginx": "nginx-light", "mariadbd": "mariadb-server", "mariadb-instal
 
 @dataclass(frozen=True)
 class Programs:
-    """Paths of the programs.
-
-    Attributes:
-        python: Of the environment with Flask and PySpark.
-        aggregator: Folder of its jars.
-        collector: The OpenTelemetry Collector.
-        spark_jars: Folder of Spark's Kafka connector.
-    """
+    """Paths of the programs: `python` has Flask and PySpark; `aggregator` and `spark_jars` are folders of jars."""
 
     python: Path
     filebeat: Path
@@ -40,7 +33,6 @@ def find_programs(settings: Settings, database: str) -> Programs:
 
     Raises:
         BadInputError: If one is missing, with the command that installs it, or Java is too new for Spark.
-        LoadStartError: If there is no Java.
     """
     needed = ["nginx", *(("mariadbd", "mariadb-install-db") if database == "mariadb" else ())]
     if missing := [name for name in needed if find_program(name) is None]:

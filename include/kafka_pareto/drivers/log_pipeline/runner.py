@@ -56,9 +56,6 @@ class PipelineRunner(RepetitionRunner):
         """Search the highest rate at which the web server answers while the reference's pipeline keeps up.
 
         A backlog counts as failure, since on the same machine it would slow the next rate down.
-
-        Raises:
-            LoadToolError: If it does not answer even one request a second.
         """
         baseline, protocol = self._testbed.study.baseline_configuration(), self._testbed.study.protocol
         with OpenPipeline(self._testbed, baseline) as opened:

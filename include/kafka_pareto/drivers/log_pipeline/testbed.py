@@ -103,11 +103,7 @@ class OpenPipeline(Opened):
         )
 
     def require_running(self) -> None:
-        """Check the pipeline's parts, nginx and the shop.
-
-        Raises:
-            LoadToolError: If one has ended, with its last output.
-        """
+        """Check the pipeline's parts, nginx and the shop; raise LoadToolError if one has ended."""
         self._testbed.web.require_running()
         self.pipeline.require_running()
 
@@ -148,10 +144,7 @@ class PipelineTestbed:
             raise ClusterError(str(error)) from error
 
     def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
-        """Return a level's request rate; the capacity it may refer to is searched once per campaign.
-
-        For a replayed log it is the mean over a run.
-        """
+        """Return a level's request rate, for a replayed log the mean; the capacity is searched once per campaign."""
         if self.replayed and self.study.is_replayed(configuration):
             return self.replayed.requests_s
         asked = self.study.rate_of(configuration)
@@ -174,9 +167,7 @@ def open_pipeline_testbed(
     """Take the machine's lease and start broker and shop.
 
     Raises:
-        BadInputError: If a program is missing, or the campaign began on another system.
         ClusterError: If the broker or the shop does not start.
-        LeaseHeldError: If another load runs on this machine.
     """
     programs = find_programs(settings, study.database)
     with ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease, ExitStack() as opened:

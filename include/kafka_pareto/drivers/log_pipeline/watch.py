@@ -94,7 +94,7 @@ class Watch:
     Args:
         roots: Return the process id of each running part; called at each sample, since parts may be restarted.
         with_children: Parts whose child processes count; finding these scans all processes.
-        clock_offset_s: Return the clock less the monotonic one.
+        clock_offset_s: As the function of this name, for tests.
     """
 
     def __init__(

@@ -53,11 +53,7 @@ class Answered:
 
 
 class WebLoad(Opened):
-    """Context in which `processes` load processes are ready to send; they share the requests of `replayed`, if given.
-
-    Raises:
-        LoadStartError: On entering, if one does not become ready.
-    """
+    """Context in which `processes` load processes are ready to send; they share the requests in `replayed`, if any."""
 
     def __init__(self, url: str, processes: int, replayed: Path | None = None) -> None:
         self._url = url
@@ -75,20 +71,17 @@ class WebLoad(Opened):
         return [each.pid for each in self._senders]
 
     def renew(self) -> None:
-        """Restart all processes.
-
-        Raises:
-            LoadStartError: If one does not become ready.
-        """
+        """Restart all processes."""
         self._end()
         self._start()
 
     def send(self, wanted: Wanted) -> Answered:
         """Send the requests, beginning in a moment, and wait for all answers.
 
+        Call `renew` after an error: a late answer would otherwise count for the next requests.
+
         Raises:
-            LoadToolError: If a process ends or does not answer. Call `renew` before sending again: a late answer would
-                count for the next requests.
+            LoadToolError: If a process ends or does not answer, or no request was due.
         """
         wanted, said = self._sent(wanted)
         late_ms = np.concatenate([each["late_ms"] for each in said])
@@ -107,11 +100,7 @@ class WebLoad(Opened):
         )
 
     def trickle(self, wanted: Wanted) -> None:
-        """Send the requests and wait for the answers; unlike in `send`, none need be due.
-
-        Raises:
-            LoadToolError: As in `send`.
-        """
+        """Send the requests and wait for the answers; unlike in `send`, none need be due."""
         self._sent(wanted)
 
     def _sent(self, wanted: Wanted) -> tuple[Wanted, list[Line]]:

@@ -147,11 +147,7 @@ class Nginx:
 
     @property
     def configuration(self) -> str:
-        """Return its configuration.
-
-        Raises:
-            BadInputError: If a path has a character that is special in it.
-        """
+        """Return its configuration; raise BadInputError if a path has a character that is special in it."""
         template = (PROGRAMS / "nginx.conf").read_text(encoding="utf-8")
         return _Template(template).substitute(
             # Started by root, its workers would run as www-data, which cannot enter our folders.

@@ -27,10 +27,6 @@ class WebServer(Opened):
     """Context in which a shop runs on its own database; nginx is started in front of it for each run.
 
     The path of `folder` must be short, since it holds sockets. `seed` determines the shop's initial contents.
-
-    Raises:
-        LoadStartError: On entering, if a part does not start.
-        LoadToolError: On entering, if the database cannot be created.
     """
 
     def __init__(self, folder: Path, python: Path, database: Database, seed: int) -> None:
@@ -58,20 +54,12 @@ class WebServer(Opened):
         return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
 
     def require_running(self) -> None:
-        """Check shop and database.
-
-        Raises:
-            LoadToolError: If one has ended, with its last output.
-        """
+        """Check shop and database; raise LoadToolError if one has ended."""
         for child in self._children.values():
             child.require_running()
 
     def start_nginx(self, log_file: Path, log_lines: str) -> str:
-        """Start nginx with a new access log, replacing a running one; return its URL.
-
-        Raises:
-            LoadStartError: If it does not start.
-        """
+        """Start nginx with a new access log, replacing a running one; return its URL."""
         self.stop_nginx()
         folder = self._folder / "nginx"
         folder.mkdir(exist_ok=True)

@@ -65,10 +65,7 @@ def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
 class Load:
     """Sends one run after the other to a web server.
 
-    Args:
-        address: Of the web server.
-        process: This process's number.
-        replayed: Its share of a log's requests, with the seconds after a run's beginning at which they are due.
+    `replayed` is its share of a log's requests, with the seconds after a run's beginning at which they are due.
     """
 
     def __init__(self, address: str, process: int, replayed: Sequence[TimedPath] = ()) -> None:

@@ -44,11 +44,7 @@ database = cast("Database", LocalProxy(lambda: current_app.extensions["database"
 
 
 def create_app(address: str | None = None) -> Flask:
-    """Return the shop, on the database at this address (see `Database`) or at the environment's `SHOP_DATABASE`.
-
-    Raises:
-        ValueError: If the address has another form.
-    """
+    """Return the shop, on the database at this address (see `Database`) or at the environment's `SHOP_DATABASE`."""
     app = Flask("shop", static_folder=None)
     app.extensions["database"] = Database(address or os.environ.get(DATABASE_VARIABLE, ""))
     app.register_blueprint(api)
@@ -239,11 +235,6 @@ def write_review(product_id: int) -> Answer:
 
 
 def _user_id() -> int:
-    """Return the user of the request's session.
-
-    Raises:
-        Unauthorized: If there is no open session.
-    """
     token = request.headers.get(SESSION_HEADER, "")
     session = database.row("SELECT user_id FROM sessions WHERE token = ?", token) if token else None
     if session is None:

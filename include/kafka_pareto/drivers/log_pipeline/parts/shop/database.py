@@ -185,7 +185,7 @@ def create(address: str, seed: int) -> None:
     Users are `user-1`, …, with passwords `password-1`, …
 
     Raises:
-        ValueError: If there is a shop already, or the address has another form.
+        ValueError: If there is a shop already.
     """
     database = Database(address)
     if database.is_sqlite:

@@ -131,11 +131,7 @@ class Loader:
         self._last = -1
 
     def run(self) -> None:
-        """Follow the topic.
-
-        Raises:
-            StreamingQueryException: If a batch fails.
-        """
+        """Follow the topic until stopped."""
         query = self._start()
         while not self._stopping.wait(_LOOK_S):
             if not query.isActive:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from statistics import mean
 
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.study.study import Study
@@ -79,23 +80,20 @@ class ExpectedRepetitions:
     def to_come(self, parts: Sequence[Part], cases_of_rounds: Mapping[int, Sequence[str]]) -> list[Work]:
         """List the work likely left, in pipeline order; an undecided round counts with its observed frequency."""
         known = {(part.case, part.round_number): part for part in parts}
-        works = [
-            self._work(known.get((case, number)) or Part(case, number, (), ended=False), 1.0)
-            for number, cases in {0: self.study.cases, **cases_of_rounds}.items()
-            for case in cases
-        ]
+
+        def part_of(case: str, number: int | None) -> Part:
+            return known.get((case, number)) or Part(case, number, (), ended=False)
+
+        decided = {0: self.study.cases, **cases_of_rounds}
+        works = [self._work(part_of(case, number), 1.0) for number, cases in decided.items() for case in cases]
         confirming = any(part.round_number is None and (part.repetitions or part.ended) for part in parts)
-        undecided = [number for number in self.study.round_numbers()[1:] if number not in cases_of_rounds]
-        going_on = cases_of_rounds[max(cases_of_rounds)] if cases_of_rounds else self.study.cases
-        likelihood = len(going_on) / len(self.study.cases)
-        for number in [] if confirming else undecided:
+        likelihood = len(decided[max(decided)]) / len(self.study.cases)
+        for number in [] if confirming else [each for each in self.study.round_numbers() if each not in decided]:
             likelihood *= _ANOTHER_ROUND_FRACTION if number > 1 else 1.0
-            works += [self._work(Part(case, number, (), ended=False), likelihood) for case in self.study.cases]
+            works += [self._work(part_of(case, number), likelihood) for case in self.study.cases]
         if isinstance(self.study, Tune):
             ended = [part.repetitions for part in parts if part.round_number is None and part.ended]
-            for case in self.study.cases:
-                part = known.get((case, None)) or Part(case, None, (), ended=False)
-                works.append(self._confirmation(part, self.study, ended))
+            works += [self._confirmation(part_of(case, None), self.study, ended) for case in self.study.cases]
         return [work for work in works if work.repetitions > 0]
 
     def most_of(self, part: Part) -> int:
@@ -114,8 +112,7 @@ class ExpectedRepetitions:
         """Return a confirmation's work; beyond its expected length, one more block is assumed."""
         most = self.most_of(part)
         in_force = most > study.confirmation.most_repetitions(advice=study.advice)
-        of_study = study.confirmation.likely_repetitions(in_force, study.advice)
-        typical = sum(ended) / len(ended) if ended else of_study
+        typical = mean(ended) if ended else study.confirmation.likely_repetitions(in_force, study.advice)
         of_a_block = 2 + in_force + study.advice
         left = min(max(typical - part.repetitions, of_a_block), most - part.repetitions)
         return Work(part.case, None, 0.0 if part.ended else max(left, 0.0), 1.0, part.repetitions > 0)
@@ -205,7 +202,7 @@ class _Pace:
             else:
                 took_s += min(max(gap_s, 0.0), _LONGEST_INTERVAL * own_s)
                 planned_s += own_s
-        return took_s / planned_s, sum(analyses) / len(analyses)
+        return took_s / planned_s, mean(analyses)
 
     def _planned_repetition_s(self, case: str, round_number: int | None) -> float:
         is_shorter = round_number != 0 and self._expected.study.protocol.takes_less_if_faster

@@ -56,13 +56,14 @@ def relative_to_best(means: Sequence[Mean], maximised: bool) -> list[Relative]:
     if not known:
         return [Relative() for _ in means]
     best = (max if maximised else min)(known, key=lambda each: each.value)
-    return [_relative(each, best, maximised) for each in means]
-
-
-def _relative(level: Mean, best: Mean, maximised: bool) -> Relative:
-    if math.isnan(level.value) or min(level.value, best.value) <= 0:
-        return Relative()
-    if level is best:
-        return Relative(1.0)
-    ratio = best.value / level.value if maximised else level.value / best.value
-    return Relative(ratio, ratio * math.hypot(level.sd / level.value, best.sd / best.value))
+    relatives = []
+    for level in means:
+        if math.isnan(level.value) or min(level.value, best.value) <= 0:
+            relatives.append(Relative())
+        elif level is best:
+            relatives.append(Relative(1.0))
+        else:
+            ratio = best.value / level.value if maximised else level.value / best.value
+            sd = ratio * math.hypot(level.sd / level.value, best.sd / best.value)
+            relatives.append(Relative(ratio, sd))
+    return relatives

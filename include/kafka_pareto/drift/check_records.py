@@ -131,7 +131,8 @@ def reference_of(
     answered a drift and the settings stayed active, the check that found it is the reference in the objectives that had
     drifted; until then the drift is found again. `past` is oldest first.
     """
-    ratios = confirmed_ratios(store, settings)
+    campaign = Campaign.open(store, settings.study, settings.campaign)
+    ratios = ratios_of(confirming_repetitions(campaign, settings.case), settings.configuration_id, campaign.tune)
     compared_with = f"campaign {settings.campaign}" if ratios else ""
     for each in past:
         if each.version != settings.version:
@@ -150,13 +151,6 @@ def reference_of(
 def was_answered(store: Store, study: str, check: PastCheck) -> bool:
     """Return whether the tuning that a check asked for, under the check's id, has written its report."""
     return store.tag(CampaignKeys(study, check.check).report("cards.json")) is not None
-
-
-def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveName, Ratio]:
-    """Return the ratios from the blocks that the campaign states its gains from, if any."""
-    campaign = Campaign.open(store, settings.study, settings.campaign)
-    repetitions = confirming_repetitions(campaign, settings.case)
-    return ratios_of(repetitions, settings.configuration_id, campaign.tune)
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:

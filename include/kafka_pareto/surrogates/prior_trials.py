@@ -18,7 +18,7 @@ from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.campaign.campaign import Campaign, campaign_ids
 from kafka_pareto.campaign.candidates import configurations_of
 from kafka_pareto.campaign.comparability import differences_of_campaigns, differences_of_testbeds
-from kafka_pareto.campaign.records import Fingerprint, Prior, PriorCampaign, Repetition
+from kafka_pareto.campaign.records import Fingerprint, Prior, PriorCampaign
 from kafka_pareto.campaign.tables import PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import case_label
@@ -58,7 +58,11 @@ def earlier_trials(
             if read[-1][0].trials:
                 break
     else:
-        _check_existing(today, warm_start.campaigns, others)
+        if missing := next((name for name in warm_start.campaigns if name not in others), None):
+            raise BadInputError(
+                f"warm_start.campaigns: {missing}: there is no such earlier campaign of {today.tune.name}; "
+                f"there are {', '.join(others[-_NAMED_CAMPAIGNS:]) or 'none yet'}"
+            )
         read = [_read(today, name, found, now) for name in warm_start.campaigns]
     read.sort(key=lambda each: min(each[0].age_days.values(), default=float("inf")))
     prior = Prior(half_life_days=warm_start.half_life_days, campaigns=[campaign for campaign, _ in read])
@@ -98,15 +102,6 @@ def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[C
         picked.append(max(left, key=lambda at: volume(losses[[*picked, at]])))
         left.remove(picked[-1])
     return configurations_of(front.iloc[picked], study)
-
-
-def _check_existing(today: Campaign, named: Sequence[str], others: Sequence[str]) -> None:
-    for name in named:
-        if name not in others:
-            raise BadInputError(
-                f"warm_start.campaigns: {name}: there is no such earlier campaign of {today.tune.name}; "
-                f"there are {', '.join(others[-_NAMED_CAMPAIGNS:]) or 'none yet'}"
-            )
 
 
 def _newest_first(today: Campaign, others: Sequence[str]) -> list[str]:
@@ -187,13 +182,9 @@ def _measured_at(campaign: Campaign, cases: Sequence[str]) -> datetime:
     """Return the start of the last repetition of these cases, in the last round that measured any of them."""
     for number in reversed(range(campaign.last_round() + 1)):
         if repetitions := campaign.read_measurements(cases, [number]):
-            return max(_started_at(each) for each in repetitions)
+            started_at = [datetime.fromisoformat(each.started_at) for each in repetitions]
+            return max(each if each.tzinfo else each.replace(tzinfo=UTC) for each in started_at)
     raise BadInputError("no repetition is in the store that tells when it was measured")
-
-
-def _started_at(repetition: Repetition) -> datetime:
-    started_at = datetime.fromisoformat(repetition.started_at)
-    return started_at if started_at.tzinfo else started_at.replace(tzinfo=UTC)
 
 
 def _tell(prior: Prior, study: Tune, warm_start: WarmStart) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,27 +32,27 @@ factor = st.sampled_from([3.0, 0.1, 1.1, 1 / 3, 1e-3, 1e6, 7.3])
 
 def samples(least: int = 2, most: int = 12) -> st.SearchStrategy[np.ndarray]:
     number = st.integers(least, most)
-    lists = number.flatmap(
-        lambda n: (
-            st.lists(whole_ms, min_size=n, max_size=n)
-            | st.lists(measured, min_size=n, max_size=n)
-            | value.map(lambda one: [one] * n)
-        )
-    )
-    return lists.map(np.array)
+
+    def of_length(n: int) -> st.SearchStrategy[list[float]]:
+        tied, free = (st.lists(each, min_size=n, max_size=n) for each in (whole_ms, measured))
+        return tied | free | value.map(lambda one: [one] * n)
+
+    return number.flatmap(of_length).map(np.array)
 
 
 def pairs(least: int = 2, most: int = 12) -> st.SearchStrategy[tuple[np.ndarray, np.ndarray]]:
     return st.integers(least, most).flatmap(lambda n: st.tuples(samples(n, n), samples(n, n)))
 
 
+def holds_for(
+    *strategies: st.SearchStrategy[Any], **changes: Any
+) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    return lambda test: settings(deadline=None, **changes)(given(*strategies)(test))
+
+
 def rounded_anew(values: np.ndarray) -> np.ndarray:
     """The same values by a way that rounds them differently."""
     return np.array([(each * 3.0) / 7.0 / 3.0 * 7.0 for each in values])
-
-
-def numbers(change: Change) -> list[float]:
-    return [change.change_fraction, change.low_fraction, change.high_fraction, change.p_value]
 
 
 def seeded() -> np.random.Generator:
@@ -67,8 +69,7 @@ def is_sound(change: Change) -> bool:
     return abs(p_value - 0.05) < 1e-6 or (low > 0 or high < 0) == (p_value < 0.05)
 
 
-@settings(deadline=None)
-@given(samples(), factor)
+@holds_for(samples(), factor)
 def test_sides_in_proportion_have_no_interval_and_the_p_value_of_their_signs(baseline: np.ndarray, times: float):
     change = mean_change(baseline, baseline * times)
     assert change.change_fraction == pytest.approx(times - 1)
@@ -76,14 +77,12 @@ def test_sides_in_proportion_have_no_interval_and_the_p_value_of_their_signs(bas
     assert np.isnan([change.low_fraction, change.high_fraction]).all()
 
 
-@settings(deadline=None)
-@given(samples())
+@holds_for(samples())
 def test_equal_sides_that_round_differently_are_no_change(values: np.ndarray):
     assert np.isnan(mean_change(values, rounded_anew(values)).p_value)
 
 
-@settings(deadline=None)
-@given(pairs(), factor)
+@holds_for(pairs(), factor)
 def test_the_change_of_a_mean_does_not_depend_on_the_unit_or_the_order_of_the_blocks(
     sides: tuple[np.ndarray, np.ndarray], times: float
 ):
@@ -91,11 +90,10 @@ def test_the_change_of_a_mean_does_not_depend_on_the_unit_or_the_order_of_the_bl
     change = mean_change(baseline, candidate)
     assert is_sound(change)
     for other in (mean_change(baseline * times, candidate * times), mean_change(baseline[::-1], candidate[::-1])):
-        assert numbers(other) == pytest.approx(numbers(change), rel=1e-6, abs=1e-9, nan_ok=True)
+        assert astuple(other) == pytest.approx(astuple(change), rel=1e-6, abs=1e-9, nan_ok=True)
 
 
-@settings(deadline=None)
-@given(pairs())
+@holds_for(pairs())
 def test_swapped_sides_are_the_inverse_change_with_the_same_p_value(sides: tuple[np.ndarray, np.ndarray]):
     change, inverse = mean_change(*sides), mean_change(*sides[::-1])
     assert inverse.p_value == pytest.approx(change.p_value, rel=1e-6, abs=1e-9, nan_ok=True)
@@ -103,8 +101,7 @@ def test_swapped_sides_are_the_inverse_change_with_the_same_p_value(sides: tuple
     assert np.isnan(inverse.low_fraction) == np.isnan(change.low_fraction)
 
 
-@settings(deadline=None)
-@given(pairs(least=3), factor, st.floats(0, 100))
+@holds_for(pairs(least=3), factor, st.floats(0, 100))
 def test_effect_sizes_depend_on_neither_unit_nor_offset(
     sides: tuple[np.ndarray, np.ndarray], times: float, offset: float
 ):
@@ -118,16 +115,14 @@ def test_effect_sizes_depend_on_neither_unit_nor_offset(
     assert np.isnan(shifted.hedges_g) == np.isnan(beside.hedges_g)
 
 
-@settings(deadline=None)
-@given(value, st.integers(2, 12), factor)
+@holds_for(value, st.integers(2, 12), factor)
 def test_two_sides_without_any_spread_have_no_effect_size(one: float, blocks: int, times: float):
     baseline = np.array([one] * (blocks - 1) + [rounded_anew(np.array([one]))[0]])
     beside = effect_sizes(baseline, baseline * times)
     assert np.isnan([beside.hedges_g, beside.cliffs_delta]).all()
 
 
-@settings(deadline=None)
-@given(st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=12))
+@holds_for(st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=12))
 def test_holm_raises_every_p_value_keeps_their_order_and_passes_over_what_was_not_done(p_values: list[float]):
     after, before = np.array(holm(p_values)), np.array(p_values)
     assert (np.isnan(after) == np.isnan(before)).all()
@@ -136,16 +131,14 @@ def test_holm_raises_every_p_value_keeps_their_order_and_passes_over_what_was_no
     assert (np.diff(after[done][np.argsort(before[done], kind="stable")]) >= 0).all()
 
 
-@settings(deadline=None)
-@given(samples(), factor)
+@holds_for(samples(), factor)
 def test_a_cv_is_none_of_rounding_and_none_of_the_unit(values: np.ndarray, times: float):
     cv = coefficient_of_variation(values)
     assert coefficient_of_variation(values * times) == pytest.approx(cv, rel=1e-6)
     assert (cv == 0) == (not has_spread(values))
 
 
-@settings(deadline=None)
-@given(samples())
+@holds_for(samples())
 def test_values_that_only_round_differently_share_a_rank(values: np.ndarray):
     both = dense_ranks(np.concatenate([values, rounded_anew(values)]))
     assert (both[: len(values)] == both[len(values) :]).all()
@@ -157,8 +150,7 @@ def has_close_values(values: np.ndarray) -> bool:
     return bool(((gaps > 0) & (gaps <= 1e-12 * values.max())).any())
 
 
-@settings(deadline=None)
-@given(pairs(), factor)
+@holds_for(pairs(), factor)
 def test_a_ratio_to_the_baseline_does_not_depend_on_the_unit_and_swapped_checks_change_inversely(
     sides: tuple[np.ndarray, np.ndarray], times: float
 ):
@@ -168,10 +160,7 @@ def test_a_ratio_to_the_baseline_does_not_depend_on_the_unit_and_swapped_checks_
     assert now.log_ratio == pytest.approx(then.log_ratio, abs=1e-9)
     assert (now.low is None) == (then.low is None)
     other = ratio_between(np.arange(1.0, 6.0), np.array([2.0, 3.0, 5.0, 4.0, 6.0]))
-    there, back = (
-        change_between("throughput_mib_s", then, other, 0.1),
-        change_between("throughput_mib_s", other, then, 0.1),
-    )
+    there, back = (change_between("throughput_mib_s", *each, 0.1) for each in ((then, other), (other, then)))
     assert there.change_fraction is not None
     assert back.change_fraction is not None
     assert 1 + there.change_fraction == pytest.approx(1 / (1 + back.change_fraction))
@@ -180,16 +169,14 @@ def test_a_ratio_to_the_baseline_does_not_depend_on_the_unit_and_swapped_checks_
     assert 0 <= there.p_value <= 1
 
 
-@settings(deadline=None)
-@given(samples(), factor, factor)
+@holds_for(samples(), factor, factor)
 def test_checks_whose_blocks_are_in_proportion_claim_no_drift(baseline: np.ndarray, then: float, now: float):
     ratios = [ratio_between(baseline, baseline * times) for times in (then, now)]
     change = adjusted([change_between("p95_latency_ms", *ratios, 0.1)])[0]
     assert (change.p_value, change.drifted) == (None, False)
 
 
-@settings(deadline=None)
-@given(pairs(least=4))
+@holds_for(pairs(least=4))
 def test_a_check_in_two_parts_is_pooled_to_the_whole(sides: tuple[np.ndarray, np.ndarray]):
     parts = [ratio_between(sides[0][part], sides[1][part]) for part in (slice(None, 2), slice(2, None))]
     found, whole = pooled([part for part in parts if part]), ratio_between(*sides)
@@ -199,35 +186,25 @@ def test_a_check_in_two_parts_is_pooled_to_the_whole(sides: tuple[np.ndarray, np
     assert found.log_deviation == pytest.approx(whole.log_deviation, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
-@given(value, st.integers(MINIMUM_REPETITIONS, 20), st.integers(1, 11))
+@holds_for(value, st.integers(MINIMUM_REPETITIONS, 20), st.integers(1, 11), max_examples=20)
 def test_a_sentinel_that_only_rounds_differently_has_not_moved(one: float, number: int, step: int):
     values = np.array([one] * step + [rounded_anew(np.array([one]))[0]] * (number - step))
-    series = [
-        BASELINE[0].with_values(
-            {
-                "repetition_id": f"b{at:03d}",
-                "started_at": f"2026-11-21T10:{at:02d}:00+00:00",
-                "latency_p95_ms": each,
-                "throughput_mib_s": each,
-            }
-        )
-        for at, each in enumerate(values.tolist())
-    ]
+    series = []
+    for at, each in enumerate(values.tolist()):
+        when = {"repetition_id": f"b{at:03d}", "started_at": f"2026-11-21T10:{at:02d}:00+00:00"}
+        series.append(BASELINE[0].with_values({**when, "latency_p95_ms": each, "throughput_mib_s": each}))
     report = sentinel_report(series, paper_study(), seeded())
     assert not report.moved
     assert {one.first_run_p_value_holm for one in report.series} == {1.0}
 
 
-@settings(max_examples=20, deadline=None)
-@given(samples(3, 20), factor)
+@holds_for(samples(3, 20), factor, max_examples=20)
 def test_tests_of_a_series_do_not_depend_on_the_unit(values: np.ndarray, times: float):
     assert first_run_p_value(values * times) == pytest.approx(first_run_p_value(values), rel=1e-5, abs=1e-9)
     assert change_point(values * times, seeded()) == change_point(values, seeded())
 
 
-@settings(max_examples=30, deadline=None)
-@given(samples(5, 10))
+@holds_for(samples(5, 10), max_examples=30)
 def test_a_noise_report_promises_nothing_of_values_without_a_spread(values: np.ndarray):
     repetitions = [
         r.with_values({"latency_p95_ms": v, "throughput_mib_s": v})
@@ -238,8 +215,7 @@ def test_a_noise_report_promises_nothing_of_values_without_a_spread(values: np.n
     assert len(noise_lines(report)) == 5
 
 
-@settings(deadline=None)
-@given(samples(5, 12), factor, st.integers(2, 40))
+@holds_for(samples(5, 12), factor, st.integers(2, 40))
 def test_what_blocks_can_find_does_not_depend_on_the_unit_and_more_blocks_find_no_less(
     values: np.ndarray, times: float, blocks: int
 ):

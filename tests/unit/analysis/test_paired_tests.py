@@ -73,6 +73,7 @@ def test_the_interval_of_a_mean_covers_the_true_change_about_as_often_as_it_says
 def test_no_block_a_single_one_and_a_baseline_of_zeros_give_no_interval(values: list[float]):
     change = mean_change(np.array(values), np.array(values) + np.arange(len(values)))
     assert np.isnan([change.low_fraction, change.high_fraction, change.p_value]).all()
+    assert np.isnan(change.change_fraction) == (not values)
 
 
 @pytest.mark.filterwarnings("error")

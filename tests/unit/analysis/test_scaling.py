@@ -48,9 +48,10 @@ def test_the_interval_covers_the_true_fraction_about_as_often_as_it_says():
 
 
 def test_throughput_that_does_not_bend_has_no_limit():
-    limits = [fitted(measured(0.0, seed=seed)).limit.value for seed in range(40)]
+    fits = [fitted(measured(0.0, seed=seed)) for seed in range(40)]
     # One end of a 95 % interval misses 0 in 2.5 % of cases.
-    assert sum(map(math.isfinite, limits)) <= 4
+    assert sum(math.isfinite(fit.limit.value) for fit in fits) <= 4
+    assert min(fit.serial_fraction.low for fit in fits) == 0.0
 
 
 def test_throughput_that_falls_with_more_clients_tends_to_no_more_than_one_client_s():
@@ -77,3 +78,4 @@ def test_one_block_has_no_interval_nor_limit_and_one_client_alone_no_serial_frac
     assert one.serial_fraction.value == pytest.approx(0.3, abs=0.1)
     unknown = (one.serial_fraction.low, one.limit.value, alone.serial_fraction.value, alone.limit.value)
     assert np.isnan(unknown).all()
+    assert math.isfinite(fitted(measured(0.3, blocks=2)).serial_fraction.low)

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class ScalingFit:
-    """How a throughput scales with the number of clients; `speedup` is over one client.
+    """Scaling of a throughput with the number of clients; `speedup` is over one client.
 
     `serial_fraction` is Amdahl's, clipped to 0 … 1. Its inverse `limit` bounds the speed-up; NaN if the fraction does
     not differ significantly from 0: the curve does not bend. Neither has a p-value.

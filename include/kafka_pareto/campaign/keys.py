@@ -50,9 +50,7 @@ class CampaignKeys:
 
     trials = partialmethod(_of_round, "03_trials.parquet")
     validation = partialmethod(_named, "03_validation/{}")  # rejected.parquet, summary.json, data_docs/…
-    surrogates = partialmethod(
-        _named, "04_surrogates/{}"
-    )  # <objective>.ubj, scores.parquet, calibration.json, figures/…
+    surrogates = partialmethod(_named, "04_surrogates/{}")  # <objective>.ubj, scores.parquet, figures/…
     comparisons = partialmethod(_key, "04_comparison/")
     comparison = partialmethod(_key, "04_comparison/{}.json")  # PartComparison, by part
     fronts = partialmethod(_of_round, "05_front/")

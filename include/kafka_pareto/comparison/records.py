@@ -122,7 +122,7 @@ class Level(_Content):
 
 
 class Interaction(_Content):
-    """How one factor's effect depends on the other, for one quantity at one combination of a grid.
+    """Interaction of two factors, for one quantity at one combination of a grid.
 
     Attributes:
         values: The combination.
@@ -137,7 +137,7 @@ class Interaction(_Content):
 
 
 class Scaling(_Content):
-    """How a throughput grows with the number of clients, by Amdahl's law fitted to the blocks.
+    """Growth of a throughput with the number of clients: Amdahl's law fitted to the blocks.
 
     Attributes:
         speedup: Over one client, by level.
@@ -167,7 +167,7 @@ class Band(_Content):
 
 
 class RangeRatio(_Content):
-    """How two levels of a series compare over a named range of the second factor.
+    """Comparison of two levels of a series over a named range of the second factor.
 
     Attributes:
         ratio: Level over other: geometric mean over the range's points, within blocks.
@@ -183,7 +183,7 @@ class RangeRatio(_Content):
 
 
 class Crossover(_Content):
-    """Where one level of a series overtakes another.
+    """The crossover of two levels of a series.
 
     Attributes:
         at: With a bootstrap interval over blocks; an end outside the measured points is None. None unless the levels

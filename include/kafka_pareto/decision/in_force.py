@@ -25,7 +25,7 @@ class InForce(Frozen):
 
 
 class FoundInForce(Record):
-    """What was active in one case when its confirmation began; decided once.
+    """The settings active in one case when its confirmation began; decided once.
 
     Attributes:
         newest_version: 0 for none ever. None in confirmations begun by a release that did not look; they resume without

@@ -29,7 +29,7 @@ CHECKLIST_ITEMS = 28
 
 
 class Reads(Section):
-    """What a check reads.
+    """The value a check reads.
 
     Attributes:
         source: Where to read it.
@@ -98,7 +98,7 @@ class Rule(Section):
 
 
 class NotApplicable(Section):
-    """When a check does not apply, and why.
+    """A limit of a check's applicability.
 
     Attributes:
         kafka_from: The first release of Kafka it does not apply to.

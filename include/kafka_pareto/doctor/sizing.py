@@ -84,7 +84,7 @@ class Traffic(BaseModel):
 
 
 class Sizing(Record):
-    """What a load needs, with leaders, replicas and connections spread evenly over the brokers.
+    """The needs of a load, with leaders, replicas and connections spread evenly over the brokers.
 
     Attributes:
         cluster: The traffic of all brokers together.

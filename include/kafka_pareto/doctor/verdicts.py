@@ -16,7 +16,7 @@ UNLIMITED = "unlimited"
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What decides whether a check applies, and what a rule may scale with; None if unknown.
+    """Facts that checks depend on and rules may scale with; None if unknown.
 
     Attributes:
         kafka_version: Such as `4.3`.

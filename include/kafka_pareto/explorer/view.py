@@ -78,7 +78,7 @@ class FactorAxis(BaseModel):
 
 
 class ObjectiveWords(BaseModel):
-    """How an objective is displayed; latencies and rates have a logarithmic axis."""
+    """The display of an objective; latencies and rates have a logarithmic axis."""
 
     label: str
     unit: str

@@ -24,7 +24,7 @@ Kept = list[SettingsInForce]
 
 @dataclass(frozen=True)
 class Stays:
-    """Why a case keeps its settings, the kind of notice, and whether a person is asked."""
+    """The reason a case keeps its settings, the kind of notice, and whether a person is asked."""
 
     kind: NoticeKind
     text: str

@@ -145,7 +145,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class LoadFigures:
-    """What a load tool measured after its warm-up; None for what the tool does not report.
+    """The measurements of a load tool after its warm-up; None for what the tool does not report.
 
     For a paced load, latencies count from the moment a record was due, else from the call of `send()`;
     `latency_from_send_p95_ms` always counts from `send()`. The CVs are of this run alone: of its latencies, and of its

@@ -23,7 +23,7 @@ _FEATURE_GATE = "--feature-gates=stanza.synchronousLogEmitter"
 
 @dataclass(frozen=True)
 class CollectorSettings:
-    """Where both send to, and `values` of the study's settings; everything else has the Collector's default.
+    """The destination of both, and `values` of the study's settings; everything else has the Collector's default.
 
     Attributes:
         planted_delay_ms: Delay of each batch before its timestamp, for tests.

@@ -35,7 +35,7 @@ _MS = 1e3
 
 @dataclass(frozen=True)
 class Reconciled:
-    """What became of the logged requests.
+    """The outcome of the logged requests.
 
     Attributes:
         events: One row per request that is in Hive with all timestamps (the first copy), in log order: id, timestamps,

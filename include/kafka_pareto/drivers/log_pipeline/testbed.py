@@ -119,7 +119,7 @@ class OpenPipeline(Opened):
 
 @dataclass
 class PipelineTestbed:
-    """What all runs of a case share; the lease is of this machine, whose cores are measured."""
+    """Shared by all runs of a case; the lease is of this machine, whose cores are measured."""
 
     study: LogPipelineStudy
     campaign: Campaign

@@ -26,7 +26,7 @@ _ANSWERS_WITHIN_S = 2.0
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """What was broken, and when, in seconds since 1970.
+    """A fault and its times, in seconds since 1970.
 
     Attributes:
         kind: As in the setting `fault`.

@@ -11,7 +11,7 @@ from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
 @dataclass(frozen=True)
 class OrderFigures:
-    """How fast orders were confirmed, and how long each took.
+    """Rate and latency of order confirmations.
 
     Latency runs from an order's creation (at a rate: its due time) to its confirmation at the hospital. The hops are
     means

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to send in a run.
+    """The load of a run.
 
     Attributes:
         run: Prefix of its account names.

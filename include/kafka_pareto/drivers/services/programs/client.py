@@ -27,7 +27,7 @@ _DATA = b"data: "
 
 @dataclass
 class _Seen:
-    """What was seen of a run: the kinds of events per order."""
+    """The client's view of a run: the kinds of events per order."""
 
     kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     complete: int = 0

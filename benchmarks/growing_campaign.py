@@ -146,7 +146,7 @@ def _of_campaign(campaign: Campaign, key: str, content: bytes) -> bytes:
 
 
 def _of_case(key: str, content: bytes, cases: Sequence[str]) -> bytes:
-    """The template's artifact as these cases', one after the other."""
+    """Return the template's artifact as these cases', one after the other."""
     if not key.endswith(".parquet"):
         [case] = cases
         text = content.decode().replace(f'"case":"{TEMPLATE}"', f'"case":"{case}"')

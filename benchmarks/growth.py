@@ -110,7 +110,7 @@ def main(
 
 
 def _listed(template: Campaign, folder: Path) -> list[Cost]:
-    """The cost of the list for more and more campaigns."""
+    """Return the cost of the list for more and more campaigns."""
     store, costs = CountingStore(folder), []
     contents = {key: template.store.get(key) for key in template.store.keys(f"{template.keys.prefix}/")}
     for number in CAMPAIGNS:

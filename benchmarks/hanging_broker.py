@@ -180,7 +180,7 @@ def read_runs(file: Path) -> pd.DataFrame:
 
 
 def append_runs(file: Path, runs: list[Run]) -> None:
-    """Appends runs to the CSV, with its header if it is new."""
+    """Append runs to the CSV, with its header if it is new."""
     is_new = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, [each.name for each in fields(Run)], lineterminator="\n")

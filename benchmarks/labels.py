@@ -84,7 +84,7 @@ def one_server(
     cycle_s: float = 1.2,
     rates: Callable[[int], Sequence[tuple[float, float, float]]] | None = None,
 ) -> Queue:
-    """Simulates a server of random service times, behind which events are committed in batches.
+    """Simulate a server of random service times, behind which events are committed in batches.
 
     Args:
         rng: Draws arrivals, service times, and how long each batch takes.
@@ -104,7 +104,7 @@ def one_server(
 
 
 def bounded(rng: np.random.Generator, seconds: int, load: float, rate_s: float = 100.0, places: int = 500) -> Queue:
-    """Simulates the same server with so many places before it: a request that finds none is refused, and not logged."""
+    """Simulate the same server with so many places before it: a request that finds none is refused, and not logged."""
     due = _arrivals(rng, [(-WARMUP_S, seconds, rate_s)])
     inside: deque[float] = deque()
     taken, passed = [], []
@@ -121,7 +121,7 @@ def bounded(rng: np.random.Generator, seconds: int, load: float, rate_s: float =
 
 
 def micro_batches(rng: np.random.Generator, seconds: int, load: float, rate_s: float = 500.0) -> Queue:
-    """Simulates batches that take all that waits: half a second plus a share for each event, give or take a quarter.
+    """Simulate batches that take all that waits: half a second plus a share for each event, give or take a quarter.
 
     The more waits, the longer the next batch: near its capacity such a queue wanders for minutes.
     """

@@ -171,7 +171,7 @@ def read_rows(file: Path) -> pd.DataFrame:
 
 
 def append_rows(file: Path, rows: list[Row], study: Tune) -> None:
-    """Appends rows to the CSV, with its header where it is new."""
+    """Append rows to the CSV, with its header where it is new."""
     is_new = not file.exists()
     with file.open("a", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, [*_COLUMNS, *study.factors], lineterminator="\n")

@@ -60,7 +60,7 @@ class TopicMark:
         self._ask("delete_mark", topic=self._topic, topic_id=topic_id)
 
     def append(self, text: str) -> None:
-        """Appends a record, which all replicas in sync have then."""
+        """Append a record, which all replicas in sync have then."""
         self._ask("append_to_mark", _TIMEOUT_S, topic=self._topic, value=text)
 
     def end(self) -> MarkEnd:

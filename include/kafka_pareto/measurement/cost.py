@@ -64,7 +64,7 @@ def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
 
 
 def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
-    """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
+    """Return the same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
     return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
 
 
@@ -80,7 +80,7 @@ def _times_by_case(study: Study, driver: DriverRuntime, repetitions: Mapping[str
 
 
 def describe_plan(plan: Plan) -> str:
-    """The plan as a line for people."""
+    """Return the plan as a line for people."""
     repetitions, duration, most = f"{plan.repetitions}", _in_words(plan.duration_s), ""
     if plan.fewest_repetitions is not None and plan.fewest_duration_s is not None:
         repetitions = f"{plan.fewest_repetitions} to {repetitions}"

@@ -95,7 +95,7 @@ class FailureLimit:
         return self._before + len(self._design) * fewest
 
     def _planned(self) -> int:
-        """The most repetitions that the rounds can come to: adaptive trials that have stopped stay stopped."""
+        """Return the most repetitions that the rounds can come to: adaptive trials that have stopped stay stopped."""
         if self._study.protocol.adaptive is None:
             return self._planned_at_least
         from kafka_pareto.measurement.racing import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)

@@ -126,7 +126,7 @@ class _PhaseMeasurement:
         self._unconfirmed = measured if measured.outcome == "valid" else None
 
     def _attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Attempts a repetition while the lease is held: otherwise another load may have run at the same time.
+        """Attempt a repetition while the lease is held: otherwise another load may have run at the same time.
 
         Raises:
             LeaseHeldError: If it was lost.

@@ -34,7 +34,7 @@ _PRIOR_DEGREES = 5.0
 def active_candidates(
     candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
 ) -> list[Candidate]:
-    """The candidates that the next block measures.
+    """Return the candidates that the next block measures.
 
     From the minimum of repetitions on, failed ones included, a trial ends when
 
@@ -79,7 +79,7 @@ def active_candidates(
 def remaining_candidates(
     candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
 ) -> list[Candidate]:
-    """The candidates that may be recommended and are not clearly worse than another: what a choice is left with."""
+    """Return the candidates that may be recommended and are not clearly worse than another, to choose from."""
     may_be_recommended = _may_be_recommended(candidates, repetitions, study)
     dominated = (_clearly_better(_log_losses(candidates, repetitions, study)) & may_be_recommended).any(axis=1)
     left = may_be_recommended & ~dominated
@@ -89,7 +89,7 @@ def remaining_candidates(
 def planned_candidates(
     candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
 ) -> list[list[Candidate]]:
-    """The candidates of each block, as the repetitions of the blocks before it decided; at most the protocol's."""
+    """Return the candidates of each block, as decided by the repetitions of earlier blocks; at most the protocol's."""
     planned = []
     for block in range(study.protocol.repetitions):
         active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
@@ -133,7 +133,7 @@ def _log_losses(candidates: Sequence[Candidate], repetitions: Sequence[Repetitio
 
 
 def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Mask:
-    """The baseline always may: it is what stays when nothing else is recommended."""
+    """Return whether a candidate may be recommended; the baseline always may, as the fallback."""
     lost = {r.configuration_id for r in repetitions if r.outcome in ("records_lost", "records_duplicated")}
     tune = tune_study(study)
     rules, weakest = tune.rules(), tune.weakest_durability()
@@ -174,7 +174,7 @@ def _clearly_better(losses: Values) -> Mask:
 
 
 def _moderated_variances(values: Values) -> Values:
-    """The variance along the last axis, drawn towards that of all rows; the latter's alone below two values."""
+    """Return the variance along the last axis, drawn towards that of all rows; the latter's alone below two values."""
     degrees = np.maximum(np.isfinite(values).sum(axis=-1) - 1, 0)
     squares = np.nansum((values - _means(values)[..., None]) ** 2, axis=-1)
     of_all = squares.sum() / max(degrees.sum(), 1)

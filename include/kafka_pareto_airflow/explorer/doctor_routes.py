@@ -40,7 +40,7 @@ def doctor_router(policy: str, look: Callable[[], str] | None = None, longest_s:
 
     @router.get("/doctor")
     async def doctor() -> Response:
-        """Examines the installation's own cluster, and returns the page."""
+        """Examine the installation's own cluster, and return the page."""
         try:
             return await threads.shared_answer("doctor", page)
         except KafkaParetoError as error:

@@ -36,7 +36,7 @@ class Use:
         return Use(*(getattr(self, name) - getattr(before, name) for name in self.__dataclass_fields__))
 
     def __add__(self, other: Use) -> Use:
-        """Returns what both have used."""
+        """Return what both have used."""
         return Use(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 

@@ -244,7 +244,7 @@ def _reservations(result: LoadResult) -> list[str]:
 
 
 def duplicates_reason(surplus: int) -> str:
-    """The reason of a repetition whose records arrived more than once."""
+    """Return the reason of a repetition whose records arrived more than once."""
     return f"the topic holds {surplus} records more than were sent"
 
 

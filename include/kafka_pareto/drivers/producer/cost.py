@@ -149,7 +149,7 @@ def measured_s(study: ProducerStudy) -> float:
 
 
 def _sending_s(study: ProducerStudy) -> float:
-    """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
+    """Return the same in seconds of unthrottled sending: no fixed rate exceeds its share of the pace."""
     protocol = study.protocol
     unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
     if protocol.paced is None:

@@ -128,7 +128,7 @@ def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -
 
 
 def capacity_of(ramp: Sequence[RampStep]) -> float:
-    """The highest rate that was held; where none was, what came through of the lowest.
+    """Return the highest rate that was held; where none was, what came through of the lowest.
 
     Every step counts, not only those below the first that failed: one hiccup of the machine would make the capacity
     a quarter of what it is.

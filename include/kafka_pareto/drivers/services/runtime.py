@@ -71,19 +71,19 @@ class ServicesRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ServicesRunner]:
-        """Opens what runs the repetitions of one part: the machine's lease, brokers and services."""
+        """Open what runs the repetitions of one part: the machine's lease, brokers and services."""
         study = CompareServices.of(campaign.study)
         with open_services_testbed(campaign, study, case, settings) as testbed:
             yield ServicesRunner(study, testbed)
 
 
 def _started_again(study: CompareServices, loads: Sequence[tuple[float, Configuration]]) -> float:
-    """Counts the repetitions after which a topology is ended, since what was done to it would be seen in the next."""
+    """Count the repetitions after which a topology is ended, since what was done to it would be seen in the next."""
     return sum(times for times, level in loads if study.effective(level)["fault"] in CHANGING_THE_CLUSTER)
 
 
 def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
-    """Returns how many replicas of orders the logs hold once a group's levels are measured, by the group."""
+    """Return how many replicas of orders the logs hold once a group's levels are measured, by the group."""
     found: dict[str, float] = defaultdict(float)
     for level in study.levels_of(case):
         found[study.group_in_block(level)] += _orders(study, level) * study.topology_of(level)[1].replication_factor
@@ -91,13 +91,13 @@ def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
 
 
 def _warming(study: CompareServices) -> float:
-    """Returns how many replicas of orders warm brokers up at most."""
+    """Return how many replicas of orders warm brokers up at most."""
     replicas = [each.replication_factor for each in study.topologies.values()]
     return study.protocol.warmup_s * max(_ORDERS_S.get(each, _ORDERS_S_OF_MORE) * each for each in replicas)
 
 
 def _orders(study: CompareServices, level: Configuration) -> float:
-    """Returns how many orders a repetition of a level places at most, as a plan takes it."""
+    """Return how many orders a repetition of a level places at most, as a plan takes it."""
     if study.load_of(level).kind == "burst":
         return int(study.effective(level)["orders"])
     return _handing_on_s(study, level) * (study.load_of(level).rate_s or _orders_s(study, level))
@@ -108,7 +108,7 @@ def _orders_s(study: CompareServices, level: Configuration) -> float:
 
 
 def _handing_on_s(study: CompareServices, level: Configuration) -> float:
-    """Returns how long a level's orders take, as a plan takes it."""
+    """Return how long a level's orders take, as a plan takes it."""
     found, load, protocol = study.effective(level), study.load_of(level), study.protocol
     if load.kind == "capacity":
         return _searching_s(study)
@@ -118,7 +118,7 @@ def _handing_on_s(study: CompareServices, level: Configuration) -> float:
 
 
 def _searching_s(study: CompareServices) -> float:
-    """Returns how long the search of a capacity takes, as a plan takes it."""
+    """Return how long the search of a capacity takes, as a plan takes it."""
     rule = study.protocol.capacity
     return _PROBES_OF_A_CAPACITY * (rule.warmup_s + rule.seconds + _AROUND_A_PROBE_S)
 

@@ -65,7 +65,7 @@ class Load:
 
 
 def load_of(text: str) -> Load:
-    """Reads `burst`, `capacity`, `500/s`, `60%` (of the reference topology's capacity) or `60% own`.
+    """Read `burst`, `capacity`, `500/s`, `60%` (of the reference topology's capacity) or `60% own`.
 
     Raises:
         ValueError: If it is none of these.
@@ -146,7 +146,7 @@ class CompareServices(Compare):
         return topologies
 
     def settings(self) -> Mapping[str, Setting]:
-        """Maps the topologies, what is ordered, and the properties of the services' producers."""
+        """Map the topologies, what is ordered, and the properties of the services' producers."""
         names = tuple(self.topologies)
         topology = Setting(TOPOLOGY, names[0] if names else "", "load", choices=names)
         return {each.name: each for each in (topology, *_LOAD_SETTINGS, *_PRODUCER_SETTINGS)}
@@ -171,12 +171,12 @@ class CompareServices(Compare):
         return sum(self.topologies[name].brokers for name in self.topologies_of(case))
 
     def topology_of(self, configuration: Configuration) -> tuple[str, Topology]:
-        """Returns the name of a level's topology, and the topology."""
+        """Return the name of a level's topology, and the topology."""
         name = str(self.effective(configuration)[TOPOLOGY])
         return name, self.topologies[name]
 
     def load_of(self, configuration: Configuration) -> Load:
-        """Returns how a level's orders are placed."""
+        """Return how a level's orders are placed."""
         return load_of(str(self.effective(configuration)["load"]))
 
     def capacity_topology(self, configuration: Configuration) -> str:
@@ -189,11 +189,11 @@ class CompareServices(Compare):
         return json.dumps([self.topology_of(configuration)[0], self.service_settings(configuration)])
 
     def service_settings(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns what the services of a level are started with."""
+        """Return what the services of a level are started with."""
         return {**self.producer_properties(configuration), "delivery": self.effective(configuration)["delivery"]}
 
     def producer_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Returns what the services' producers are set to."""
+        """Return what the services' producers are set to."""
         found = self.effective(configuration)
         properties = {each.name: found[each.name] for each in _PRODUCER_SETTINGS}
         return properties | {"enable.idempotence": "true" if found["acks"] == "all" else "false"}
@@ -217,7 +217,7 @@ class CompareServices(Compare):
         }
 
     def conditions(self) -> dict[str, Any]:
-        """Returns the reference, the topologies and the protocol of a single repetition, by their keys."""
+        """Return the reference, the topologies and the protocol of a single repetition, by their keys."""
         parts: dict[str, Mapping[str, Any]] = {
             "reference": self.stated({}),
             "topologies": {name: each.model_dump() for name, each in self.topologies.items()},

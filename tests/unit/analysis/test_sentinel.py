@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
-from kafka_pareto.analysis.sentinel import MINIMUM_REPETITIONS, SentinelReport, change_point, sentinel_report
+from kafka_pareto.analysis.sentinel import (
+    MINIMUM_REPETITIONS,
+    SentinelReport,
+    change_point,
+    first_run_p_value,
+    sentinel_report,
+)
 from kafka_pareto.campaign.records import Repetition
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -63,6 +69,7 @@ def test_a_slow_first_repetition_is_found_but_is_no_move():
     assert not report.moved
     assert report.series[0].first_run_change_fraction == pytest.approx(1.5, abs=0.2)
     assert report.series[0].first_run_p_value_holm < SIGNIFICANCE
+    assert report.series[0].first_run_p_value_holm == pytest.approx(6 * first_run_p_value(values))  # of six, the least
 
 
 def test_too_few_repetitions_are_named_and_not_tested():

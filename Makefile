@@ -100,11 +100,11 @@ docs: setup ## the documentation as a site, into .state/docs; checks its figures
 pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# By three processes, as they often wait for servers; tests that share servers are in one of them (tests/conftest.py).
+# By four processes, as they often wait for servers; tests that share servers are in one of them (tests/conftest.py).
 test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
-	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 3 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 4 --dist loadscope --no-loadscope-reorder
 
-test-studies: log-pipeline $(BROWSER) ## whole studies, through kills; Airflow's runs; the pages in a browser; the log pipeline's parts
+test-studies: log-pipeline $(BROWSER) ## whole studies, DAG runs, pages in a browser, the log pipeline's parts
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/dags tests/browser -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder

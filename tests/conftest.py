@@ -94,11 +94,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class SharedServersScheduling(LoadScopeScheduling):
-    """Gives one process all tests of a folder, since they share their servers; of `system` those of a file."""
+    """Give one process all tests of a folder if they share servers, else those of a file."""
 
     def _split_scope(self, nodeid: str) -> str:
         folder = nodeid.split("/")[1]
-        return nodeid.split("::", maxsplit=1)[0] if folder == "system" else folder
+        return folder if folder in ("browser", "contract", "dags", "stack") else nodeid.split("::", maxsplit=1)[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:

@@ -18,7 +18,7 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.advice import load_advice
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.options import DesignOptions
-from kafka_pareto.study.overrides import baseline_of, cluster_with, overrides_of, with_overrides, without_impossible
+from kafka_pareto.study.overrides import cluster_with, overrides_of, read_baseline, with_overrides, without_impossible
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import read_corpus
@@ -66,7 +66,7 @@ def _adjusted(study: Study, asked: DesignOptions, servers_of_others: str) -> Stu
         cluster_with(study.cluster, cluster, servers_of_others),
         None if asked.warm_start is None else campaigns_from(asked.warm_start),
         asked.cool_down_s,
-        None if asked.baseline is None else baseline_of(asked.baseline, "baseline"),
+        None if asked.baseline is None else read_baseline(asked.baseline, "baseline").used,
         _table(asked, study),
     )
 

@@ -93,5 +93,5 @@ def _report(
 def _properties(option: str, path: Path) -> dict[str, str]:
     """Read a client's properties; messages quote nothing from the file, which may hold secrets."""
     with suppress(OSError, ValueError):
-        return parse_properties(path.read_text(encoding="utf-8"))
+        return parse_properties(path.read_text(encoding="utf-8-sig"))
     raise BadInputError(f"{option}={path}: cannot be read as a .properties file in UTF-8")

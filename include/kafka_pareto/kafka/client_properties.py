@@ -27,7 +27,7 @@ def read_client_config(path: Path) -> str:
         BadInputError: If it cannot be read, is not UTF-8, or is no properties file to Java.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         parse_properties(text)
     except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: cannot be read as a client.properties: {error}") from error

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.kafka.producer_file import ProducerFile, read_producer_file
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.compare import Compare
@@ -20,7 +20,7 @@ from kafka_pareto.study.identifiers import SENSITIVE_NAMES
 from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import AnyStudy, checked, tunable_properties
+from kafka_pareto.study.study_file import AnyStudy, checked
 from kafka_pareto.study.warm_start import Campaigns
 
 _AnyCompare = TypeVar("_AnyCompare", bound=Compare)
@@ -106,23 +106,22 @@ def with_overrides(
     return checked(type(study), content, f"{study.name} with this campaign's overrides")
 
 
-def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
-    """Return the tunable properties in a user's `producer.properties`, without addresses and classes.
+def read_baseline(text: str, place: str) -> ProducerFile:
+    """Read a user's producer settings, which replace a study's baseline.
 
-    The text is stored and shown, so one that may hold a secret is rejected. The BadInputError names `place`, property
-    and rule, but never the value of a secret.
+    The text may be stored and shown, so one that may hold a secret is rejected. The BadInputError names `place`,
+    property and rule, but never the value of a secret.
     """
     try:
-        given = parse_properties(text)
-        if secret := next((name for name in given if _MAY_BE_SECRET.search(name)), None):
-            raise ValueError(
-                f"{secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it out: how "
-                "to log in is said by the client configuration"
-            )
-        found = tunable_properties(given)
+        found = read_producer_file(text)
     except ValueError as error:
         raise BadInputError(f"{place}: {error}") from error
-    if not found:
+    if secret := next((name for name in found.left_out if _MAY_BE_SECRET.search(name)), None):
+        raise BadInputError(
+            f"{place}: {secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it "
+            "out: the client configuration says how to log in"
+        )
+    if not found.used:
         raise BadInputError(f"{place}: holds no tunable property of Kafka's producer, like linger.ms=20")
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,8 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError, did_you_mean
-from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, typed_value
-from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.kafka.producer_file import read_producer_file
 from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.declarations import driver_module, driver_names
 from kafka_pareto.study.identifiers import STUDY_NAME
@@ -65,7 +64,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     if folder is not None and model.baseline_may_be_a_file and isinstance(content.get("baseline"), str):
         path = folder / content["baseline"]
         try:
-            content["baseline"] = tunable_properties(parse_properties(_read_text(path, file, f"baseline: {path}: ")))
+            content["baseline"] = read_producer_file(_read_text(path, file, f"baseline: {path}: ")).used
         except ValueError as error:
             raise StudyError(file, [f"baseline: {path}: {error}"]) from error
     study = checked(model, content, file)
@@ -140,11 +139,6 @@ def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnyS
         return model.model_validate(content)
     except ValidationError as error:
         raise StudyError(file, _problems(error, model)) from error
-
-
-def tunable_properties(given: Mapping[str, str]) -> dict[str, PropertyValue]:
-    """Return a producer's tunable properties, typed, without addresses, credentials and classes; raises ValueError."""
-    return {name: typed_value(name, value) for name, value in given.items() if name in DEFAULTS}
 
 
 def _read_text(path: Path, study_file: str, place: str) -> str:

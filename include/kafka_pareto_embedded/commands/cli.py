@@ -77,6 +77,8 @@ def run() -> None:
         if request.campaign is None:
             # Its mistakes are reported before anything starts.
             load_runnable_study(load_settings().studies, request.study)
+        if request.producer_file is not None:
+            _say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
         code = run_campaign(lifecycle.up(_say), request)
     raise typer.Exit(code)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
 from kafka_pareto.campaign.campaign import campaign_ids
 from kafka_pareto.campaign.client_config import client_config_name, handed_over
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.kafka.producer_file import ProducerFile
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
@@ -21,7 +23,7 @@ from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.options import Approval, CompareOptions, DesignOptions, TuneOptions
-from kafka_pareto.study.overrides import baseline_of
+from kafka_pareto.study.overrides import read_baseline
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune
@@ -44,11 +46,19 @@ class RunRequest(DesignOptions, Approval):
     study: str = "quick"
     campaign: Annotated[str | None, Field(pattern=f"^{CAMPAIGN_ID}$")] = None
     client_config: str | None = None
+    baseline: str | None = None
 
-    @field_validator("baseline", mode="before")
-    @classmethod
-    def _is_read(cls, file: str) -> str:
-        return properties_lines(baseline_of(_text_of("BASELINE", Path(file)), f"BASELINE: {file}"))
+    @cached_property
+    def producer_file(self) -> ProducerFile | None:
+        """Return the settings in the baseline's file; None without one."""
+        if self.baseline is None:
+            return None
+        return read_baseline(_text_of("BASELINE", Path(self.baseline)), f"BASELINE: {self.baseline}")
+
+    @model_validator(mode="after")
+    def _baseline_can_be_read(self) -> Self:
+        _ = self.producer_file  # a mistake in the file is reported before anything starts
+        return self
 
 
 def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
@@ -87,7 +97,9 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         raise BadInputError(
             f"CAMPAIGN: {campaign!r}: its client configuration was removed when it ended; give it again: KAFKA_CONFIG=…"
         )
-    said = request.model_dump(exclude={"study", "campaign"}, exclude_defaults=True)
+    said = request.model_dump(exclude={"study", "campaign", "baseline"}, exclude_defaults=True)
+    if request.producer_file is not None:
+        said["baseline"] = properties_lines(request.producer_file.used)
     if request.client_config is not None:
         said["client_config"] = config
     _require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
@@ -170,7 +182,7 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
 
 def _text_of(option: str, path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is no text"
         raise BadInputError(f"{option}: {path}: cannot be read: {reason}") from error

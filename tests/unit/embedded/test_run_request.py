@@ -12,7 +12,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.overrides import baseline_of, with_overrides
+from kafka_pareto.study.overrides import read_baseline, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import dump_study, load_study
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over, study_name
@@ -103,7 +103,7 @@ def test_an_interrupted_campaign_of_paper_goes_on_with_the_very_study_that_it_wa
         parameters["seed"],
         parameters["repetitions"],
         cool_down_s=parameters["cool_down_s"],
-        baseline=None if baseline is None else baseline_of(baseline, "baseline"),
+        baseline=None if baseline is None else read_baseline(baseline, "baseline").used,
     )
     assert again == started
 

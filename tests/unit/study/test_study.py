@@ -11,7 +11,7 @@ from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.study.compare import compare_study
-from kafka_pareto.study.overrides import baseline_of, overrides_of, with_overrides
+from kafka_pareto.study.overrides import overrides_of, read_baseline, with_overrides
 from kafka_pareto.study.study_file import dump_study, load_named_study, load_study, parse_study, read_corpus
 from kafka_pareto.study.warm_start import WarmStart, campaigns_from
 from tests.recorded import FIXTURES, STUDIES, paper_study
@@ -126,9 +126,9 @@ def test_a_table_in_place_of_a_comparisons_parts_is_named_without_what_it_leaves
 
 def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are_skipped():
     text = "bootstrap.servers=a:9092\nkey.serializer=x\n! note\nlinger.ms : 20\nacks=-1\nenable.idempotence=true\n"
-    found = baseline_of(text, "baseline")
+    found = read_baseline(text, "baseline").used
     assert found == {"linger.ms": 20, "acks": "all", "enable.idempotence": True}
-    assert baseline_of(properties_lines(found), "baseline") == found
+    assert read_baseline(properties_lines(found), "baseline").used == found
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are
 )
 def test_a_baselines_text_that_cannot_be_used_is_refused_without_showing_a_secret(text: str, rule: str):
     with pytest.raises(BadInputError, match=rule) as refused:
-        baseline_of(text, "mine")
+        read_baseline(text, "mine")
     assert "hidden" not in str(refused.value)
 
 

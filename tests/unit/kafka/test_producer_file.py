@@ -1,0 +1,130 @@
+"""A user's own producer settings are understood or refused, never half-read."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_pareto.kafka.producer_file import ProducerFile, read_producer_file
+from tests.recorded import FIXTURES
+
+pytestmark = pytest.mark.fast
+
+FILES = FIXTURES / "producer_files"
+REMOVED = "no producer of Kafka 4.3 knows it"
+
+
+def read(name: str) -> ProducerFile:
+    return read_producer_file((FILES / name).read_text(encoding="utf-8"))
+
+
+def test_spring_boots_yaml_is_read_with_its_own_names_and_kafkas_below_properties():
+    found = read("spring.yaml")
+    assert (found.form, found.left_out) == ("Spring Boot", {})
+    assert found.used == {"acks": "all", "batch.size": 32768, "linger.ms": 10}
+
+
+def test_names_that_kafka_removed_are_left_out_by_name_and_the_rest_is_used():
+    found = read("deprecated.properties")
+    assert found.used == {"retries": 3}
+    assert found.left_out.keys() == {"block.on.buffer.full", "metadata.fetch.timeout.ms", "timeout.ms"}
+    assert all(reason.startswith(REMOVED) for reason in found.left_out.values())
+    assert f"left out block.on.buffer.full: {REMOVED}" in found.report_lines()
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name():
+    assert read("bom.properties").used == {"acks": "all", "linger.ms": 5}
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("librdkafka.properties", "linger.ms and queue.buffering.max.ms are one setting with two values, 5 and 10"),
+        (
+            "conflict.properties",
+            "acks=1 with enable.idempotence=true, which needs acks=all: Kafka's producer refuses",
+        ),
+        ("classes.properties", "interceptor.classes: no load generator runs your interceptors; remove the line"),
+        (
+            "placeholder.properties",
+            r"linger.ms: '\$\{LINGER:10\}' is a placeholder that Spring or a template fills in",
+        ),
+    ],
+)
+def test_files_that_would_mean_something_else_are_refused_by_name_and_rule(name: str, rule: str):
+    with pytest.raises(ValueError, match=rule):
+        read(name)
+
+
+def test_librdkafkas_names_are_javas_where_there_is_one_and_named_where_there_is_none():
+    found = read_producer_file(
+        "request.required.acks=-1\nqueue.buffering.max.ms=10\nqueue.buffering.max.kbytes=65536\nmax.in.flight=5\n"
+        "compression.codec=lz4\nmessage.timeout.ms=60000\nbatch.num.messages=500\nbootstrap.servers=a:9092\n"
+    )
+    assert found.form == "librdkafka"
+    assert found.used == {
+        "acks": "all",
+        "linger.ms": 10,
+        "buffer.memory": 65536 * 1024,
+        "max.in.flight.requests.per.connection": 5,
+        "compression.type": "lz4",
+        "delivery.timeout.ms": 60000,
+    }
+    assert found.left_out["batch.num.messages"] == "has no counterpart in the Java client, which is measured"
+    assert found.report_lines()[-1].startswith("note: defaults differ from Java's")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "spring.kafka.producer.batch-size=32KB\nspring.kafka.producer.properties.linger.ms=10\nserver.port=80\n",
+        "spring.kafka.producer.batchSize=32768\nspring.kafka.properties[linger.ms]=10\nserver.port=80\n",
+        "server: {port: 80}\nspring:\n  kafka:\n    properties: {linger.ms: 3}\n    producer:\n"
+        "      batch_size: 32 KB\n      properties: {linger: {ms: 10}}\n",
+    ],
+)
+def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_first(text: str):
+    found = read_producer_file(text)
+    assert found.used == {"batch.size": 32768, "linger.ms": 10}
+    assert found.left_out == {"server.port": "is not under spring.kafka"}
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("spring.kafka.producer.transaction-id-prefix=tx", "transaction-id-prefix: transactions are not measured"),
+        ("partitioner.class=com.example.P\nacks=1", "partitioner.class: a partitioner decides"),
+        ("partitioner=murmur2_random\nacks=1", "partitioner: a partitioner decides"),
+        ("retries=0\nenable.idempotence=TRUE", "retries=0 with enable.idempotence=true, which needs retries above 0"),
+        ("max.in.flight=9\nenable.idempotence=true", "=9 with enable.idempotence=true, which needs at most 5"),
+        (
+            "delivery.timeout.ms=20000",
+            r"delivery.timeout.ms=20000 is below linger.ms \+ request.timeout.ms \(5 \+ 30000\)",
+        ),
+        ("spring.kafka.producer.batch-size=big", "batch-size: batch.size: 'big' must be a whole number"),
+        ("kafka:\n  producer:\n    acks: all\n", "is YAML without spring.kafka.producer"),
+        ("spring: {kafka: {producer: {acks: all}}}\n---\nspring: {kafka: {producer: {acks: 0}}}\n", "several YAML"),
+        ("linger.ms={{ linger }}", "is a placeholder"),
+        ("batch.size=@batch@", "is a placeholder"),
+    ],
+)
+def test_what_would_not_start_or_cannot_be_known_is_refused(text: str, rule: str):
+    with pytest.raises(ValueError, match=rule):
+        read_producer_file(text)
+
+
+def test_addresses_logins_and_serializers_are_the_clients_own_and_a_misspelt_name_is_named():
+    found = read_producer_file(
+        "bootstrap.servers=a:9092\nclient.id=shop\nkey.serializer=S\nsecurity.protocol=SSL\ntransactional.id=\n"
+        "linger.mss=5\nschema.registry.url=http://r\nacks=1\n"
+    )
+    assert found.used == {"acks": "1"}
+    own = {name for name, reason in found.left_out.items() if reason == "belongs to your client and is not measured"}
+    assert own == {"bootstrap.servers", "client.id", "key.serializer", "security.protocol"}
+    assert found.left_out["transactional.id"] == "is empty"
+    assert found.left_out["linger.mss"] == f"{REMOVED}; did you mean linger.ms?"
+    assert found.left_out["schema.registry.url"].startswith(REMOVED)
+
+
+def test_idempotence_by_default_gives_way_to_acks_as_in_kafka():
+    assert read_producer_file("acks=1\n").used == {"acks": "1"}
+    assert read_producer_file("linger.ms=20000\n").used == {"linger.ms": 20000}

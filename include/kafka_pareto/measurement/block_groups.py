@@ -1,4 +1,4 @@
-"""Bring repetitions of a block together that share what takes long to start."""
+"""Group repetitions of a block that share a slow start."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from kafka_pareto.study.factors import Configuration
 
 
 def grouped(planned: Sequence[PlannedRepetition], group_of: Callable[[Configuration], str]) -> list[PlannedRepetition]:
-    """Return the plan with the members of a group after each other within each block.
+    """Return the plan with each block's groups kept together, in the place of their first member.
 
-    Where the order of a block is random, so are that of its groups and that within each: a group takes the place of its
-    first member.
-
-    Args:
-        planned: In the order of measuring.
-        group_of: Names a configuration's group; one name for all changes nothing.
+    A random order within the block stays random among groups and within each. `group_of` names a configuration's group;
+    a
+    single name changes nothing.
     """
     arranged: list[PlannedRepetition] = []
     for _, members in groupby(planned, lambda each: each.block):

@@ -1,4 +1,4 @@
-"""Which repetitions a phase consists of, and in which order. Pure; the order follows from the seed alone."""
+"""The repetitions of a phase, in an order that follows from the seed alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_pareto.study.cases import case_seed
 
 @dataclass(frozen=True)
 class PlannedRepetition:
-    """One repetition to be measured; its id says which, however often the task is restarted."""
+    """One repetition to be measured; its id is stable across restarts of the task."""
 
     phase: Phase
     round_number: int
@@ -26,7 +26,7 @@ class PlannedRepetition:
 
     @property
     def repetition_id(self) -> str:
-        """The id: phase, round, case, block and configuration."""
+        """Return the id: phase, round, case, block and configuration."""
         return f"{self.phase}-r{self.round_number:02d}-{self.case}-b{self.block:03d}-{self.candidate.configuration_id}"
 
 
@@ -41,11 +41,11 @@ def plan_blocks(
     round_number: int = 0,
     first_block: int = 0,
 ) -> list[PlannedRepetition]:
-    """List every repetition of a phase in the order of measuring.
+    """List every repetition of a phase in measuring order.
 
-    `blocks`: each block holds every candidate once, in an order of its own, so that drift spreads evenly.
-    `sequential`: all repetitions of a candidate after each other, as in the paper.
-    Blocks are numbered from `first_block` on.
+    `blocks`: each block holds every candidate once, in its own random order, so that drift spreads evenly.
+    `sequential`:
+    all repetitions of a candidate after each other, as in the paper. Blocks are numbered from `first_block` on.
     """
     planned: list[PlannedRepetition] = []
     for block in range(first_block, first_block + blocks):

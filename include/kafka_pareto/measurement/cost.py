@@ -1,4 +1,4 @@
-"""Compute how many repetitions a campaign takes and what they cost, and ask for the consent that they need."""
+"""Compute the number and cost of a campaign's repetitions, and require the consent they need."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kafka_pareto.study.tune import Tune
 
 
 def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:
-    """Compute repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
+    """Compute repetitions, seconds, GiB sent by the client, and peak GiB on the brokers' disks.
 
-    All are the most that an undisturbed campaign takes. The fewest are stated beside: with adaptive repetitions or with
-    rounds: when every trial ends at its minimum, and no record size goes on after the design; and of the confirmation,
-    when nothing is claimed of a pick. The loads that size the repetitions are in the seconds and the bytes.
+    All are upper bounds for an undisturbed campaign, sizing loads included. The lower bounds hold if every adaptive
+    trial
+    ends at its minimum, no case continues after the design, and no pick is claimed.
 
     Args:
         study: The campaign's study.
-        driver: The study's driver.
-        in_force: Cases at which something else than the baseline may be in force; it is measured in every block.
+        driver: Its runtime.
+        in_force: Cases that may have active settings other than the baseline, which are then measured in every block.
     """
     protocol = study.protocol
     configurations = Counter(design_table(study).case.tolist())
@@ -57,19 +57,19 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
 
 
 def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
-    """Compute the same of a comparison: every level once in each block."""
+    """Compute the same for a comparison: every level once in each block."""
     blocks = study.protocol.repetitions
     levels = {case: len(study.levels_of(case)) * blocks for case in study.cases}
     return driver.cost_of(study, levels, sized=False).model_copy(update=_times_by_case(study, driver, levels))
 
 
 def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
-    """Return the same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
+    """Compute the same for a check: blocks of the active settings and the baseline, sized as before."""
     return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
 
 
 def _times_by_case(study: Study, driver: DriverRuntime, repetitions: Mapping[str, int]) -> dict[str, dict[str, float]]:
-    """Return by case what a plan says of the time before its first repetition, and of the time of each."""
+    """Return by case the time before the first repetition, and the time of each."""
     start_s, repetition_s = {}, {}
     for case, count in repetitions.items():
         whole_s = driver.cost_of(study, {case: count}, sized=False).duration_s
@@ -80,7 +80,7 @@ def _times_by_case(study: Study, driver: DriverRuntime, repetitions: Mapping[str
 
 
 def describe_plan(plan: Plan) -> str:
-    """Return the plan as a line for people."""
+    """Describe the plan in one line."""
     repetitions, duration, most = f"{plan.repetitions}", _in_words(plan.duration_s), ""
     if plan.fewest_repetitions is not None and plan.fewest_duration_s is not None:
         repetitions = f"{plan.fewest_repetitions} to {repetitions}"
@@ -96,11 +96,11 @@ def describe_plan(plan: Plan) -> str:
 
 
 def require_consent(plan: Plan, study: Study) -> None:
-    """Refuse a plan that passes the ceiling of a cluster that is not ours, or lacks its owner's consent.
+    """Refuse a plan above a foreign cluster's ceiling, or without its owner's consent.
 
     Raises:
-        PlanError: With both numbers and the remedy.
-        ConsentError: If the consent is missing.
+        PlanError: With both numbers and the fix.
+        ConsentError: Without consent.
     """
     if study.cluster is not None and plan.sent_gib > study.cluster.ceiling_gib:
         raise PlanError(

@@ -1,4 +1,4 @@
-"""Define what measuring asks of a driver: its system, its costs, and what runs repetitions of one case."""
+"""What measuring needs from a driver: its system, its costs, and a runner of one case's repetitions."""
 
 from __future__ import annotations
 
@@ -25,48 +25,48 @@ from kafka_pareto.study.study import Study
 
 
 class System(ABC):
-    """The system that a study loads, before anything is sent."""
+    """The system a study loads, before anything is sent."""
 
     @abstractmethod
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
-        """Describe the system and this machine, as they are now.
+        """Describe the system and this machine as they are now.
 
         Raises:
             ClusterError: If the system cannot be reached.
         """
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:  # noqa: B027
-        """Refuse a plan that the system or the study's own limits have no room for.
+        """Refuse a plan that does not fit the system or the study's limits.
 
         Raises:
-            PlanError: Saying why, with both numbers and the remedy.
+            PlanError: With the reason, both numbers and the fix.
             ClusterError: If the system cannot be reached.
         """
 
 
 class DriverRuntime(ABC):
-    """Run what a driver declares; a study is read without it."""
+    """The running side of a driver; reading a study does not need it."""
 
     @abstractmethod
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-        """Compute what these repetitions cost at most.
+        """Compute the maximum cost of these repetitions.
 
         Args:
-            study: What they are measured by.
-            repetitions: How many, by case.
-            sized: True where it is known what one repetition sends; else the loads that find it out are counted, too.
+            study: Their study.
+            repetitions: Their number by case.
+            sized: True if it is known what one repetition sends; else the sizing loads are counted too.
         """
 
     @abstractmethod
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Open the system that the study is about.
+        """Open the study's system.
 
         Raises:
             BadInputError: If the settings name none.
         """
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting | None:  # noqa: ARG002
-        """Return what a measured repetition was asked to do, for the verdict on what limited it; None for no verdict.
+        """Return the request of a measured repetition, for the verdict on what limited it; None for no verdict.
 
         Raises:
             ArtifactError: If the campaign has not kept what was sent.
@@ -74,12 +74,12 @@ class DriverRuntime(ABC):
         return None
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Return what this machine lacks for a configuration, which a comparison then leaves out; empty for nothing."""
+        """Return why this machine cannot measure a configuration, which is then left out; empty if it can."""
         return ""
 
     @abstractmethod
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:
-        """Open what runs the repetitions of one case, with the system to itself.
+        """Open the runner of one case's repetitions, with the system to itself.
 
         Raises:
             BadInputError: If the campaign was begun on another system.
@@ -89,7 +89,7 @@ class DriverRuntime(ABC):
 
 
 def runtime_of(study: Study) -> DriverRuntime:
-    """Return what runs the study's driver."""
+    """Return the runtime of the study's driver."""
     return cast("DriverRuntime", driver_module(study.declaration.name, "runtime").RUNTIME)
 
 
@@ -98,20 +98,21 @@ class Attempt:
     """The result of one attempt at a repetition.
 
     Attributes:
-        outcome: As the driver judges it; the plausibility of its values is judged afterwards.
-        reason: Why it is not valid, or what a reader of a valid one must know.
-        is_excused: It failed for a cause that its configuration need not have. It may be repeated.
-        trouble: The trouble of the system that is measured; it spoils the whole block.
-        client_is_known: False where the load's own CPU time is not known, and so is among other processes'.
-        upsets: It left the system otherwise than it was: a leader had moved, or there was trouble. That may be the
-            configuration's doing, so it is counted even where it is repeated.
+        outcome: By the driver; the plausibility of the values is checked afterwards.
+        reason: Why it is not valid, or a remark on a valid one.
+        is_excused: It failed for a cause unrelated to its configuration, and may be repeated.
+        trouble: Trouble of the measured system; it spoils the whole block.
+        client_is_known: False if the load's own CPU time is unknown, and so counts as other processes'.
+        upsets: It left the system changed (a leader moved, or there was trouble). The configuration may be the cause,
+            so it
+            counts even if repeated.
         started_at: In UTC, as ISO 8601.
         quantities: The driver's quantities by name.
-        wall_s: How long the load's processes lived.
-        client_cpu_s: The CPU time of these processes.
-        cpu_steal_fraction: The share of the machine's CPU time that the hypervisor took meanwhile.
-        other_cpu_fraction: The share that other processes took.
-        timeline: What was seen second by second; None where nobody looked.
+        wall_s: Lifetime of the load's processes.
+        client_cpu_s: Their CPU time.
+        cpu_steal_fraction: The hypervisor's share of the machine's CPU time meanwhile.
+        other_cpu_fraction: Other processes' share.
+        timeline: Values second by second; None if not recorded.
     """
 
     outcome: Outcome
@@ -130,62 +131,62 @@ class Attempt:
 
 
 class RepetitionRunner(ABC):
-    """Run repetitions of one case on one testbed, one at a time. A driver needs `attempt`; all else may do nothing."""
+    """Run repetitions of one case on one testbed, one at a time. Only `attempt` is required."""
 
     limits: MeasuringLimits = LIMITS
     lease: Lease | None = None
     """Keeps other loads away; it must be held before an attempt and after it. None where nobody else can load."""
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: B027
-        """Wait, for a limited time, for a system that can take these repetitions.
+        """Wait, for a limited time, until the system can take these repetitions.
 
         Raises:
             ClusterError: If it does not recover in time.
-            SafetyStop: If this user may not look.
+            SafetyStop: If this user lacks the rights to check.
         """
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:  # noqa: ARG002
         """Prepare for the next attempt.
 
         Args:
-            last: The valid repetition that was stored last, if nothing was run since.
-            planned: The repetition that is attempted next.
+            last: The valid repetition stored last, if nothing has run since.
+            planned: The next repetition.
 
         Returns:
-            That repetition amended, if something has come to light about it since; else None.
+            `last` amended, if something has come to light about it since; else None.
 
         Raises:
-            ClusterError: If the system is in trouble.
-            SafetyStop: If this user may not look.
+            ClusterError: If the system is unhealthy.
+            SafetyStop: If this user lacks the rights to check.
         """
         return None
 
     @abstractmethod
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Run the repetition that `begin` prepared for, and judge what came of it.
+        """Run the repetition that `begin` prepared, and judge the outcome.
 
         Raises:
-            PlanError: If the ceiling of a cluster that is not ours is reached.
+            PlanError: If the ceiling of a foreign cluster is reached.
         """
 
     def require_unharmed(self) -> None:  # noqa: B027
-        """Refuse a system that a block's repetitions have harmed.
+        """Refuse a system harmed by a block's repetitions.
 
         Raises:
             ClusterError: Naming the harm.
-            SafetyStop: If this user may not look.
+            SafetyStop: If this user lacks the rights to check.
         """
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: B027
-        """Frees what the repetitions have left, if it is worth the time between two blocks."""
+        """Free what the repetitions have left, if that is worth the time between two blocks."""
 
     def end(self, last: Repetition | None) -> Repetition | None:  # noqa: ARG002
-        """End a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
+        """End a phase or a part of it, and free what its repetitions have left; return what `begin` would."""
         return None
 
 
 def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int, upsets: int = 0) -> Repetition:
-    """Return the record of a repetition whose last attempt, of so many, is given, with how many upset the system."""
+    """Return the repetition's record from its last attempt, with the numbers of attempts and upsets."""
     return Repetition(
         repetition_id=planned.repetition_id,
         phase=planned.phase,

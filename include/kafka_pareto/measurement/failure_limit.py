@@ -1,4 +1,4 @@
-"""The early stop: a design phase that has lost more than its study tolerates is not measured to its end."""
+"""The early stop of a design phase that has lost more than its study tolerates."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _ROWS = 20
 
 
 class Failures(Record):
-    """The failed repetitions of one case in one round, as they are stored."""
+    """The failed repetitions of one case in one round, as stored."""
 
     repetitions: list[Repetition]
 
 
 class FailureLimit:
-    """Count the failed repetitions of a campaign's rounds up to this one, in all record sizes.
+    """Count the failed repetitions of a campaign's rounds up to this one, over all record sizes.
 
-    Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share. Each record
-    size keeps its failures in an object of their own, where there are any: a task that read all that the others have
-    measured would make a campaign's reads grow with the square of its record sizes.
+    Like the gate, it pools all rounds: in a small round one failure is a large share. Each record size stores its
+    failures
+    in its own object; reading all measurements would be quadratic in the record sizes.
     """
 
     def __init__(self, measured: RepetitionStore, round_number: int, case: str) -> None:
@@ -47,11 +47,11 @@ class FailureLimit:
         self._kept: list[Repetition] | None = None if self._key in kept else []
 
     def check(self) -> None:
-        """Stop the campaign when so much has failed that the gate will not let it pass, whatever else is measured.
+        """Stop the campaign once the gate cannot pass, whatever else is measured.
 
         Raises:
-            GateError: With a table of what failed and why.
-            StoreError: If what failed cannot be kept for the other record sizes' tasks.
+            GateError: With a table of the failures and their reasons.
+            StoreError: If the failures cannot be stored for the other record sizes' tasks.
         """
         here = self._measured.failed()
         if here != self._kept:
@@ -84,7 +84,7 @@ class FailureLimit:
 
     @cached_property
     def _before(self) -> int:
-        """Return how many repetitions the gates of the rounds before this one have counted."""
+        """Return the number of repetitions counted by the gates of earlier rounds."""
         keys = [self._campaign.keys.validation("summary.json", number) for number in range(self._round_number)]
         return sum(self._campaign.read_record(key, ValidationSummary).repetitions_stored for key in keys)
 
@@ -95,7 +95,7 @@ class FailureLimit:
         return self._before + len(self._design) * fewest
 
     def _planned(self) -> int:
-        """Return the most repetitions that the rounds can come to: adaptive trials that have stopped stay stopped."""
+        """Return the maximum number of repetitions of the rounds; adaptive trials that stopped stay stopped."""
         if self._study.protocol.adaptive is None:
             return self._planned_at_least
         from kafka_pareto.measurement.racing import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)
@@ -113,7 +113,7 @@ class FailureLimit:
 
 
 def failure_table(failed: list[Repetition]) -> str:
-    """One line per failed repetition: its id, configuration, attempts and reason; at most 20."""
+    """Return one line per failed repetition: its id, configuration, attempts and reason; at most 20."""
     rows = [("repetition", "attempts", "configuration", "reason")]
     rows += [(r.repetition_id, str(r.attempts), _in_words(r), " ".join(r.reason.split())) for r in failed[:_ROWS]]
     lines = table_lines(rows, "left")

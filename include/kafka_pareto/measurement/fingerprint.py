@@ -1,4 +1,4 @@
-"""The fingerprint: the system and the client's machine as found when a campaign began to measure."""
+"""The fingerprint: the system and the client's machine when a campaign began to measure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
-    """Write the fingerprint when a case is begun; later tries must find the same system.
+    """Store the fingerprint when a case is begun; later attempts must find the same system.
 
     Raises:
-        BadInputError: If it is another system now, by what its driver knows it by.
+        BadInputError: If it is another system now, by its driver's criteria.
     """
     key = campaign.keys.fingerprint(case)
     try:
@@ -39,9 +39,9 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
 
 @dataclass(frozen=True)
 class Container:
-    """Name the files by which a container shows: Docker's mark, and the limit of its CPU time.
+    """Files that reveal a container: Docker's mark, and the limit of its CPU time.
 
-    The limit is one file of quota and period, or one file of each by the older version of control groups.
+    The limit is one file of quota and period, or one file of each in cgroups v1.
     """
 
     docker_mark: Path = Path("/.dockerenv")
@@ -56,7 +56,7 @@ CONTAINER = Container()
 
 
 class ClientMachine(TypedDict):
-    """The machine that this process runs on, as a fingerprint names it."""
+    """The machine of this process, as a fingerprint names it."""
 
     client_host: str
     client_cpu: str
@@ -65,7 +65,7 @@ class ClientMachine(TypedDict):
 
 
 def client_machine(container: Container = CONTAINER) -> ClientMachine:
-    """Return the machine that this process runs on, with the cores that it may use; a part of one counts as one."""
+    """Return the machine of this process, with its usable cores, rounded up to one."""
     return {
         "client_host": socket.gethostname(),
         "client_cpu": _cpu_model(),
@@ -75,7 +75,7 @@ def client_machine(container: Container = CONTAINER) -> ClientMachine:
 
 
 def usable_cores(container: Container = CONTAINER) -> float:
-    """Return as many cores as this process may use: those that it may run on, or what its container's limit allows."""
+    """Return the cores this process may use: its CPU affinity, or its container's limit."""
     cores = float(len(os.sched_getaffinity(0)))
     for files in ((container.cpu_limit,), container.older_cpu_limit):
         with suppress(OSError, ValueError):  # there is no such file, or it reads `max`

@@ -1,4 +1,4 @@
-"""Search the highest rate that a system holds. Pure: what holds a rate is an argument."""
+"""Search the highest rate a system sustains."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _HIGHEST_S = 1e6
 
 
 class Held(NamedTuple, Generic[Found]):
-    """The highest rate that was held, and what was found at it."""
+    """The highest sustained rate, and the finding at it."""
 
     rate_s: float
     found: Found
 
 
 def highest_held(probe: Callable[[float], Found | None], guess_s: float, precision: float) -> Held[Found] | None:
-    """Return the highest rate that is held, to within a factor; None where not even one a second is.
+    """Return the highest sustained rate, to within a factor; None if not even one a second is.
 
-    From the guess on the rate is raised or lowered until one is held and the next is not; the first step is as small as
-    the precision, so that a good guess takes few tries, and each further one is the square of the last. Then the
-    geometric mean of the two rates takes the place of one of them, until they are as near as asked. A rate that is not
-    held is tried once more, so that a single disturbance does not decide.
+    From the guess the rate is raised or lowered until one is sustained and the next is not; the first step is as small
+    as
+    the precision, and each further one is the square of the last. Then the geometric mean replaces one of the two rates
+    until they are within the precision. A failed rate is retried once, so that a single disturbance does not decide.
 
     Args:
-        probe: Returns what was found at a rate, and None where it was not held.
+        probe: Returns the finding at a rate, None if the rate was not sustained.
         guess_s: The first rate.
-        precision: The factor between the rate that is held and the one that is not.
+        precision: The factor between the sustained rate and the failed one.
     """
     held: Held[Found] | None = None
     failed_s = math.inf

@@ -1,4 +1,4 @@
-"""Measure what else the client's machine did while a load ran, and applies the study's outlier rule to it."""
+"""Measure other load on the client's machine during a run, and apply the study's outlier rule."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
 
 
 def judged_by_machine(attempt: Attempt, rule: OutlierRule) -> Attempt:
-    """Return the attempt, failed and excused where others took more of the machine than the study's rule allows.
+    """Return the attempt, failed and excused if others used more of the machine than the study's rule allows.
 
-    A record that is lost is lost, whatever else happened.
+    A lost record stays lost, whatever else happened.
     """
     if attempt.outcome not in ("valid", "failed"):
         return attempt
@@ -46,13 +46,13 @@ def wait_until_undisturbed(
     limits: MeasuringLimits = LIMITS,
     look: Callable[[float], tuple[float, float]] | None = None,
 ) -> None:
-    """Wait for the rest of the machine to keep within the rule while no load runs, for a limited time.
+    """Wait, for a limited time without load, until the rest of the machine is within the rule.
 
     Args:
         rule: The study's.
-        limits: How long to wait, and how long to look.
-        look: Returns the shares of CPU time stolen and used by others, over so many seconds; this machine's where
-            none is given.
+        limits: Of the wait, and of one look.
+        look: Returns the shares of CPU time stolen and used by others, over this many seconds; by default of this
+            machine.
     """
     look = look or _look_at_this_machine
 
@@ -73,7 +73,7 @@ def _look_at_this_machine(seconds: float) -> tuple[float, float]:
 
 
 def cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
-    """Shares of the machine's CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
+    """Return the shares of CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
     spent = {name: getattr(after, name) - getattr(before, name) for name in ("user", "nice", "system", "idle")}
     spent |= {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in ("iowait", "irq", "softirq")}
     steal = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)

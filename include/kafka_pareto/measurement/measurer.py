@@ -1,8 +1,8 @@
-"""Measuring: runs planned repetitions in order, and stores each before the next begins.
+"""Run planned repetitions in order, and store each before the next begins.
 
-A repetition counts when its driver says so and its values do not contradict each other. What is stored already is not
-measured again; a block during which the cluster was in trouble is. A failure counts against its configuration, unless
-that cannot have caused it.
+A repetition counts if its driver says so and its values are consistent. Stored ones are not measured again, except in a
+block during which the cluster was in trouble. A failure counts against its configuration, unless that cannot be the
+cause.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Measurer:
         """Measure what is planned and not yet stored, one object per repetition.
 
         Returns:
-            All of the phase's repetitions in the order of their ids: those that were stored before, too.
+            All of the phase's repetitions by id, earlier ones included.
 
         Raises:
-            ClusterError: If the cluster is in trouble and stays so.
-            DisturbedError: If something else keeps taking more of the machine than the study allows.
-            SafetyStop: If a cluster that is not ours was harmed, a quota throttled, or a right is missing.
+            ClusterError: If the cluster stays unhealthy.
+            DisturbedError: If others keep using more of the machine than the study allows.
+            SafetyStop: If a foreign cluster was harmed, a quota throttled, or a right is missing.
             PlanError: If the ceiling is reached.
             GateError: If more of the design phase has failed than the study tolerates.
             StoreError: If a finished repetition cannot be stored, even after some minutes.
@@ -58,7 +58,7 @@ class Measurer:
 
 
 class _PhaseMeasurement:
-    """One passage through a phase."""
+    """One pass through a phase."""
 
     def __init__(
         self, phase: MeasurementPhase, runner: RepetitionRunner, rules: PlausibilityRules, protocol: Protocol
@@ -70,7 +70,7 @@ class _PhaseMeasurement:
         self._unconfirmed: Repetition | None = None
 
     def measure_block(self, block: Block) -> None:
-        """Measure what is missing of a block; all of it again if there is trouble meanwhile."""
+        """Measure a block's missing repetitions; all of it again after trouble."""
         if self._phase.is_partly_aside(block):  # by a task that was killed
             self._set_block_aside(block)
         for _ in range(self._protocol.max_attempts):
@@ -97,7 +97,7 @@ class _PhaseMeasurement:
         ) from trouble
 
     def end(self) -> None:
-        """Amends the last repetition if something came to light about it, and frees what the loads have left."""
+        """Amend the last repetition if something came to light about it, and free what the loads have left."""
         self._amend(self._runner.end(self._unconfirmed))
 
     def _measure_one(self, planned: PlannedRepetition) -> None:
@@ -126,7 +126,7 @@ class _PhaseMeasurement:
         self._unconfirmed = measured if measured.outcome == "valid" else None
 
     def _attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Attempt a repetition while the lease is held: otherwise another load may have run at the same time.
+        """Attempt a repetition while the lease is held: otherwise another load may have interfered.
 
         Raises:
             LeaseHeldError: If it was lost.
@@ -146,7 +146,7 @@ class _PhaseMeasurement:
         self._phase.set_block_aside(block)
 
     def _amend(self, amended: Repetition | None) -> None:
-        """Store what has come to light about the repetition stored last; what comes later is about another one."""
+        """Store an amendment of the last stored repetition."""
         self._unconfirmed = None
         if amended is not None:
             log.warning("%s: %s, late", amended.repetition_id, amended.reason)

@@ -1,7 +1,7 @@
-"""Name the topics that this tool makes, and sees to it that none of them outlives its use.
+"""Name this tool's topics, and make sure that none outlives its use.
 
-Whoever makes a topic deletes it as the step ends, in whatever state. Where nobody can, the brokers delete its records:
-they keep them for a day, and at most `retention.bytes` a partition.
+Whoever creates a topic deletes it when the step ends, in whatever state. If nobody can, the brokers delete its records:
+they keep them for a day, and at most `retention.bytes` per partition.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ _SMALL_SEGMENT_BYTES = 16 << 20
 
 
 def topic_name(keys: CampaignKeys, case: str) -> str:
-    """Return the name of a case's topic; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
+    """Return a case's topic; all topics of a study share the prefix `kafka-pareto.<study>.`."""
     return f"{PREFIX}{keys.study}.{keys.campaign}.{case}"
 
 
 def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
-    """Return the settings of every topic that is measured.
+    """Return the settings of every measured topic.
 
     Args:
-        topic: As the study wants it.
-        needed_bytes: What may lie there at once. Each partition keeps twice as much: all of it may be in a single one,
-            and the pace of a cluster is a guess before it is loaded.
+        topic: As in the study.
+        needed_bytes: The most to hold at once. Each partition keeps twice as much: all of it may be in one partition,
+            and
+            the cluster's rate is a guess before the first load.
     """
     return {
         "min.insync.replicas": str(topic.min_insync_replicas),
@@ -51,5 +52,5 @@ def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
 
 
 def left_topics(cluster: Cluster) -> list[str]:
-    """List the topics of campaigns that are on the cluster: while none loads it, they were left there."""
+    """List the topics of campaigns on the cluster; if none is running, they are left over."""
     return [topic for topic in cluster.topics(PREFIX) if _OF_A_CASE.fullmatch(topic)]

@@ -1,4 +1,4 @@
-"""One phase of measuring: what is planned, what of it is stored, how much has failed, and how long the rest takes."""
+"""One phase of measuring: its plan, what is stored, its failures, and its remaining time."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Race: TypeAlias = Callable[[Block, list[Repetition]], Block]
 
 
 class MeasurementPhase:
-    """The planned repetitions of one phase, and the store that they go to.
+    """The planned repetitions of one phase, and their store.
 
-    Everything that is counted comes from that store: what is missing, what has failed, how far the phase is.
+    Missing, failed and finished repetitions are counted from the store.
 
     Args:
-        planned: All that the phase may come to, in the order of measuring.
-        store: Where its repetitions lie; phases may share one.
-        race: Decides before each block which of its repetitions are measured. Without it, all are.
+        planned: All repetitions the phase may have, in measuring order.
+        store: Of its repetitions; phases may share one.
+        race: Decides before each block which repetitions are measured; without it, all are.
     """
 
     def __init__(self, planned: Sequence[PlannedRepetition], store: RepetitionStore, race: Race | None = None) -> None:
@@ -46,13 +46,13 @@ class MeasurementPhase:
 
     @property
     def may_end_early(self) -> bool:
-        """Return whether the phase may come to less than is planned."""
+        """Return whether the phase may end with fewer repetitions than planned."""
         return self._race is not None
 
     def blocks(self) -> Iterator[Block]:
         """Yield block after block; a race is asked once the blocks before are measured.
 
-        In order `sequential` neighbours differ in their block, so each repetition is a block of its own.
+        In order `sequential` neighbours differ in their block, so each repetition is its own block.
         """
         self._started = time.monotonic()
         for number, planned in groupby(self._planned, key=lambda repetition: repetition.block):
@@ -69,44 +69,44 @@ class MeasurementPhase:
         return [planned for planned in block if not self._store.holds(planned)]
 
     def repetitions(self) -> list[Repetition]:
-        """Return what is planned and stored, whoever measured it, in the order of the ids."""
+        """Return the planned repetitions that are stored, by id."""
         wanted = {planned.repetition_id for planned in self._planned}
         return [repetition for repetition in self._store.repetitions() if repetition.repetition_id in wanted]
 
     def require_few_failures(self) -> None:
-        """Stop a campaign of which more has failed than the study tolerates.
+        """Stop a campaign with more failures than the study tolerates.
 
         Raises:
-            GateError: With a table of what failed and why.
+            GateError: With a table of the failures and their reasons.
         """
         if self._failures is not None:
             self._failures.check()
 
     def keep(self, measured: Repetition) -> None:
-        """Store a repetition that was just measured, and logs how far the phase is.
+        """Store a repetition just measured, and log the phase's progress.
 
         Raises:
             StoreError: If it cannot be stored, even after some minutes.
-            GateError: If more has failed now than the study tolerates.
+            GateError: If there are more failures now than the study tolerates.
         """
         self._store.put(measured)
         self.require_few_failures()
         self._log(measured)
 
     def amend(self, measured: Repetition) -> None:
-        """Store a repetition in place of an earlier record of it."""
+        """Replace the stored record of a repetition."""
         self._store.put(measured)
 
     def set_aside(self, measured: Repetition) -> None:
-        """Keep a repetition that does not count, apart."""
+        """Store a rejected repetition apart."""
         self._store.set_aside(measured)
 
     def set_block_aside(self, block: Block) -> None:
-        """Take the block's repetitions out of the phase, so that all of them are measured again."""
+        """Move the block's repetitions out of the phase, so that all are measured again."""
         self._store.set_block_aside(block)
 
     def is_partly_aside(self, block: Block) -> bool:
-        """Return whether a killed task has set aside a part of the block only."""
+        """Return whether a killed task has moved only part of the block aside."""
         return self._store.is_partly_aside(block)
 
     def _log(self, measured: Repetition) -> None:

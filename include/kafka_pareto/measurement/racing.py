@@ -1,4 +1,4 @@
-"""Adaptive repetitions: which trials of the design go on after each block. Pure, and a function of what is stored.
+"""Adaptive repetitions: which trials of the design continue after each block, as a function of what is stored.
 
 A trial is rejected by one that is better in all means. A wrong rejection costs at most the difference between the two,
 so the threshold is loose; `benchmarks/adaptive.py` measures the regret of the choice, repeated looks included.
@@ -34,29 +34,27 @@ _PRIOR_DEGREES = 5.0
 def active_candidates(
     candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
 ) -> list[Candidate]:
-    """Return the candidates that the next block measures.
+    """Return the candidates that the next block measures, in the order given; none once the repetitions are used up.
 
-    From the minimum of repetitions on, failed ones included, a trial ends when
+    From the minimum number of repetitions on, failed ones included, a trial ends if
 
     - it may not be recommended: it breaks a constraint, promises less than the study accepts, or lost or duplicated
-      records. It is in the design for the surrogates to learn from, and no choice depends on its last digit;
+      records. It only teaches the surrogates, and no choice depends on its last digit;
     - no repetition of it was valid;
-    - the 95 % intervals of the mean logs of its objectives that are means (p95 latency and throughput) are within
-      `interval_fraction` to either side;
-    - another that may be recommended is clearly better in all of these: its mean is better in each, and the mean of
-      their within-block log-ratios together is above zero by a one-sided test at 15 %.
+    - the 95 % intervals of the mean logs of p95 latency and throughput are within ± `interval_fraction`;
+    - another that may be recommended is clearly better: its mean is better in each, and the mean of their within-block
+      log-ratios together is above zero by a one-sided test at 15 %.
 
-    Both intervals and test take Student's t with moderated variances (Smyth, Statistical Applications in Genetics
-    and Molecular Biology 3, 2004, eq. 3): a trial's own, drawn towards that of all, since two or three repetitions
-    say little about a variance. What has stopped stays stopped. The baseline goes on as long as any other does.
+    Intervals and test use Student's t with moderated variances (Smyth, Statistical Applications in Genetics and
+    Molecular
+    Biology 3, 2004, eq. 3): a trial's own, shrunk towards that of all, since two or three repetitions say little about
+    a
+    variance. A stopped trial stays stopped. The baseline continues as long as any other.
 
     Args:
         candidates: All configurations of the design at one record size, the baseline among them.
         repetitions: Theirs, of all blocks before the next one.
         study: The campaign's study.
-
-    Returns:
-        The candidates in the order given; none when the repetitions have come to an end.
     """
     adaptive = study.protocol.adaptive
     blocks = {repetition.block for repetition in repetitions}
@@ -100,7 +98,7 @@ def planned_candidates(
 
 
 def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> int:
-    """Return the most repetitions that the candidates can come to: an incomplete block goes on to its end."""
+    """Return the maximum number of repetitions of the candidates: an incomplete block is completed."""
     most = 0
     for block in range(study.protocol.repetitions):
         active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
@@ -111,11 +109,7 @@ def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repe
 
 
 def _log_losses(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Values:
-    """Log of the means, with the sign turned where more is better; NaN without a valid repetition.
-
-    Returns:
-        An array of shape (means, candidates, blocks).
-    """
+    """Return log means, negated if more is better, shape (means, candidates, blocks); NaN without a valid one."""
     rows = {candidate.configuration_id: row for row, candidate in enumerate(candidates)}
     columns = {block: column for column, block in enumerate(sorted({r.block for r in repetitions}))}
     losses = np.full((len(study.means), len(candidates), len(columns)), np.nan)
@@ -147,7 +141,7 @@ def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[R
 
 
 def _half_widths(values: Values) -> Values:
-    """Half of the 95 % interval of each row's mean; infinite where a row is empty."""
+    """Return half of the 95 % interval of each row's mean; infinite for an empty row."""
     counts = np.isfinite(values).sum(axis=-1)
     degrees = _PRIOR_DEGREES + counts - 1
     with np.errstate(divide="ignore"):
@@ -159,7 +153,7 @@ def _half_widths(values: Values) -> Values:
 
 
 def _clearly_better(losses: Values) -> Mask:
-    """Return whether the column's candidate is clearly better than the row's, in the blocks that both share."""
+    """Return whether the column's candidate is clearly better than the row's, in their shared blocks."""
     gains = -losses.sum(axis=0)
     differences = gains[None, :, :] - gains[:, None, :]
     differences[np.diag_indices(len(gains))] = np.nan  # nobody competes with themselves
@@ -174,7 +168,7 @@ def _clearly_better(losses: Values) -> Mask:
 
 
 def _moderated_variances(values: Values) -> Values:
-    """Return the variance along the last axis, drawn towards that of all rows; the latter's alone below two values."""
+    """Return the variance along the last axis, shrunk towards that of all rows; below two values the latter."""
     degrees = np.maximum(np.isfinite(values).sum(axis=-1) - 1, 0)
     squares = np.nansum((values - _means(values)[..., None]) ** 2, axis=-1)
     of_all = squares.sum() / max(degrees.sum(), 1)
@@ -183,7 +177,7 @@ def _moderated_variances(values: Values) -> Values:
 
 
 def _means(values: Values) -> Values:
-    """Means along the last axis, of what is known; NaN where nothing is."""
+    """Return the means along the last axis over known values; NaN if there are none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         means: Values = np.nansum(values, axis=-1) / np.isfinite(values).sum(axis=-1)
     return means

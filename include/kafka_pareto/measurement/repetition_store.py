@@ -1,4 +1,4 @@
-"""Store a phase's repetitions, and set those aside whose block has to be measured again."""
+"""Store a phase's repetitions, and move those aside whose block has to be measured again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 class RepetitionStore:
     """The repetitions below one prefix of a campaign, one object each, downloaded once and then kept up to date.
 
-    A store that is away is waited for, some minutes long.
+    A store that is down is waited for, some minutes long.
     """
 
     def __init__(self, campaign: Campaign, prefix: str) -> None:
@@ -37,22 +37,22 @@ class RepetitionStore:
         self._aside: set[str] | None = None
 
     def repetitions(self) -> list[Repetition]:
-        """Return all that is stored, whatever came of it, in the order of the keys."""
+        """Return all stored repetitions in key order, with any outcome."""
         return [self._stored[each] for each in sorted(self._stored, key=self._key)]
 
     def failed(self) -> list[Repetition]:
-        """Return those that failed, in the order of the keys."""
+        """Return the failed ones in key order."""
         return [self._stored[each] for each in sorted(self._failed, key=self._key)]
 
     def holds(self, planned: PlannedRepetition) -> bool:
-        """Return whether the repetition is in the store, whatever came of it."""
+        """Return whether the repetition is stored, with any outcome."""
         return planned.repetition_id in self._stored
 
     def put(self, measured: Repetition) -> None:
-        """Store the repetition, over an earlier record of the same one.
+        """Store the repetition, replacing an earlier record of it.
 
         Raises:
-            StoreError: If that cannot be done even after some minutes; the measurement is then in the log.
+            StoreError: If that fails even after some minutes; the measurement is then in the log.
         """
         self._write(self._key(measured.repetition_id), measured)
         self._stored[measured.repetition_id] = measured
@@ -62,14 +62,13 @@ class RepetitionStore:
             self._failed.discard(measured.repetition_id)
 
     def set_aside(self, measured: Repetition) -> None:
-        """Keep a repetition that does not count. Its key names its start: the same write may be repeated."""
+        """Store a rejected repetition. Its key names its start: the same write may be repeated."""
         self._write(_aside_key(self.campaign.keys, measured), measured)
 
     def set_block_aside(self, block: Iterable[PlannedRepetition]) -> None:
-        """Take the block's repetitions out of the phase and keep them aside.
+        """Move the block's repetitions out of the phase.
 
-        All are copied before the first is deleted, so that whoever is killed meanwhile leaves a block which
-        `is_partly_aside`.
+        All are copied before the first is deleted, so that a kill meanwhile leaves a block that `is_partly_aside`.
         """
         spoiled = sorted(planned.repetition_id for planned in block if self.holds(planned))
         for repetition_id in spoiled:
@@ -80,7 +79,7 @@ class RepetitionStore:
             self._failed.discard(repetition_id)
 
     def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
-        """Return whether one of the block's repetitions lies both aside and still in the phase."""
+        """Return whether one of the block's repetitions is both aside and still in the phase."""
         keys, first = self.campaign.keys, block[0]
         if self._aside is None:
             self._aside = set(
@@ -101,7 +100,7 @@ class RepetitionStore:
 
 
 def persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Return the operation, repeated for some minutes while the store is away."""
+    """Return the operation, repeated for some minutes while the store is down."""
     return retry(
         retry=retry_if_exception_type(StoreError),
         stop=stop_after_delay(_STORE_DEADLINE_S),

@@ -1,4 +1,4 @@
-"""One attempt at a repetition: the load, what the topic says of it, and whether the two are to be believed."""
+"""Attempt one repetition: run the load and check its counts against the topic's growth."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ def attempt_repetition(
     faults: Sequence[BrokerFault] = (),
     fault_times: FaultTimes = FaultTimes(),  # noqa: B008 (frozen)
 ) -> tuple[Attempt, LoadResult | None]:
-    """Execute the request once and judge what came of it.
+    """Execute the request once and judge the outcome; the load's own result is None if the tool gave none.
 
-    `healthy` is the topic's health just before, `cores` what the load tool may use of this machine. With `faults`
-    the brokers' trouble meanwhile is what is measured: it is over before the topic is asked what it holds.
-    The load's own result comes with the attempt: None where the tool gave none.
+    `healthy` is the topic's health just before, `cores` the cores the load tool may use. With `faults`, trouble of the
+    brokers during the load is what is measured; it is over before the topic is checked.
     """
     started_at = datetime.now(UTC).isoformat()
     cpu_before = psutil.cpu_times()
@@ -120,7 +119,7 @@ def request_for(
     topic: str,
     payload_file: Path | None = None,
 ) -> LoadRequest:
-    """Return the request to the load tool for a repetition of a configuration."""
+    """Return the load tool's request for a repetition of a configuration."""
     load = study.load_of(case, configuration)
     sized = sized_for(case, configuration, study, sizing)
     return LoadRequest(
@@ -142,8 +141,8 @@ def request_for(
 def sized_for(case: str, configuration: Configuration, study: ProducerStudy, sizing: Sizing) -> Sizing:
     """Return the sizing for this configuration's records, which a comparison may make larger than its reference's.
 
-    The fixed rate then has the reference's bytes per second. Smaller records keep its records per second: at its bytes
-    per second they would be more than any producer can send.
+    The fixed rate then keeps the reference's bytes per second. Smaller records keep its records per second: more would
+    exceed what any producer can send.
     """
     reference = study.load_of(case, study.baseline_configuration(case)).record_size_bytes
     share = reference / study.load_of(case, configuration).record_size_bytes
@@ -168,15 +167,15 @@ def quantities_of(
     watched: HostCounters,
     leading_brokers: int,
 ) -> ProducerQuantities:
-    """Return the quantities of a load, which limit was found among them.
+    """Return the quantities of a load, including the limiting resource.
 
     Args:
-        request: What was asked of the load tool.
-        result: What it answered; None where it gave no answer.
-        end_offset_growth: How many records the topic gained; None where that is not known.
-        cores: What the load tool may use of this machine.
-        watched: What was counted meanwhile.
-        leading_brokers: How many brokers lead the topic's partitions.
+        request: To the load tool.
+        result: Its answer; None if it gave none.
+        end_offset_growth: Records the topic gained; None if unknown.
+        cores: Cores the load tool may use on this machine.
+        watched: Counters of the machine meanwhile.
+        leading_brokers: Brokers that lead a partition of the topic.
     """
     is_steady = bool(request.warmup_records or request.timed)
     if result is None:
@@ -199,17 +198,17 @@ def quantities_of(
 
 
 def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
-    """Return what a load was asked to do, as far as it tells what limited its first part."""
+    """Return the parts of the request that matter for what limited the unthrottled part."""
     timed = request.timed
     limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
     return LoadSetting(request.record_size_bytes, request.properties, limit, request.producers, payload)
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
-    """Judge what the tool counted against what was asked for, and against the topic.
+    """Compare the tool's counts with the request and with the topic.
 
-    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured, or
-    hold what is not theirs.
+    Every outcome but `valid` has a reason; so has a `valid` one whose latencies exceed the measurable range, or include
+    time that is not theirs.
     """
     sent, figures, growth = result.records_sent, result.figures, end_offset_growth
     said = result.errors or "no reason given"
@@ -244,10 +243,10 @@ def _reservations(result: LoadResult) -> list[str]:
 
 
 def duplicates_reason(surplus: int) -> str:
-    """Return the reason of a repetition whose records arrived more than once."""
+    """Return the reason of a repetition with duplicate records."""
     return f"the topic holds {surplus} records more than were sent"
 
 
 def mib_s(figures: LoadFigures, record_size_bytes: int) -> float:
-    """Throughput from records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run."""
+    """Return the throughput from records/s, printed with six decimals; MB/sec has two, 5 % of a slow run."""
     return figures.throughput_records_s * record_size_bytes / _MIB

@@ -1,4 +1,4 @@
-"""Measure, once for each comparison, what the machine can do without Kafka, and keep it with the campaign."""
+"""Measure the machine's ceilings without Kafka, once per comparison, and store them with the campaign."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ _CLIENT_TIMEOUT_S = 12.0
 
 
 def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Settings) -> None:
-    """Measure the ceilings before anything is sent, unless the campaign has them; a tuning campaign needs none.
+    """Measure the ceilings before anything is sent, unless the campaign has them or only tunes.
 
-    They tell nothing where the brokers run on other machines. A comparison does without them where they cannot be
-    measured.
+    They mean nothing if the brokers run on other machines. If they cannot be measured, the comparison goes without.
     """
     study, key = ProducerStudy.of(campaign.study), campaign.keys.ceilings()
     if not isinstance(study, Compare) or campaign.store.tag(key) is not None:
@@ -64,6 +63,6 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
 
 
 def _data_folder(testbed: Testbed) -> Path | None:
-    """Return where the study's own brokers keep their data; it is not known where others do."""
+    """Return the data folder of the study's own brokers; None for others."""
     node = next(iter(testbed.brokers.nodes.values()), None) if testbed.brokers else None
     return node.data_folder if node else None

@@ -1,8 +1,7 @@
-"""Return whether the load tool rather than Kafka set the pace of a repetition. Judge by the tool's own figures.
+"""Decide whether the load tool, not Kafka, was the bottleneck of a repetition, by the tool's own figures.
 
-A repetition that is bound by its tool still shows what this machine can send. It does not show what Kafka would have
-taken. A configuration that looks no better than another may only have been sent no more. What the client knows of its
-own waiting is counted here as well, and which part of a load that is of.
+Such a repetition shows what this machine can send, not what Kafka would have taken: a configuration that looks no
+better may only have been sent no more.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _LEAD_S = 0.5
 
 
 def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> str:
-    """Return why the load tool set the pace; empty if nothing says that it did.
+    """Return why the load tool was the bottleneck; empty without evidence.
 
     Args:
-        request: What was asked of the tool.
-        result: What it answered.
-        cores: Processor cores that it could use; a container's limit may come to a part of one.
+        request: To the tool.
+        result: Its answer.
+        cores: Processor cores it could use, fractional in a container.
     """
     if result.figures is None:
         return ""
@@ -62,8 +61,8 @@ def _saturation(result: LoadResult, cores: float) -> str:
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Report a bottleneck if the sending thread hardly waited at full speed.
 
-    That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, the
-    thread itself is the limit. Of several producers, waits and seconds are those of all their threads.
+    That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, it is the
+    limit itself. With several producers, waits and seconds are summed over their threads.
     """
     if request.timed is None:
         return _kafkas_tool_hardly_waited(request, result, figures)
@@ -84,9 +83,9 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
 def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Report a bottleneck if Kafka's tool hardly waited. It does not report how long its end took.
 
-    What fits into the buffer is taken at once, however slow Kafka is. Only records beyond buffer.memory therefore show
-    anything. Of a load of four buffers, Kafka must have taken three quarters while the rest was sent, or `send()` would
-    have waited.
+    Records that fit the buffer are accepted at once, however slow Kafka is; only those beyond buffer.memory are
+    evidence.
+    Of a load of four buffers, Kafka must have taken three quarters during sending, or `send()` would have waited.
     """
     held, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
     seconds = result.records_sent / held
@@ -130,10 +129,10 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
     """Return the counters with those of the client's unthrottled part.
 
     Args:
-        counters: What was counted from outside.
-        request: What was asked of the load tool.
-        result: What it answered.
-        brokers: How many brokers lead the topic's partitions; each has requests in flight of its own.
+        counters: Counted from outside.
+        request: To the load tool.
+        result: Its answer.
+        brokers: Brokers that lead a partition of the topic; each has its own requests in flight.
     """
     figures, client = result.figures, result.unthrottled_client or result.client
     if figures is None or (request.timed is not None and not result.unthrottled_s):
@@ -157,17 +156,18 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
 def _in_flight_requests(
     records_s: float, records_per_request: float | None, latency_ms: float | None, brokers: int
 ) -> float | None:
-    """Return how many requests each broker has not answered yet: their rate times their round trip (Little's law)."""
+    """Return the requests in flight per broker: their rate times their round trip (Little's law)."""
     if not records_per_request or latency_ms is None:
         return None
     return records_s / records_per_request * latency_ms / _MS_PER_S / brokers
 
 
 def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadWindow | None:
-    """Return when the measured sending of the first part is expected; None for a load of so many records.
+    """Return when the first part's measured sending is expected; None for a load of a fixed number of records.
 
-    Only that part shows what limits a load: the fixed rate that follows leaves every resource with something to spare.
-    The window begins in the part's warm-up, where reading the brokers disturbs nothing that is measured.
+    Only that part shows what limits a load: the fixed rate leaves every resource with reserves. The window begins
+    during
+    the part's warm-up, when reading the brokers disturbs no measurement.
     """
     timed = request.timed
     if timed is None:
@@ -179,7 +179,7 @@ def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadW
 
 
 def measured_window(result: LoadResult) -> LoadWindow | None:
-    """Return when the measured sending of the unthrottled part was; None where the tool does not say."""
+    """Return when the unthrottled part's measured sending took place; None if the tool does not report it."""
     if result.unthrottled_began_s is None or result.unthrottled_s is None:
         return None
     return LoadWindow(result.unthrottled_began_s, result.unthrottled_began_s + result.unthrottled_s)

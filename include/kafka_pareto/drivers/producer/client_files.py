@@ -1,7 +1,7 @@
-"""Write settings in the forms that producers other than plain Java ones read.
+"""Write settings in the forms of producers other than plain Java's.
 
-librdkafka's names and ranges are from its CONFIGURATION.md and source (2.16). Those of Spring Boot are from its
-application properties, `spring.kafka`.
+librdkafka's names and ranges are from its CONFIGURATION.md and source (2.16), Spring Boot's from its application
+properties, `spring.kafka`.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def spring_yaml(properties: Mapping[str, PropertyValue]) -> str:
 
 
 def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
-    """Return librdkafka's names, units and values; a comment names what it cannot be told, and why.
+    """Return librdkafka's names, units and values; a comment names each setting it lacks, and why.
 
-    What the properties leave to a default of Java's that librdkafka does not share is written, too.
+    Java defaults that librdkafka does not share are written out.
     """
     given = {"enable.idempotence": is_idempotent(properties), **{name: DEFAULTS[name] for name in _OTHER_DEFAULTS}}
     given |= properties
@@ -103,7 +103,7 @@ def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
 
 
 def _least_delivery_timeout_ms(given: Mapping[str, PropertyValue]) -> int:
-    """Return what Java's producer waits where nothing is stated and the default would be too short."""
+    """Return the wait of Java's producer if nothing is stated and the default would be too short."""
     return int(given["linger.ms"]) + int(given.get("request.timeout.ms", DEFAULTS["request.timeout.ms"]))
 
 

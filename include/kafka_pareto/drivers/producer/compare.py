@@ -1,4 +1,4 @@
-"""Define the study that compares settings of a producer, of what it sends, and of the brokers that it sends to."""
+"""The study that compares settings of a producer, of its load, and of brokers."""
 
 from __future__ import annotations
 
@@ -83,16 +83,16 @@ class CompareProducer(Compare, ProducerStudy):
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Map producer properties, what is sent, and broker properties."""
+        """Map producer properties, load settings, and broker properties."""
         return SETTINGS
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """List throughput, and p99 latency at the fixed rate where there is one."""
+        """List throughput and, with a fixed rate, p99 latency."""
         return ("throughput_records_s", "latency_p99_ms")
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
-        """Return what is sent with this configuration."""
+        """Return the load of this configuration."""
         stated = self.effective(configuration)
         return ProducerLoad(
             record_size_bytes=int(stated[RECORD_SIZE]),
@@ -105,19 +105,19 @@ class CompareProducer(Compare, ProducerStudy):
         return next(each for each in self.cases if self.baseline_id(each) == self.baseline_id(case))
 
     def largest_record_bytes(self, case: str) -> int:
-        """Return the size of the largest record that any level of the part sends."""
+        """Return the largest record size of any level of the part."""
         return max(self.load_of(case, each).record_size_bytes for each in self.levels_of(case))
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Return the producer's settings that the reference and the configuration state.
+        """Return the producer's settings stated by reference and configuration.
 
-        Idempotence is set to its resolved value, since it would otherwise make `acks=1` an error.
+        Idempotence has its resolved value, since it would otherwise make `acks=1` an error.
         """
         stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
         return {**stated, "enable.idempotence": is_idempotent(stated)}
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
-        """Return what a repetition cost, and how full its batches were."""
+        """Return a repetition's costs and batch fill."""
         configuration = {name: values[name] for name in self.varied_factors}
         stated = self.effective({name: value for name, value in configuration.items() if value is not None})
         return costs_of(values, int(stated["batch.size"]))
@@ -170,7 +170,7 @@ class CompareProducer(Compare, ProducerStudy):
         return self
 
     def _why_same(self, level: Configuration, other: Configuration) -> str:
-        """Name the setting beside which the levels do not differ; empty where that is none of the usual ones."""
+        """Name the setting that makes the levels equal; empty if it is none of the usual ones."""
         stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
         if any(name.startswith("compression.") for name in differing):
             return f", beside compression.type {stated['compression.type']}"
@@ -179,7 +179,7 @@ class CompareProducer(Compare, ProducerStudy):
         return f", beside {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
 
     def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Return the settings that the producer applies, without the levels of codecs that it does not use."""
+        """Return the settings the producer applies, without levels of unused codecs."""
         applied = resolved(self.properties(configuration))
         unused = {f"compression.{codec}.level" for codec in CHOICES["compression.type"]}
         unused.discard(f"compression.{applied['compression.type']}.level")

@@ -1,4 +1,4 @@
-"""Compute what the producer's repetitions send and cost, and refuse a plan that does not fit study or disks."""
+"""Compute what the producer's repetitions send and cost, and refuse plans that do not fit the study or the disks."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _ASSUMED_STEADY_MIB_S = 200.0
 
 
 def require_in_time(study: ProducerStudy) -> None:
-    """Refuse a plan whose bursts do not end before their timeout.
+    """Refuse a plan whose bursts exceed their timeout.
 
     Raises:
-        PlanError: With both numbers and the remedy.
+        PlanError: With both numbers and the fix.
     """
     slowest_s = max(_load_s(study, case) for case in study.cases)
     if slowest_s >= study.protocol.timeout_s:
@@ -55,10 +55,7 @@ def require_in_time(study: ProducerStudy) -> None:
 
 
 def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-    """Compute the cost of these repetitions by case, and of the loads before them.
-
-    Such loads warm up brokers of the study's own, and size the repetitions unless that was done before.
-    """
+    """Compute the cost of these repetitions by case, with the loads that warm up own brokers or size repetitions."""
     mib_s = assumed_mib_s(study)
     bytes_each = {case: bytes_of_a_repetition(study, case) for case in repetitions}
     sizings = {study.sized_like(case) for case in repetitions}
@@ -77,7 +74,7 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
 
 
 def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
-    """Return the seconds in which the study's own brokers start: once in each case, or before each repetition."""
+    """Return the seconds own brokers take to start: once per case, or before each repetition."""
     if study.own_brokers is None:
         return 0.0
     restarts = sum(count for case, count in repetitions.items() if study.varies_brokers(case))
@@ -85,20 +82,20 @@ def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
 
 
 def _repetition_s(study: ProducerStudy, case: str) -> float:
-    """Return the seconds of one repetition, with all that is around its sending."""
+    """Return the seconds of one repetition, overhead included."""
     faults = len(study.faults_of(study.baseline_configuration(case)))
     return _around_load_s(study) + study.protocol.cool_down_s + _load_s(study, case) + faults * _IN_SYNC_AGAIN_S
 
 
 def _around_load_s(study: ProducerStudy) -> float:
-    """Return the seconds around one load's sending; those in which a step's first warms up its JVM are not in it."""
+    """Return the overhead of one load in seconds, without the first JVM warm-up of a step."""
     if study.protocol.takes_less_if_faster:
         return _BURST_TOOL_START_S
     return _WARM_TOOL_S if study.protocol.jvm == "warm" else _TOOL_START_S
 
 
 def _load_s(study: ProducerStudy, case: str) -> float:
-    """Seconds of one repetition's sending: as sized by time; of a burst by its size and pace."""
+    """Return the seconds of one repetition's sending: as sized by time, or of a burst by its size and rate."""
     records = study.protocol.records
     if records is None:
         return measured_s(study)
@@ -126,23 +123,23 @@ def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
 
 
 def assumed_mib_s(study: ProducerStudy) -> float:
-    """Return the pace that a load is expected to have at most, before one was measured."""
+    """Return the expected maximum rate before one is measured."""
     return study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
 
 
 def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
-    """Return what one repetition sends: of a burst its records; else what its time allows."""
+    """Return the bytes of one repetition: of a burst its records; else what its time allows."""
     burst_records = study.protocol.records or 0
     return burst_records * study.largest_record_bytes(case) or round(_sending_s(study) * assumed_mib_s(study) * _MIB)
 
 
 def bytes_on_disk(repetition_bytes: int) -> int:
-    """Return how much of repetitions of this size may lie in a topic at once, one replica of it."""
+    """Return the bytes of one replica that may be in a topic at once, for repetitions of this size."""
     return _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + repetition_bytes)
 
 
 def measured_s(study: ProducerStudy) -> float:
-    """Return the seconds of one repetition's sending, where the study sizes it by time."""
+    """Return the seconds of one repetition's sending, if the study sizes it by time."""
     protocol = study.protocol
     paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
     return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
@@ -160,12 +157,12 @@ def _sending_s(study: ProducerStudy) -> float:
 
 
 def warms_up(study: ProducerStudy, case: str) -> bool:
-    """Return whether the reference is sent until the pace stops rising, before a part's first repetition."""
+    """Return whether the reference is sent until its rate stops rising, before a part's first repetition."""
     return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
 
 
 def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
-    """Seconds of sending in each of the loads that size a record size's repetitions, on a cluster that is warm."""
+    """Return the seconds of sending in each load that sizes a case's repetitions, on a warm cluster."""
     if protocol.seconds is None:
         return []
     guesses = 0 if protocol.load_tool == "load_generator" else 1
@@ -174,5 +171,5 @@ def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
 
 
 def warming_loads_s(study: ProducerStudy, case: str) -> list[float]:
-    """Seconds of sending in each of the loads that warm up a part's new brokers."""
+    """Return the seconds of sending in each load that warms up a part's new brokers."""
     return [PACE_WARMUP_S + PACE_S] * _LOADS_OF_NEW_BROKERS if warms_up(study, case) else []

@@ -23,7 +23,7 @@ def _record_size_bytes(columns: Mapping[str, Column]) -> Column:
 
 
 def _records_per_batch(columns: Mapping[str, Column]) -> Column:
-    """Return the records that fit a batch, which always holds one."""
+    """Return the records that fit in a batch, at least one."""
     fitting: Column = np.maximum(columns["batch.size"] // _record_size_bytes(columns), 1.0)
     return fitting
 

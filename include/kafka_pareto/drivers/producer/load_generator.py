@@ -40,7 +40,7 @@ _COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
 
 
 class Part(Outcomes):
-    """One part of a load. Of several producers, count and CPU time of the sending threads are summed."""
+    """One part of a load; with several producers, count and CPU time of the sending threads are summed."""
 
     part: Literal["unthrottled", "paced"]
     warmup_attempted: Count
@@ -59,16 +59,16 @@ class Part(Outcomes):
 
 
 class WriteBack(ToolOutput):
-    """Says how long the machine was given between the parts to write what the first had left, and whether it has."""
+    """How long the machine had between the parts to write back data of the first, and whether it finished."""
 
     waited_s: Amount
     settled: bool
 
 
 class GeneratorOutput(ToolOutput):
-    """Holds what the generator prints: its parts in the order of sending, the unthrottled one first.
+    """The generator's output: its parts in order of sending, the unthrottled one first.
 
-    A JVM that goes on adds its CPU time since its last answer; that of a JVM that ends is known to its parent.
+    A JVM that stays adds its CPU time since its last answer; that of one that ends is known to its parent.
     """
 
     parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
@@ -83,13 +83,14 @@ class GeneratorOutput(ToolOutput):
 
 
 class LoadGenerator:
-    """Run the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out.
+    """Run the generator as a load tool, for `timed` requests; a part of 0 seconds is skipped.
 
-    Every load has a JVM of its own, or a warm one serves them all (`keeps_jvm`), until the context is left. Loads then
-    need little warm-up; one that finds no JVM warms up its own for longer.
+    Every load gets its own JVM or, with `keeps_jvm`, one warm JVM serves them all until the context ends. Loads then
+    need
+    little warm-up, except the first of a JVM.
 
-    On a machine that has brokers too, what they have written lies in memory for half a minute, and would be written to
-    the disk at some time of a later part. So this machine is told to write it before the paced part begins.
+    If the machine runs brokers too, data they have written stays in memory for half a minute and would be written back
+    during a later part. So the machine is made to write it back before the paced part begins.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class LoadGenerator:
 
 
 def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:
-    """Return the timed load with a warm-up of at least so many seconds before its first part."""
+    """Return the timed load with a warm-up of at least this many seconds before its first part."""
     first = "warmup_s" if timed.seconds > 0 else "paced_warmup_s"
     return timed.model_copy(update={first: max(getattr(timed, first), seconds)})
 
@@ -155,7 +156,7 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
 
 
 def parse_generator_output(text: str) -> GeneratorOutput:
-    """Read the last line of the generator's standard output.
+    """Parse the last line of the generator's standard output.
 
     Raises:
         LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
@@ -164,7 +165,7 @@ def parse_generator_output(text: str) -> GeneratorOutput:
 
 
 def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, producers: int = 1) -> LoadResult:
-    """Translate what the generator printed for so many producers into the result that all load tools share."""
+    """Translate the output of the generator, for this many producers, into the result all load tools share."""
     fastest, paced = output.parts[0], output.parts[-1]
     unthrottled = fastest if fastest.part == "unthrottled" else None
     failure = _first_failure(output)
@@ -203,7 +204,7 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
 def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None:
     """Take throughput from the first part, and latency and both CVs from the last.
 
-    With one part alone, all are of that one. With both, the unthrottled part's latencies have names of their own.
+    With both parts, the unthrottled part's latencies have names of their own.
     """
     latency, from_send = paced.latency_us, paced.latency_from_send_us
     unthrottled = fastest.latency_from_send_us if fastest is not paced else None
@@ -232,7 +233,7 @@ def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None
 
 
 def _client(output: GeneratorOutput) -> ClientMetrics:
-    """Take the client metrics of the last part, but counts errors and throttling over all parts."""
+    """Take the client metrics of the last part, but count errors and throttling over all parts."""
 
     def in_all_parts(name: str) -> list[float]:
         return [part.client_metrics[name] for part in output.parts if name in part.client_metrics]
@@ -249,9 +250,9 @@ def _sent_records_s(part: Part) -> float | None:
 
 
 def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> float:
-    """Return when the measured records of the first part began to go out, in seconds since the process was started.
+    """Return when the first part's measured records began, in seconds since the process started.
 
-    Counted from the end, since the start of a JVM takes longer the busier the machine is.
+    Counted from the end, since a JVM starts more slowly on a busy machine.
     """
     first, *later = output.parts
     after_s = sum(timed.paced_warmup_s + part.elapsed_s for part in later)
@@ -260,9 +261,9 @@ def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> flo
 
 
 def _wait_s(part: Part, producers: int) -> float | None:
-    """Add up the seconds that the producers' threads waited for Kafka.
+    """Add up the seconds the producers' threads waited for Kafka.
 
-    They are spent in `send()` for buffer space, and after the last `send()` for records without an answer yet.
+    They wait in `send()` for buffer space, and after the last `send()` for outstanding answers.
     """
     buffer_wait_s = client_metrics(part.client_metrics).buffer_wait_s
     return None if buffer_wait_s is None else buffer_wait_s + producers * max(part.elapsed_s - part.sending_s, 0.0)

@@ -1,6 +1,6 @@
-"""Make payloads: the contents of records, one record per line, for either load tool, and keep them as files.
+"""Make payloads, one record per line, as files for either load tool.
 
-Made payloads fill `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds the same record twice in a batch.
+Generated payloads fill `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds a record twice in a batch.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def payload_lines(
     corpus: str | None,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Return records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
+    """Return records of exactly `record_size_bytes` in UTF-8, without line ends.
 
     Args:
-        payload: The study's `workload.payload`; where that is a word, the tools make the records.
+        payload: The study's `workload.payload`; if it is a word, the tools make the records.
         record_size_bytes: The size of each record.
-        corpus: The text of the study's file, where it names one.
+        corpus: The text of the study's file, if it names one.
         rng: Source of the compressible text.
 
     Raises:
@@ -55,12 +55,12 @@ def payload_lines(
 
 
 def payload_text(payload: Payload) -> str:
-    """Name a payload, so that equal ones are told from others."""
+    """Return a payload's identity as text."""
     return payload if isinstance(payload, str) else repr(payload)
 
 
 def _cut(corpus: str, size: int, count: int) -> list[str]:
-    """Cuts the text from its beginning to its end, and again. A record ends before a character that does not fit."""
+    """Cut the text from start to end, repeatedly. A record ends before a character that does not fit."""
     text = corpus.translate(_LINE_ENDS).encode()
     endless = text * (size // len(text) + 2)
     lines, start = [], 0
@@ -78,7 +78,7 @@ def _continues_a_character(byte: int) -> bool:
 
 
 def _compressible(fraction: float, size: int, count: int, rng: np.random.Generator) -> list[str]:
-    """Mixes random letters, which hardly compress, with spaces, which vanish; the whole shrinks to `fraction`."""
+    """Mix random letters, which hardly compress, with spaces, which vanish; the whole shrinks to `fraction`."""
     letters = rng.choice(_LETTERS, size * count)
     batch = max(_BATCH_BYTES // size, 1)
     low, high = 0.0, 1.0
@@ -96,7 +96,7 @@ def _compressible(fraction: float, size: int, count: int, rng: np.random.Generat
 
 
 def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, size: int, count: int) -> bytes:
-    """Make records that begin with letters and end with spaces. The share holds over many records."""
+    """Make records of letters followed by spaces. The share holds over many records."""
     bounds = (np.arange(count + 1) * share * size).astype(np.int64)
     is_letter = np.arange(size) < np.diff(bounds)[:, np.newaxis]
     return np.where(is_letter, letters[: size * count].reshape(count, size), np.uint8(ord(" "))).tobytes()
@@ -115,10 +115,10 @@ class PayloadFiles:
         self._made: dict[tuple[str, int], Path] = {}
 
     def file_of(self, load: ProducerLoad) -> Path | None:
-        """Return the file with the load's records, one in a line; None where the load tool makes its own.
+        """Return the file with the load's records, one per line; None if the load tool makes its own.
 
         Raises:
-            BadInputError: If records of this size cannot be made as the study wants them.
+            BadInputError: If such records cannot be made at this size.
         """
         if isinstance(load.payload, str):
             return None
@@ -140,6 +140,6 @@ class PayloadFiles:
 
 @contextmanager
 def payload_files(campaign: Campaign) -> Iterator[PayloadFiles]:
-    """Keep the payloads of a campaign's loads for as long as the context is open."""
+    """Keep the payloads of a campaign's loads while the context is open."""
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
         yield PayloadFiles(campaign, Path(folder))

@@ -1,4 +1,4 @@
-"""Define the producer's protocol: how one repetition is sent and measured."""
+"""The producer's protocol: how one repetition is sent and measured."""
 
 from __future__ import annotations
 
@@ -110,8 +110,5 @@ class ProducerProtocol(Protocol):
         return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s
 
     def latency_resolution_ms(self) -> float:
-        """Return the smallest difference of latency that the load tool shows.
-
-        Kafka's tool prints whole milliseconds, the load generator measures µs.
-        """
+        """Return the load tool's latency resolution: 1 ms for Kafka's tool, µs for the load generator."""
         return _LATENCY_RESOLUTION_MS[self.load_tool]

@@ -15,13 +15,13 @@ class ProducerQuantities(Quantities):
     """All quantities of one repetition of a producer.
 
     Attributes:
-        window: What the figures are of.
+        window: The part of the run that the figures describe.
         throughput_mib_s: From the records per second.
-        figures: None where nothing was measured.
-        generator_bound: Why the load tool rather than Kafka set the pace; empty when it did not.
-        counters: What was counted of machine, brokers and client while the load ran.
-        limited_by: The resource that limited the load, as a code of `bottleneck.limiting_resource`; empty where none
-            was found, None where nobody looked.
+        figures: None if nothing was measured.
+        generator_bound: Why the load tool was the bottleneck; empty if it was not.
+        counters: Counted on machine, brokers and client during the load.
+        limited_by: The resource that limited the load, as a code of `bottleneck.limiting_resource`; empty if none was
+            found, None if none was looked for.
     """
 
     window: Literal["whole_run", "steady_state"]
@@ -41,12 +41,12 @@ PRODUCER_QUANTITIES = quantities_of(ProducerQuantities)
 
 @dataclass(frozen=True)
 class ProducerCosts:
-    """Holds what follows from a repetition's values; None where one of them is missing.
+    """Derived from a repetition's values; None if one of them is missing.
 
     Attributes:
-        client_cores: CPU seconds of the load tool in each second of its life, warm-ups included.
-        client_cpu_s_per_million_records: Of all records that it sent.
-        batch_fill_fraction: The average batch as it was sent, compressed where it is, over `batch.size`.
+        client_cores: CPU seconds of the load tool per second of its life, warm-ups included.
+        client_cpu_s_per_million_records: Of all records sent.
+        batch_fill_fraction: The average batch as sent (compressed) over `batch.size`.
     """
 
     client_cores: Annotated[float | None, Shown("client CPU", maximised=False)] = None
@@ -58,12 +58,7 @@ PRODUCER_COSTS = quantities_of(ProducerCosts)
 
 
 def costs_of(values: Values, batch_size_bytes: int) -> dict[str, Value]:
-    """Return the costs of one repetition by name.
-
-    Args:
-        values: The repetition's row.
-        batch_size_bytes: Its `batch.size`.
-    """
+    """Return the costs of one repetition by name, from its row and its `batch.size`."""
     wall_s, cpu_s = _positive(values["wall_s"]), _positive(values["client_cpu_s"])
     sent, batch_bytes = _positive(values["records_sent"]), _positive(values["batch_size_avg_bytes"])
     return asdict(

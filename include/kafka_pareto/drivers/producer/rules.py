@@ -1,4 +1,4 @@
-"""Give the producer's rules (`expectations.yaml`) their parameters and derived values."""
+"""Parameters and derived values of the producer's rules (`expectations.yaml`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
 
 
 def parameters(protocol: ProducerProtocol) -> dict[str, object]:
-    """Return what the `$…` of the producer's rules stand for in a study with this protocol."""
+    """Return the values of the rules' `$…` in a study with this protocol."""
     by_generator = protocol.load_tool == "load_generator"
     return {
         "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
@@ -31,17 +31,19 @@ def parameters(protocol: ProducerProtocol) -> dict[str, object]:
 
 
 def derived_values(values: Values, protocol: ProducerProtocol, record_size_bytes: int) -> dict[str, float]:
-    """Return what follows from a repetition's values, for rules that compare two of them; NaN where one is missing.
+    """Return values derived from a repetition, for rules that compare two of them; NaN if one is missing.
 
-    `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
-    to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the
-    same for a whole run; for a steady-state window, in which records of the warm-up still arrive, it is the life of
-    the process. Of the load generator's records, the part that its throughput is of is not known, and so neither is
-    `elapsed_at_throughput_ms`. `throughput_over_records` is the throughput over what the records per second come to,
-    where both are above zero, and `throughput_unit_error_mib_s` how far it is from the MB/sec that Kafka's tool
-    printed, beyond a thousandth of it.
-    `latency_avg_least_ms` is what half the latencies alone contribute by being at or above the median; half a
-    millisecond less, since the tool may take the median of a sample.
+    `elapsed_at_throughput_ms` is the time the window's records take at the printed throughput, up to the tool's 1 ms; a
+    steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the same for a whole run;
+    for
+    a steady-state window, in which warm-up records still arrive, it is the process's life. For the load generator the
+    records behind its throughput are unknown, and so is `elapsed_at_throughput_ms`. `throughput_over_records` is the
+    throughput over that from records per second, if both are above zero, and `throughput_unit_error_mib_s` its distance
+    from the MB/sec printed by Kafka's tool, beyond a thousandth of it.
+
+    `latency_avg_least_ms` is what half the latencies contribute by being at or above the median; half a millisecond
+    less,
+    since the tool may take the median of a sample.
     """
     sent, pace_records_s = _number(values["records_sent"]), _number(values["throughput_records_s"])
     mib_s, printed_mib_s = _number(values["throughput_mib_s"]), _number(values["printed_mib_s"])

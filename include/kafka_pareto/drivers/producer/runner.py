@@ -34,7 +34,7 @@ class ProducerRunner(RepetitionRunner):
 
     @cached_property
     def _sizing(self) -> Sizing:
-        """Find out what one repetition sends, unless an earlier try or step has."""
+        """Determine what one repetition sends, unless an earlier attempt or step has."""
         return sizing_of(self._campaign, self._case, self._testbed)
 
     @cached_property
@@ -43,7 +43,7 @@ class ProducerRunner(RepetitionRunner):
         return ClusterGuard(self._study, self._testbed, sent_bytes(self._campaign), self.limits)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Wait for a cluster that is healthy and has room for these repetitions."""
+        """Wait for a healthy cluster with room for these repetitions."""
         self._guard.wait_until_healthy(self._bytes_before_deletion(planned))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
@@ -59,7 +59,7 @@ class ProducerRunner(RepetitionRunner):
         return _amended(last, late_records)
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Send the load that `begin` prepared for, and judge what came of it."""
+        """Run the load that `begin` prepared, and judge the outcome."""
         testbed, healthy = self._testbed, self._guard.begun()
         case, configuration = planned.case, planned.candidate.configuration
         payload_file = testbed.payloads.file_of(self._study.load_of(case, configuration))
@@ -81,7 +81,7 @@ class ProducerRunner(RepetitionRunner):
         return attempt
 
     def require_unharmed(self) -> None:
-        """Refuse a cluster of which a log directory is offline."""
+        """Refuse a cluster with an offline log directory."""
         self._guard.require_log_dirs()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:
@@ -90,14 +90,14 @@ class ProducerRunner(RepetitionRunner):
             self._delete_records()
 
     def end(self, last: Repetition | None) -> Repetition | None:
-        """Delete what the loads have left; return the last repetition amended if some of its records came late."""
+        """Delete the loads' records; return the last repetition amended if records came late."""
         amended = _amended(last, self._end_offsets.late_records()) if last else None
         self._delete_records()
         return amended
 
     @cached_property
     def _restarts_brokers(self) -> bool:
-        """Return whether the case's configurations need different brokers: each repetition then starts them anew."""
+        """Return whether the case's configurations need different brokers, which then restart for each repetition."""
         return self._study.varies_brokers(self._case)
 
     def _bytes_of(self, planned: PlannedRepetition) -> int:
@@ -116,7 +116,7 @@ class ProducerRunner(RepetitionRunner):
 
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:
-    """Return the repetition as one whose records arrived more than once, the surplus late; None if none came late."""
+    """Return the repetition with duplicate records, the surplus having come late; None if none came late."""
     growth = None if last is None else ProducerQuantities.of(last.quantities).end_offset_growth
     if last is None or growth is None or not late_records:
         return None

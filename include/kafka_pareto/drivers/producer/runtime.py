@@ -1,4 +1,4 @@
-"""Run the driver `producer`."""
+"""The runtime of the driver `producer`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ProducerRuntime(DriverRuntime):
     """Run the producer's repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-        """Compute what these repetitions cost at most, on an undisturbed cluster."""
+        """Compute the maximum cost of these repetitions on an undisturbed cluster."""
         return cost_of(ProducerStudy.of(study), repetitions, sized=sized)
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Open the cluster that the study is about; brokers of its own do not run before it measures.
+        """Open the study's cluster; brokers of its own start only for the measurement.
 
         Raises:
             PlanError: If a load of the study would not end before its timeout.
@@ -43,7 +43,7 @@ class ProducerRuntime(DriverRuntime):
         return open_system(study, settings, lambda: largest_heap_mib(ProducerStudy.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
-        """Return what a repetition of this configuration was asked to do."""
+        """Return the request of a repetition of this configuration."""
         study = ProducerStudy.of(campaign.study)
         sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
         request = request_for(case, configuration, study, sizing, topic_name(campaign.keys, case))
@@ -51,7 +51,7 @@ class ProducerRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
-        """Open what runs the repetitions of one record size: cluster, lease, topic and load tool."""
+        """Open the runner of one record size: cluster, lease, topic and load tool."""
         with open_testbed(campaign, case, settings) as testbed:
             keep_ceilings(campaign, case, testbed, settings)
             yield ProducerRunner(campaign, case, testbed)

@@ -1,7 +1,7 @@
-"""Find how much one repetition sends in a case, and how fast: as the study says, scaled to the baseline's pace.
+"""Determine how much and how fast one repetition sends in a case, scaled to the baseline's rate.
 
-A `steady` study needs the baseline's pace first, and a paced one its capacity. Both come from loads of the baseline
-alone, once for each campaign and record size; what they found is kept in the store beside the repetitions.
+A `steady` study needs the baseline's maximum rate, a paced one its capacity. Both come from loads of the baseline, once
+per campaign and record size, and are stored beside the repetitions.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ _STANDING_QUEUE_MS = 100.0
 
 
 def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
-    """Return what one repetition sends; found out once, then read from the store by every later try and step.
+    """Return what one repetition sends, from the store after the first time.
 
-    Cases with the same baseline share it. Brokers of the study's own, which are new in each step, are warm afterwards,
-    unless each repetition starts them anew.
+    Cases with the same baseline share it. The study's own brokers, which are new in each step, are warm afterwards,
+    unless
+    they restart for each repetition.
 
     Raises:
-        ClusterError: If the baseline's pace could not be measured.
-        PlanError: If a cluster that is not ours would be sent more than it may.
+        ClusterError: If the baseline's rate could not be measured.
+        PlanError: If a foreign cluster would be sent more than allowed.
         SafetyStop: If it was harmed.
     """
     key = campaign.keys.sizing(ProducerStudy.of(campaign.study).sized_like(case))
@@ -101,14 +102,17 @@ def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizi
 
 
 def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
-    """Which of the rates, rising, the baseline held.
+    """Return which of the rising rates the baseline sustained.
 
-    A step is held when at least 97 % of its rate came through, and the p95 latency stayed within 100 ms of the lowest
-    step's. What is missing after 1.5 s is a queue of 45 ms that grows for as long as the rate is kept up; a longer one
-    that neither grows nor drains is left over from the warm-up, and shows in the latency alone.
+    A step is sustained if at least 97 % of its rate came through, with a p95 latency within 100 ms of the lowest
+    step's.
+    What is missing after 1.5 s is a queue of 45 ms that grows as long as the rate lasts; a longer one that neither
+    grows
+    nor drains is left over from the warm-up, and shows only in the latency.
 
-    Both tools count until the last record is acknowledged, so that even an idle cluster seems to take less than it was
-    asked to, by one latency; the lowest step's median makes up for it.
+    Both tools count until the last record is acknowledged, so even an idle cluster seems to fall short by one latency;
+    the
+    lowest step's median corrects for it.
     """
     lowest = found[0]
     ends_later = 1 + lowest.latency_p50_ms / 1000 / RAMP_STEP_S
@@ -128,17 +132,16 @@ def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -
 
 
 def capacity_of(ramp: Sequence[RampStep]) -> float:
-    """Return the highest rate that was held; where none was, what came through of the lowest.
+    """Return the highest sustained rate; if there is none, the lowest step's actual rate.
 
-    Every step counts, not only those below the first that failed: one hiccup of the machine would make the capacity
-    a quarter of what it is.
+    Every step counts, not only those below the first failure: one hiccup would quarter the capacity.
     """
     held = [step.asked_records_s for step in ramp if step.sustained]
     return max(held) if held else ramp[0].held_records_s
 
 
 class _BaselineLoads:
-    """Load of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
+    """Loads of the baseline that explore the cluster; guarded like any other, but no repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
         self._study = ProducerStudy.of(campaign.study)
@@ -151,10 +154,11 @@ class _BaselineLoads:
         self.sent_bytes = 0
 
     def pace_records_s(self) -> float:
-        """Record per second as fast as it goes, after a warm-up, on a cluster that is warm.
+        """Return the maximum rate in records per second, after a warm-up, on a warm cluster.
 
-        Brokers that have just started take a fraction of what they take a minute later. So the load is repeated until
-        two in a row bring hardly more than the best before them.
+        Freshly started brokers reach only a fraction of their later rate, so the load is repeated until two in a row
+        hardly
+        exceed the best before them.
         """
         guess = self._limit_records_s or 0.0
         if not self._is_timed:
@@ -170,12 +174,12 @@ class _BaselineLoads:
         )
 
     def ramp(self, pace_records_s: float) -> list[RampStep]:
-        """Short loads at rising fractions of the pace."""
+        """Run short loads at rising fractions of the maximum rate."""
         asked = [float(max(round(pace_records_s * fraction), 1)) for fraction in RAMP_FRACTIONS]
         return ramp_steps(asked, [self._run(RAMP_WARMUP_S, RAMP_STEP_S, rate, is_paced=True) for rate in asked])
 
     def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> LoadFigures:
-        """One load at the rate `records_s`, or as fast as it goes, when no more than that is expected."""
+        """Run one load at the rate `records_s`, or unthrottled if no more than that is expected."""
         request = self._request(warmup_s, seconds, records_s, is_paced)
         load_bytes = request.records * request.record_size_bytes
         self._guard.wait_until_healthy(load_bytes)
@@ -238,7 +242,7 @@ def _sized_by_records(warmup_s: float, seconds: float, records_s: float, limit_r
 
 
 def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
-    """Return the most records that a timed load can send; of a limited rate, no configuration can send more."""
+    """Return the most records a timed load can send; no configuration can exceed a limited rate."""
     unthrottled = unthrottled_records_s * (timed.warmup_s + timed.seconds)
     paced = timed.paced_rate_records_s * (timed.paced_warmup_s + timed.paced_seconds)
     return math.ceil(unthrottled) + math.ceil(paced)
@@ -253,7 +257,7 @@ def _limit_records_s(campaign: Campaign, case: str) -> float | None:
 
 
 def sent_bytes(campaign: Campaign) -> int:
-    """Return the bytes that the campaign has sent to a cluster that is not ours, pilots included; 0 for our own."""
+    """Return the bytes the campaign has sent to a foreign cluster, pilots included; 0 for our own."""
     if campaign.study.cluster is None:
         return 0
     keys, cases = campaign.keys, campaign.study.cases

@@ -1,4 +1,4 @@
-"""List the studies of the driver `producer`: one class for each kind of question."""
+"""The studies of the driver `producer`: one class per kind of question."""
 
 from __future__ import annotations
 

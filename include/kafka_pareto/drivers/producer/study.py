@@ -1,4 +1,4 @@
-"""Define what a study has that loads a topic as a producer, whatever it asks."""
+"""Common to all studies that load a topic as a producer."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class ProducerStudy(TopicStudy):
 
     @abstractmethod
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:
-        """Return what is sent with this configuration in this case."""
+        """Return the load of this configuration in this case."""
 
     @abstractmethod
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Return the producer's settings, with idempotence as it is resolved."""
+        """Return the producer's settings, with resolved idempotence."""
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002 (for studies whose levels differ)
-        """List what is broken while a repetition runs, in its order."""
+        """List the faults during a repetition, in order."""
         return []
 
     @property
@@ -44,25 +44,25 @@ class ProducerStudy(TopicStudy):
         return FaultTimes()
 
     def sized_like(self, case: str) -> str:
-        """Return the case whose sizing this one shares: of those with the same baseline, the first."""
+        """Return the first case with the same baseline, whose sizing this one shares."""
         return case
 
     def largest_record_bytes(self, case: str) -> int:
-        """Return the size of the largest record that any configuration of the case sends."""
+        """Return the largest record size of any configuration of the case."""
         return self.load_of(case, self.baseline_configuration(case)).record_size_bytes
 
     def rule_parameters(self) -> dict[str, object]:
-        """Return what the `$…` of the producer's rules stand for."""
+        """Return the values of the `$…` in the producer's rules."""
         return producer_rules.parameters(self.protocol)
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Return what follows from a repetition's values, for the producer's rules."""
+        """Return values derived from a repetition's, for the producer's rules."""
         return producer_rules.derived_values(
             values, self.protocol, self.load_of(str(values["case"]), _configuration_in(values, self)).record_size_bytes
         )
 
     def throughput_limit_mib_s(self) -> float | None:
-        """Return the lower of the protocol's limit and the cluster's ceiling; None where there is neither."""
+        """Return the lower of the protocol's limit and the cluster's ceiling; None without either."""
         limits = [self.protocol.throughput_limit_mib_s, self.cluster.ceiling_mib_s if self.cluster else None]
         return min((limit for limit in limits if limit is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""The testbed: the cluster, the load tool, the lease and the topic that a record size is measured with."""
+"""The cluster, load tool, lease and topic to measure a record size with."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ from kafka_pareto.study.factors import FactorValue
 
 @dataclass(frozen=True)
 class Testbed:
-    """Holds what measuring needs of the outside world.
-
-    `addresses` are where the brokers are; `brokers` are the study's own, if it has any.
-    """
+    """Everything measuring needs from outside; `brokers` are the study's own, if any."""
 
     cluster: Cluster
     load_tool: LoadTool
@@ -44,7 +41,7 @@ class Testbed:
     __test__ = False  # the word is the field's; pytest would take it for a test class
 
     def restart_brokers(self, properties: Mapping[str, FactorValue]) -> None:
-        """Start the study's own brokers anew with these properties.
+        """Restart the study's own brokers with these properties.
 
         Raises:
             ClusterError: If one does not start.
@@ -56,11 +53,11 @@ class Testbed:
 
 @contextmanager
 def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
-    """Open the cluster, take its lease, and create the topic, which goes when the context ends; start own brokers.
+    """Open the cluster, take its lease, and create the topic, which is deleted on leaving; start own brokers.
 
     Raises:
         ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
-        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
+        LeaseHeldError: If another load runs on the cluster, or on this machine if the brokers are the study's own.
     """
     study, topic = ProducerStudy.of(campaign.study), topic_name(campaign.keys, case)
     with ExitStack() as opened:

@@ -1,4 +1,4 @@
-"""Define the study that tunes a producer."""
+"""The study that tunes a producer."""
 
 from __future__ import annotations
 
@@ -130,15 +130,15 @@ class TuneProducer(ProducerStudy, Tune):
 
     @property
     def cases(self) -> list[str]:
-        """List the cases, one for each mapped task, in order: the record sizes."""
+        """List the cases, one per mapped task: the record sizes, in order."""
         return [str(size) for size in self.record_sizes_bytes]
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the key of a study's file that names the record sizes."""
+        """Return the study file's key that holds the record sizes."""
         return {"record_sizes_bytes": [self.record_size_bytes(case) for case in cases]}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the parameter of the study's DAG that limits a campaign to these cases."""
+        """Return the DAG parameter that limits a campaign to these cases."""
         return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
 
     def record_size_bytes(self, case: str) -> int:
@@ -146,7 +146,7 @@ class TuneProducer(ProducerStudy, Tune):
         return int(case)
 
     def variables(self, case: str) -> Variables:
-        """Return the values, in this case, that constraints may name in addition to the factors."""
+        """Return the values constraints may use beside the factors, in this case."""
         return {RECORD_SIZE: self.record_size_bytes(case)}
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002
@@ -159,11 +159,11 @@ class TuneProducer(ProducerStudy, Tune):
         return self.workload.fault_times
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
-        """Return what is sent in this case: the same with every configuration."""
+        """Return the load of this case, the same for every configuration."""
         return ProducerLoad(self.record_size_bytes(case), self.workload.payload, self.workload.keys)
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
-        """Return the baseline's value for each factor; Kafka's default where the study's baseline names none."""
+        """Return the baseline's value of each factor; Kafka's default if it names none."""
         merged = resolved(self.baseline)
         return {
             name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
@@ -175,9 +175,9 @@ class TuneProducer(ProducerStudy, Tune):
         return {**DEFAULTS, **self.properties(configuration)}
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Return the producer's settings: the configuration's values, and the baseline's for all other properties.
+        """Return the configuration's values, with the baseline's for all other properties.
 
-        Idempotence is set to its resolved value. A baseline that asks for it would otherwise make `acks=1` an error.
+        Idempotence has its resolved value: a baseline that asks for it would otherwise make `acks=1` an error.
         """
         properties = {**self.baseline, **configuration}
         return {**properties, "enable.idempotence": is_idempotent(properties)}
@@ -187,13 +187,13 @@ class TuneProducer(ProducerStudy, Tune):
         return durability_of({**self.baseline, **configuration})
 
     def weakest_durability(self) -> Durability:
-        """Return the weakest durability that is accepted: the study's own, else the baseline's."""
+        """Return the weakest accepted durability: the study's own, else the baseline's."""
         return super().weakest_durability() if self.durability is None else self.durability
 
     def conditions(self) -> dict[str, Any]:
         """Return the baseline, the workload and the protocol of a single repetition, by their keys.
 
-        The ceiling of a cluster that is not ours is part of the protocol, since it limits the rate as well.
+        The ceiling of a foreign cluster is part of the protocol, since it limits the rate.
         """
         parts = {
             "baseline": resolved(self.baseline),
@@ -203,10 +203,10 @@ class TuneProducer(ProducerStudy, Tune):
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
     def text_file(self) -> str | None:
-        """Return the file whose text records are cut from; None where the study names none."""
+        """Return the file that records are cut from; None if the study names none."""
         payload = self.workload.payload
         return payload.file if isinstance(payload, PayloadFile) else None
 
     def derived_features(self) -> list[Feature]:
-        """List the records of a batch, where the study varies its size and wants them."""
+        """List the records per batch, if the study varies the batch size and asks for them."""
         return super().derived_features() if self.surrogate.records_per_batch else []

@@ -1,4 +1,4 @@
-"""Run loads one after another in one warm JVM, which dies with its step."""
+"""Run loads one after another in a warm JVM, which dies with its step."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _CHUNK_BYTES = 65_536
 
 
 class _Answer(BaseModel):
-    """Holds what the server adds to an answer of the load generator, or says in its place."""
+    """The server's addition to an answer of the load generator, or its own answer."""
 
     process_cpu_s: Annotated[FiniteFloat, Field(ge=0)]
     failure: str | None = None
 
 
 class WarmLoadProcess(LoadProcess):
-    """Keep a JVM that serves the loads, and start another where it must.
+    """Keep a JVM that serves the loads, and replace it when needed.
 
-    That is so after a load without an answer (a timeout, an error of the watch, a JVM that ended), after `MOST_LOADS`
-    loads or an hour, and for a load that needs a larger heap. A load that was answered by its failure ends nothing.
-
-    The JVM is killed with the thread that started it, and ends with its stdin. So one thread makes all requests.
+    It is replaced after a load without an answer (a timeout, an error of the watch, a JVM that ended), after
+    `MOST_LOADS`
+    loads or an hour, and for a load that needs a larger heap; not after a reported failure. The JVM is killed with the
+    thread that started it, and ends with its stdin, so one thread makes all requests.
     """
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
@@ -58,7 +58,7 @@ class WarmLoadProcess(LoadProcess):
         self._jvm: _Jvm | None = None
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:
-        """Return how long a new JVM must send first; 0 where a warm one takes the request."""
+        """Return how long a new JVM must send first; 0 if a warm one takes the request."""
         return 0.0 if self._jvm is not None and self._jvm.can_take(request) else JVM_WARMUP_S
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ class WarmLoadProcess(LoadProcess):
 
 
 class _Jvm:
-    """One server process, and what it was started for."""
+    """One server process, and the settings it was started with."""
 
     def __init__(self, settings: Settings, request: JvmRequest, main_class: str) -> None:
         self._heap_mib = request.heap_mib
@@ -119,10 +119,10 @@ class _Jvm:
     def ask(
         self, options: list[str], timeout_s: float, watch: Callable[[], None] | None, secrets: list[str]
     ) -> tuple[str, str]:
-        """Return the line of its answer, and the first complaint since the request.
+        """Return its answer line, and the first complaint since the request.
 
         Raises:
-            LoadToolError: If it runs out of time, or ends.
+            LoadToolError: If it times out or ends.
         """
         # What it says before its first request is about its start, and that is part of the first load.
         said_before = os.fstat(self._errors.fileno()).st_size if self._loads else 0

@@ -1,4 +1,4 @@
-"""What measuring needs from a driver: its system, its costs, and a runner of one case's repetitions."""
+"""A driver as measuring sees it: its system, its costs, and a runner of one case's repetitions."""
 
 from __future__ import annotations
 

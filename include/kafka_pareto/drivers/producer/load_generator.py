@@ -59,7 +59,7 @@ class Part(Outcomes):
 
 
 class WriteBack(ToolOutput):
-    """How long the machine had between the parts to write back data of the first, and whether it finished."""
+    """Time that the machine had between the parts to write back data of the first, and whether it finished."""
 
     waited_s: Amount
     settled: bool

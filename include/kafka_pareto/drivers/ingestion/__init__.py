@@ -1,1 +1,1 @@
-"""Run the driver `ingestion`, and send files of users' own in the way that it measures."""
+"""The driver `ingestion`, and sending a user's own file the same way."""

@@ -1,4 +1,4 @@
-"""One attempt at a repetition of an ingestion: a file is sent to an empty topic, which is read back and judged."""
+"""Attempt one repetition of an ingestion: send a file to an empty topic, read it back, and judge."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HARDLY_WAITED_FRACTION = 0.2
 
 @dataclass(frozen=True)
 class _Ended:
-    """Holds what an attempt came to: what was sent, and what the topic holds of it."""
+    """The outcome of an attempt: what was sent, and what the topic holds of it."""
 
     sent: Sent
     growth: int
@@ -42,10 +42,10 @@ class _Ended:
 
 
 def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testbed: IngestionTestbed) -> Attempt:
-    """Send the file to the topic, read that back, and judge what came of it.
+    """Send the file to the topic, read it back, and judge the outcome.
 
     Raises:
-        ClusterError: If the cluster does not say what the topic holds.
+        ClusterError: If the cluster does not report the topic's content.
         PlanError: If there is no room for the file.
     """
     configuration = planned.candidate.configuration
@@ -90,10 +90,10 @@ def send(
     rows: int,
     warmup_rows: int,
 ) -> Sent:
-    """Send a file of so many rows by the tool that a level names, after so many rows of a warm-up.
+    """Send a file of this many rows with the level's tool, after a warm-up of rows.
 
     Raises:
-        LoadToolError: If the tool does not start, ends with an error, or runs out of time.
+        LoadToolError: If the tool does not start, fails, or times out.
     """
     match study.effective(configuration)["path"]:
         case "kafka_tool":
@@ -126,7 +126,7 @@ def _send_and_read_back(
 def requests_for(
     configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, warmup: Path | None
 ) -> list[IngestionRequest]:
-    """Return what the ingestion is asked: one request for each of its processes."""
+    """Return the ingestion's requests, one per process."""
     found = study.effective(configuration)
     request = IngestionRequest(
         file=file,
@@ -149,7 +149,7 @@ def requests_for(
 
 
 def judge(sent: Sent, growth: int, read_back: RowsFound | None, in_file: RowsFound) -> tuple[Outcome, str]:
-    """Judge what the tool counted against the file, and against what the topic holds."""
+    """Compare the tool's counts with the file and with the topic's content."""
     if sent.failure:
         return "failed", sent.failure
     if sent.rows_read != in_file.rows + sent.rows_malformed:
@@ -202,7 +202,7 @@ def _quantities(
 
 
 def _broker_cpu_s_per_million_rows(sent: Sent, figures: IngestionFigures, counters: LoadCounters) -> float | None:
-    """Return the brokers' CPU time for the file alone; for all that was sent by a tool that does not say when."""
+    """Return the brokers' CPU time for the file alone, or for all that was sent if the tool reports no times."""
     if sent.ended_at_s is None:
         rows = sent.rows_acknowledged + sent.warmup_rows
         return None if counters.broker_cpu_s is None else 1e6 * counters.broker_cpu_s / rows

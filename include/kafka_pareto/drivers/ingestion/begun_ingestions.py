@@ -1,4 +1,4 @@
-"""Remembers which ingestions were begun with which file, and lets one run at a time go on with each."""
+"""Remember which ingestions were begun with which file, and let only one run at a time resume each."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _CHUNK_BYTES = 1 << 22
 
 
 class BegunIngestion(Record):
-    """Holds what an ingestion was begun with, so that it goes on with that file alone, into the same partitions.
+    """The file an ingestion was begun with, which alone may resume it, into the same partitions.
 
     Attributes:
         partitions: Of the topic; None in a file of an earlier release.
-        max_message_bytes: Of the topic, as it was at the beginning: which rows are too large must stay the same. None
-            where that could not be read.
+        max_message_bytes: Of the topic at the beginning, so that the same rows stay too large. None if unreadable.
         is_done: True once all rows have arrived.
     """
 
@@ -41,12 +40,12 @@ class BegunIngestion(Record):
 
     @property
     def malformed_topic(self) -> str:
-        """Return the topic of the lines that are no rows."""
+        """Return the dead-letter topic of malformed lines."""
         return f"{self.topic}.malformed"
 
 
 class BegunIngestions:
-    """Keep a file for each ingestion in a folder."""
+    """Keep one file per ingestion in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -57,7 +56,7 @@ class BegunIngestions:
         return self._folder / f"{name}.json"
 
     def known(self, cluster_id: str, topic: str) -> BegunIngestion | None:
-        """Return what was begun with this topic, if anything was.
+        """Return the ingestion begun with this topic, if any.
 
         Raises:
             BadInputError: If its file cannot be read.
@@ -71,13 +70,13 @@ class BegunIngestions:
             raise BadInputError(f"{place}: cannot be read; delete it and its topics, and begin anew") from error
 
     def keep(self, begun: BegunIngestion) -> None:
-        """Write what was begun, or what has become of it."""
+        """Write an ingestion's state."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(self.place(begun.cluster_id, begun.topic), begun.model_dump_json() + "\n")
 
     @contextmanager
     def alone(self, cluster_id: str, topic: str) -> Iterator[None]:
-        """Keep every other run of this installation from the topic while the context is open.
+        """Keep other runs of this installation away from the topic while the context is open.
 
         Raises:
             LeaseHeldError: If another run has it.
@@ -98,7 +97,7 @@ def file_digest(file: Path, follow: Callable[[int, int], None]) -> tuple[int, st
 
     Args:
         file: The file.
-        follow: Gets how many bytes were read, and of how many, again and again: a large file takes minutes.
+        follow: Called repeatedly with bytes read and total bytes: a large file takes minutes.
 
     Raises:
         BadInputError: If it is no file, or cannot be read.

@@ -1,4 +1,4 @@
-"""Send one file of a user's to a topic of theirs: it can be interrupted, and resumes where it stopped."""
+"""Send a user's file to a topic, resumable after an interruption."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _LONGEST_S = 7 * 24 * 3600.0
 
 @dataclass(frozen=True)
 class FileToSend:
-    """Describes what is to be sent where.
+    """A file and its destination.
 
     Attributes:
-        encoding: How rows become values: `bytes` as they stand, `latin_1` from ISO 8859-1 to UTF-8.
-        partitions: Of a topic that is made; None for as many as one has that is there, else 12.
-        most_mib_s: What is read of the file, and of the topic afterwards, in each second at most; 0 for no limit.
+        encoding: How rows become values: `bytes` unchanged, `latin_1` from ISO 8859-1 to UTF-8.
+        partitions: Of a new topic; None for those of an existing one, else 12.
+        most_mib_s: Limit for reading the file, and the topic afterwards; 0 for none.
     """
 
     file: Path
@@ -56,14 +56,14 @@ class FileToSend:
 
 @dataclass(frozen=True)
 class Arrived:
-    """Holds what came of it: what the tool counted, and what file and topic were found to hold afterwards."""
+    """The outcome: the tool's counts, and the content of file and topic afterwards."""
 
     output: IngestionOutput
     held: CheckOutput
 
 
 class FileIngestion:
-    """Send files to topics of one cluster, and remembers in a folder what it has begun."""
+    """Send files to topics of one cluster, and remember in a folder what was begun."""
 
     def __init__(self, cluster: Cluster, tool: IngestionLoad, folder: Path) -> None:
         self._cluster = cluster
@@ -71,7 +71,7 @@ class FileIngestion:
         self._begun = BegunIngestions(folder)
 
     def alone(self, topic: str) -> AbstractContextManager[None]:
-        """Keep every other run from the topic while the context is open: two would send everything twice.
+        """Keep other runs away from the topic while the context is open: two would send everything twice.
 
         Raises:
             LeaseHeldError: If another run has it.
@@ -80,15 +80,16 @@ class FileIngestion:
         return self._begun.alone(self._cluster.describe().cluster_id, topic)
 
     def begin(self, wanted: FileToSend, follow: Callable[[int, int], None] = lambda _read, _of: None) -> BegunIngestion:
-        """Make the topics, or find them as an earlier run has left them, and return what is to be sent.
+        """Create the topics, or find them as an earlier run left them, and return what to send.
 
         Args:
             wanted: The file and its topic.
-            follow: Gets how many bytes of the file were compared with the one first sent, and of how many.
+            follow: Called with the bytes of the file compared with the one first sent, and the total.
 
         Raises:
             BadInputError: If the file is unreadable, no CSV in its encoding, or differs from the one first sent; or if
-                the topic has other partitions or foreign records.
+                the
+                topic has other partitions or foreign records.
             ClusterError: If the cluster does not answer.
         """
         description = self._cluster.describe()
@@ -127,17 +128,17 @@ class FileIngestion:
     def send(
         self, begun: BegunIngestion, wanted: FileToSend, follow: Callable[[str], None], watch: Callable[[], None] | None
     ) -> Arrived:
-        """Send what the topic has not, and read back what it then holds.
+        """Send what the topic lacks, and read back its content.
 
         Args:
-            begun: As `begin` returned it.
-            wanted: As `begin` got it.
-            follow: Gets what the tool says of its progress, each second: a line of JSON.
-            watch: Is asked each second; an error that it raises ends the load.
+            begun: From `begin`.
+            wanted: As given to `begin`.
+            follow: Receives the tool's progress each second, a line of JSON.
+            watch: Called each second; an error it raises ends the load.
 
         Raises:
-            BadInputError: If too many lines are no rows, or the topics hold something else than the file afterwards.
-            LoadToolError: If rows could not be sent. What has arrived stays; the next call goes on.
+            BadInputError: If too many lines are malformed, or the topics differ from the file afterwards.
+            LoadToolError: If rows could not be sent. What has arrived stays; the next call resumes.
         """
         request = IngestionRequest(
             file=wanted.file,
@@ -186,7 +187,7 @@ class FileIngestion:
         return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and begin anew"
 
     def _make_topics(self, begun: BegunIngestion, wanted: FileToSend, replicas: int) -> int:
-        """Make both topics, or find them empty; return how many partitions the rows' has."""
+        """Create both topics, or find them empty; return the number of partitions for rows."""
         for topic in (begun.topic, begun.malformed_topic):
             if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
@@ -203,7 +204,7 @@ class FileIngestion:
         return found
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
-        """Refuse another number of partitions: rows would be looked for where they are not, and sent again."""
+        """Refuse another number of partitions: rows would be looked for in the wrong one, and sent again."""
         found = self._partitions_of(known.topic)
         _require_as_asked(wanted, found)
         if found != (known.partitions or found):
@@ -213,7 +214,7 @@ class FileIngestion:
             )
 
     def _partitions_of(self, topic: str) -> int:
-        """Return how many partitions a topic has; 0 where it is not there."""
+        """Return a topic's number of partitions; 0 if it does not exist."""
         try:
             return len(self._cluster.topic_health(topic).partitions)
         except ClusterError as error:
@@ -222,7 +223,7 @@ class FileIngestion:
             return 0
 
     def _max_message_bytes(self, topic: str) -> int | None:
-        """Return how large a batch the topic takes; None where this user may not ask."""
+        """Return the topic's batch size limit; None if this user may not ask."""
         try:
             found = self._cluster.topic_configs(topic, [_TOPICS_LIMIT]).get(_TOPICS_LIMIT)
         except ClusterError as error:
@@ -232,13 +233,14 @@ class FileIngestion:
         return None if found is None else int(found)
 
     def _wait_until_settled(self, known: BegunIngestion) -> None:
-        """Wait until all replicas are in sync, and both topics' ends stay for seconds.
+        """Wait until all replicas are in sync, and both topics' ends stay unchanged for seconds.
 
-        A killed run's last batches are then counted, unless a replica hangs for longer and stores them only after this.
-        Such rows are sent twice; the read-back finds them.
+        A killed run's last batches are then counted, unless a replica hangs for longer and stores them later. Such rows
+        are
+        sent twice; the read-back finds them.
 
         Raises:
-            ClusterError: If that is not so within a minute.
+            ClusterError: If that takes more than a minute.
         """
         topics = (known.topic, known.malformed_topic)
         deadline = time.monotonic() + _SETTLED_WITHIN_S
@@ -260,9 +262,9 @@ class FileIngestion:
 
 
 def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, PropertyValue]:
-    """Return the producer's properties, with batches and rows that fit the topic: a larger one would be refused.
+    """Return the producer's properties, with batches and rows within the topic's limit.
 
-    Under a limit the buffer holds what a second may send: all of it leaves at once after a pause of the cluster.
+    With a rate limit the buffer holds one second's data: all of it leaves at once after a pause of the cluster.
     """
     found, stated = dict(PROPERTIES), {**DEFAULTS, **PROPERTIES}
     if most_mib_s:

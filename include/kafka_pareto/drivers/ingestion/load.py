@@ -1,4 +1,4 @@
-"""Run the project's ingestion, `io.kafkapareto.ingest.Ingestion`, and the check that reads back what it sent."""
+"""Run the project's ingestion, `io.kafkapareto.ingest.Ingestion`, and the check that reads back its records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BESIDE_ROW_BYTES = 128  # of a request: the batch's header, the record's own, a
 
 
 def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
-    """Return the size of the largest row that a producer with these properties can send; a larger one is malformed."""
+    """Return the size of the largest row a producer with these properties can send; larger ones are malformed."""
     found = {**DEFAULTS, **properties}
     return min(int(found["max.request.size"]), int(found["buffer.memory"])) - _BESIDE_ROW_BYTES
 
@@ -40,15 +40,15 @@ MOST_ROW_BYTES = most_row_bytes({})
 
 @dataclass(frozen=True)
 class IngestionRequest:
-    """One ingestion: which file goes to which topic, and how.
+    """One ingestion: a file, a topic, and the method.
 
     Attributes:
-        senders: In which threads rows are checked, encoded and sent, as `fork_join_4`.
-        path: `producer` for the client's `send()`, `batches` for record batches that are built from the rows.
-        producers: How many there are in each process; each sends a range of the file, and so does each process.
-        is_resumable: True to keep in each key where its row begins, and to send only what the topic has not.
-        most_mib_s: What is read in each second at most; 0 for no limit.
-        warmup_file: What each process sends first, to `warmup_topic`; None for no warm-up.
+        senders: Threads that check, encode and send rows, such as `fork_join_4`.
+        path: `producer` for the client's `send()`, `batches` for record batches built from the rows.
+        producers: Per process; each sends a range of the file, as does each process.
+        is_resumable: Keep each row's position in its key, and send only what the topic lacks.
+        most_mib_s: Read limit per second; 0 for none.
+        warmup_file: Sent first by each process to `warmup_topic`; None for no warm-up.
         meeting: An empty folder where several processes wait for each other before they begin.
     """
 
@@ -78,7 +78,7 @@ class IngestionRequest:
 
     @property
     def heap_mib(self) -> int:
-        """Return the heap that the producers need, in MiB."""
+        """Return the heap the producers need, in MiB."""
         buffer_mib = int({**DEFAULTS, **self.properties}["buffer.memory"]) // _MIB
         return _BESIDE_BUFFERS_MIB + 2 * self.producers * buffer_mib
 
@@ -104,7 +104,7 @@ class IngestionRequest:
 
 @dataclass(frozen=True)
 class IngestionResult:
-    """Holds what came of the process, or of one of several, and what it cost; `errors` is its first complaint."""
+    """The outcome and cost of one process; `errors` is its first complaint."""
 
     output: IngestionOutput
     wall_s: float
@@ -114,12 +114,12 @@ class IngestionResult:
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """Describes what the check reads: a file, a topic, or both.
+    """What the check reads: a file, a topic, or both.
 
     Attributes:
-        most_row_bytes: As `most_row_bytes` computes it of what sends the file.
-        opens_only: True to look at the file's first rows alone: nothing is said of it then.
-        most_mib_s: What is read of the topic in each second at most; 0 for no limit.
+        most_row_bytes: As `most_row_bytes` computes it for the sender.
+        opens_only: Read only the file's first rows, without a result.
+        most_mib_s: Read limit for the topic per second; 0 for none.
     """
 
     timeout_s: float
@@ -147,7 +147,7 @@ class CheckRequest:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Holds what was read."""
+    """The content that was read."""
 
     output: CheckOutput
     errors: str
@@ -171,18 +171,19 @@ class _Made:
 
 
 class IngestionLoad:
-    """Run ingestions and check, each in JVMs of their own."""
+    """Run ingestions and checks, each in its own JVM."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self.bootstrap_servers = bootstrap_servers
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, requests: Sequence[IngestionRequest]) -> list[IngestionResult]:
-        """Execute the requests, all at the same time: one for each process; none begins before all are ready.
+        """Execute the requests in parallel, one per process; none begins before all are ready.
 
         Raises:
-            LoadToolError: If a process does not start, ends with an error, runs out of time, or prints what does not
-                add up. Rows that were not sent are no error: the result says so.
+            LoadToolError: If a process does not start, fails, times out, or prints inconsistent output. Unsent rows are
+                no
+                error: the result reports them.
         """
         if len(requests) == 1:
             return [self.follow(requests[0])]
@@ -198,10 +199,10 @@ class IngestionLoad:
         follow: Callable[[str], None] | None = None,
         watch: Callable[[], None] | None = None,
     ) -> IngestionResult:
-        """Execute one request; `follow` gets a line of JSON on its progress every second, and `watch` may end it.
+        """Execute one request; `follow` receives a line of JSON on its progress every second, and `watch` may end it.
 
         Raises:
-            LoadToolError: As `run` does.
+            LoadToolError: As `run`.
         """
         return self._process.run(
             MAIN_CLASS,
@@ -220,7 +221,7 @@ class IngestionLoad:
         return output.model_copy(update={"failure": self._process.without_secrets(output.failure)})
 
     def check(self, request: CheckRequest, watch: Callable[[], None] | None = None) -> CheckOutput:
-        """Read a file, a topic, or both, and return what they hold; `watch` may end it.
+        """Read a file, a topic, or both, and return their content; `watch` may end it.
 
         Raises:
             LoadToolError: If one cannot be read.
@@ -234,7 +235,7 @@ class IngestionLoad:
         ).output
 
     def make_books(self, request: BooksRequest) -> None:
-        """Write the file; there is a whole one afterwards, or none.
+        """Write the file, whole or not at all.
 
         Raises:
             LoadToolError: If it cannot be written.

@@ -1,4 +1,4 @@
-"""Read what the project's ingestion and its check print, and refuse what does not add up."""
+"""Parse the output of the project's ingestion and its check, and refuse inconsistent numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_pareto.drivers.common.load_tool import Amount, Count, ToolOutput, rea
 
 
 class Sink(ToolOutput):
-    """Holds how one producer has sent its rows."""
+    """How one producer sent its rows."""
 
     sent_bytes: Amount
     requests: Amount
@@ -23,16 +23,16 @@ class Sink(ToolOutput):
 
 
 class IngestionOutput(ToolOutput):
-    """Holds what the tool prints.
+    """The ingestion's output.
 
     Attributes:
-        is_file_at_fault: True if more of its lines are malformed than is tolerated: the failure says so.
-        rows_acknowledged: Twice where a leader has lost rows, which were sent again.
-        resumptions: How often a resumable ingestion read the ends of the partitions anew, after rows were lost.
-        allocated_bytes: None where the threads that allocated had ended, and this Java counts living ones alone.
-        partitions: The rows acknowledged of each.
-        rows_s_by_slice: How many were acknowledged per second, in each `slice_s` but the last, shorter one.
-        warmup: What the process sent before; None where it sent nothing.
+        is_file_at_fault: More lines are malformed than tolerated, which is the failure.
+        rows_acknowledged: Counts rows twice that were sent again after a leader lost them.
+        resumptions: How often a resumable ingestion reread the partitions' ends after rows were lost.
+        allocated_bytes: None if the allocating threads had ended, and this Java counts only living ones.
+        partitions: Rows acknowledged per partition.
+        rows_s_by_slice: Rate of acknowledgements, in each `slice_s` but the last, shorter one.
+        warmup: The warm-up's output; None without one.
     """
 
     failure: str | None
@@ -73,9 +73,9 @@ class IngestionOutput(ToolOutput):
 
 
 class RowsFound(ToolOutput):
-    """Holds how many rows a file or a topic has, and two sums of hashes of all of them, whatever their order.
+    """The number of rows in a file or a topic, and two order-independent sums of their hashes.
 
-    Blank lines are no rows, and not malformed.
+    Blank lines are neither rows nor malformed.
     """
 
     rows: Count
@@ -86,14 +86,14 @@ class RowsFound(ToolOutput):
 
 
 class CheckOutput(ToolOutput):
-    """Holds what the check prints of a file and of a topic, whichever it was asked for."""
+    """The check's output for a file and a topic, as requested."""
 
     file: RowsFound | None = None
     topic: RowsFound | None = None
 
 
 def parse_ingestion_output(text: str) -> IngestionOutput:
-    """Read the last line of the tool's standard output.
+    """Parse the last line of the tool's standard output.
 
     Raises:
         LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
@@ -102,7 +102,7 @@ def parse_ingestion_output(text: str) -> IngestionOutput:
 
 
 def parse_check_output(text: str) -> CheckOutput:
-    """Read the last line of the check's standard output.
+    """Parse the last line of the check's standard output.
 
     Raises:
         LoadToolError: If it is not the check's JSON.

@@ -1,4 +1,4 @@
-"""Put a file into the operating system's page cache, or out of it, and report whether that is possible here."""
+"""Load a file into the operating system's page cache, or evict it, and report whether that is possible here."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PLACES_LOOKED_AT = 64
 
 
 def prepare(file: Path, state: str) -> None:
-    """Bring a file into a state of the page cache: `warm` (all of it in memory) or `cold` (nothing of it).
+    """Bring a file into a page cache state: `warm` (all in memory) or `cold` (nothing in memory).
 
     Raises:
-        LoadStartError: If the file system does not let go of it, as one that is in memory itself.
+        LoadStartError: If the file system does not evict it, such as one that is in memory itself.
     """
     with file.open("rb", buffering=0) as content:
         if state == "warm":
@@ -48,7 +48,7 @@ def fault_here() -> str:
 
 
 def _is_in_memory(descriptor: int) -> bool:
-    """Return whether more than half of the places that are looked at can be read without the disk."""
+    """Return whether more than half of the sampled places can be read without the disk."""
     size = os.fstat(descriptor).st_size
     held = 0
     for number in range(_PLACES_LOOKED_AT):

@@ -1,4 +1,4 @@
-"""Declare the quantities of an ingestion: each once, from the load tool's parser to the tables."""
+"""Declare the quantities of an ingestion, each once, from the load tool's parser to the tables."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
 @dataclass(frozen=True)
 class IngestionFigures:
-    """Holds how fast the rows of a file came to a topic, and what that took.
+    """The rate and cost of an ingestion; None for what the tool does not report.
 
-    Time runs from the first read of the file to the last acknowledgement, of all processes together. The start of their
-    JVMs stands beside. None: the tool does not say.
+    Time runs from the first read of the file to the last acknowledgement, over all processes. Their JVM start is
+    separate.
 
     Attributes:
-        rows_s: Acknowledged rows in each second.
-        cold_rows_s: The same of the warm-up, the first rows that a new process sends.
-        late_over_early: Rows/s in the second half of the time over those in the first: 1 of a rate that has settled.
-        values_mib_s: The values of the acknowledged rows, as they were encoded.
-        wire_mib_s: What went over the connections, requests and headers included.
+        rows_s: Acknowledged rows per second.
+        cold_rows_s: The same for the warm-up, the first rows of a new process.
+        late_over_early: Rows/s in the second half of the time over those in the first; 1 for a settled rate.
+        values_mib_s: The values of the acknowledged rows, as encoded.
+        wire_mib_s: Sent over the connections, requests and headers included.
         reading_cpu_s: CPU time of the threads that read the file.
-        client_cpu_s_per_million_rows: CPU time of the processes while they sent, compilation and collection included.
-        broker_cpu_s_per_million_rows: CPU time of the brokers while they sent.
-        allocated_bytes_per_row: What the client's threads allocated on the heap; None of thread pools below Java 21.
-        collection_s: Time that its garbage collections took.
-        compilation_s: Time that its compilers took, beside the work or in its way.
-        batch_bytes: An average batch as it was sent.
+        client_cpu_s_per_million_rows: CPU time of the processes while sending, compilation and collection included.
+        broker_cpu_s_per_million_rows: CPU time of the brokers meanwhile.
+        allocated_bytes_per_row: Heap allocated by the client's threads; None for thread pools below Java 21.
+        collection_s: Time spent in its garbage collections.
+        compilation_s: Time spent by its compilers, beside the work or in its way.
+        batch_bytes: Mean size of a batch as sent.
         compression_ratio: Its size over the size of its records.
         send_blocked_s: How long sending threads waited for room.
     """
@@ -61,16 +61,16 @@ class IngestionQuantities(Quantities):
     """All quantities of one repetition of an ingestion.
 
     Attributes:
-        rows_in_file: As many as the file has, malformed ones not among them.
-        rows_read: By the tool, malformed ones among them.
+        rows_in_file: Without malformed ones.
+        rows_read: By the tool, malformed ones included.
         rows_acknowledged: By its count.
-        rows_malformed: Lines that went to the topic of malformed rows.
-        end_offset_growth: Records by which the topic has grown, those of a warm-up in the same topic left out.
-        rows_read_back: Records that the topic held afterwards, read one by one.
-        read_back: Whether these were the file's rows, each as often as there, by two hashes of each; `not_read` where
-            the tool sends rows of its own choice.
-        figures: None where nothing was sent.
-        generator_bound: Why what reads the file set the pace; empty where Kafka did.
+        rows_malformed: Lines sent to the dead-letter topic.
+        end_offset_growth: The topic's growth in records, without those of a warm-up in the same topic.
+        rows_read_back: Records in the topic afterwards, read one by one.
+        read_back: Whether these were the file's rows, with the same multiplicity, by two hashes each; `not_read` if the
+            tool chooses its own rows.
+        figures: None if nothing was sent.
+        generator_bound: Why the file's reader was the bottleneck; empty if Kafka was.
         limited_by: A code of `bottleneck.limiting_resource`.
     """
 

@@ -39,7 +39,7 @@ class RowsFiles:
         self._held: dict[tuple[Path, str, int], RowsFound] = {}
 
     def file_of(self, configuration: Configuration) -> Path:
-        """Return the file that a level sends; make it where it is not there yet.
+        """Return a level's file; make it if it does not exist.
 
         Raises:
             PlanError: If the disk has no room for it.
@@ -69,10 +69,11 @@ class RowsFiles:
         return file
 
     def warmup_file(self, rows: int) -> Path | None:
-        """Return a file of so many rows that each process sends before its time begins; None of no rows.
+        """Return the file of this many rows that each process sends first; None for no rows.
 
-        It is a file of its own, so that the one that is measured can stay out of the page cache. Of a file of the
-        user's it holds the lines, again and again where they are too few.
+        It is a separate file, so that the measured one can stay out of the page cache. For a user's file it repeats its
+        lines as
+        needed.
 
         Raises:
             PlanError: If the disk has no room for it.
@@ -88,7 +89,7 @@ class RowsFiles:
         return file
 
     def held_by_level(self, configuration: Configuration) -> RowsFound:
-        """Return what a level's file holds, as the level encodes it, without rows that are too large for its requests.
+        """Return the content of a level's file, as the level encodes it, without rows too large for its requests.
 
         Raises:
             LoadToolError: If it cannot be read, or is no such CSV file.
@@ -100,7 +101,7 @@ class RowsFiles:
         )
 
     def held_by(self, file: Path, encoding: str = "bytes", most_bytes: int = MOST_ROW_BYTES) -> RowsFound:
-        """Return how many rows the file has, and their hashes as they are encoded; it is then in the page cache.
+        """Return the file's number of rows and the hashes of their encodings; it is then in the page cache.
 
         Raises:
             LoadToolError: If it cannot be read, or is no such CSV file.
@@ -122,7 +123,7 @@ class RowsFiles:
 
 
 def rows_of(study: CompareIngestion, level: Configuration) -> int:
-    """Return how many rows a level sends; of a file of the user's by its size."""
+    """Return the number of rows of a level; for a user's file estimated from its size."""
     file = study.workload.file
     if file is None:
         return study.rows(level)
@@ -130,17 +131,17 @@ def rows_of(study: CompareIngestion, level: Configuration) -> int:
 
 
 def sent_rows_of(study: CompareIngestion, level: Configuration) -> int:
-    """Return how many rows a repetition of a level sends, the warm-up of each process included."""
+    """Return the number of rows a repetition of a level sends, each process's warm-up included."""
     return rows_of(study, level) + study.protocol.warmup_rows * int(study.effective(level)["processes"])
 
 
 def most_rows(study: CompareIngestion, case: str) -> int:
-    """Return how many rows the largest repetition of a part sends."""
+    """Return the number of rows in the largest repetition of a part."""
     return max(sent_rows_of(study, level) for level in study.levels_of(case))
 
 
 def _copy_rows(source: Path, target: Path, rows: int) -> None:
-    """Write the header and so many lines of a file, from its first one again after the last."""
+    """Write the header and this many lines of a file, starting over after its last line."""
     with source.open("rb") as lines, target.open("wb") as written:
         written.write(lines.readline())
         begin, left = lines.tell(), rows
@@ -153,6 +154,6 @@ def _copy_rows(source: Path, target: Path, rows: int) -> None:
 
 @contextmanager
 def rows_files(study: CompareIngestion, tool: IngestionLoad) -> Iterator[RowsFiles]:
-    """Keep the files of a study for as long as the context is open."""
+    """Keep the files of a study while the context is open."""
     with TemporaryDirectory(prefix="kafka-pareto-rows-") as folder:
         yield RowsFiles(study, tool, Path(folder))

@@ -37,12 +37,12 @@ class IngestionRunner(RepetitionRunner):
         self._reference = study.baseline_configuration(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Wait for a cluster that is healthy and has room for one of these repetitions."""
+        """Wait for a healthy cluster with room for one of these repetitions."""
         rows = max(sent_rows_of(self._study, each.candidate.configuration) for each in planned)
         self._guard.wait_until_healthy(rows * BYTES_PER_BOOK)
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Make the topic anew for the next repetition; start the study's own brokers anew where levels need it."""
+        """Recreate the topic for the next repetition; restart the study's own brokers if levels need it."""
         configuration = planned.candidate.configuration
         if self._warms_up:
             self._warm_up()
@@ -54,7 +54,7 @@ class IngestionRunner(RepetitionRunner):
         self._guard.begin()
 
     def _warm_up(self) -> None:
-        """Send the reference until the pace stops rising: new brokers are slow until their code is compiled."""
+        """Send the reference until its rate stops rising: new brokers are slow until their code is compiled."""
         self._warms_up = False
         study, testbed, reference = self._study, self._testbed, self._reference
         file = testbed.files.file_of(reference)
@@ -70,10 +70,10 @@ class IngestionRunner(RepetitionRunner):
         log.info("the new brokers are warm: %.0f rows/s", pace_when_warm(load, _MOST_WARMING_LOADS))
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Send the file to the topic that `begin` made, and judge what came of it."""
+        """Send the file to the topic that `begin` created, and judge the outcome."""
         healthy = self._guard.begun()
         return self._guard.judged(attempt_ingestion(planned, self._study, self._testbed), healthy)
 
     def require_unharmed(self) -> None:
-        """Refuse a cluster of which a log directory is offline."""
+        """Refuse a cluster with an offline log directory."""
         self._guard.require_log_dirs()

@@ -1,4 +1,4 @@
-"""Run the driver `ingestion`."""
+"""The runtime of the driver `ingestion`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _FIRST_OF_VIRTUAL_THREADS = 21
 
 
 class IngestionRuntime(DriverRuntime):
-    """Run the ingestions' repetitions."""
+    """Run repetitions of ingestions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Compute what these repetitions cost at most, making the files included."""
+        """Compute the maximum cost of these repetitions, making the files included."""
         found = CompareIngestion.of(study)
         read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
         sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
@@ -58,7 +58,7 @@ class IngestionRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Open the cluster that the study is about; brokers of its own do not run before it measures."""
+        """Open the study's cluster; brokers of its own start only for the measurement."""
         return open_system(study, settings, lambda: _largest_heap_mib(CompareIngestion.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
@@ -69,7 +69,7 @@ class IngestionRuntime(DriverRuntime):
         return LoadSetting(1, study.properties(configuration), None, threads)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
-        """Return what this machine lacks for a level: kcat, a Java with virtual threads, or a file that it can send."""
+        """Return what this machine lacks for a level: kcat, a Java with virtual threads, or a usable file."""
         found = CompareIngestion.of(study).effective(configuration)
         if found["path"] == "kcat":
             if shutil.which("kcat") is None:
@@ -86,14 +86,14 @@ class IngestionRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[IngestionRunner]:
-        """Open what runs the repetitions of one part: cluster, lease, topics, tool and files."""
+        """Open the runner of one part: cluster, lease, topics, tool and files."""
         study = CompareIngestion.of(campaign.study)
         with open_ingestion_testbed(campaign, study, case, settings) as testbed:
             yield IngestionRunner(study, case, testbed)
 
 
 def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
-    """Return why the lines of the user's file are not its rows; empty if they are, as in every made-up file."""
+    """Return why the user's file has too many malformed lines; empty if it has not, as every made-up file."""
     file = Path(study.workload.file or "")
     if not (file.is_file() and file.stat().st_size):
         return ""
@@ -115,7 +115,7 @@ def _mean_rows(
 
 
 def _largest_heap_mib(study: CompareIngestion) -> int:
-    """Return the largest heap that the processes of any level need together, in MiB."""
+    """Return the largest total heap of any level's processes, in MiB."""
     return max(_heap_mib(study, level) for case in study.cases for level in study.levels_of(case))
 
 

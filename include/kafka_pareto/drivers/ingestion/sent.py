@@ -1,4 +1,4 @@
-"""Holds what an ingestion has sent, and sends a file's rows by tools that people have: Kafka's load tool, and kcat."""
+"""The record of a finished send, and sending a file with existing tools: Kafka's load tool, and kcat."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _KIB = 1 << 10
 
 @dataclass(frozen=True)
 class Sent:
-    """Holds what one repetition has sent.
+    """What one repetition has sent.
 
     Attributes:
-        failure: Why not all was sent; empty where it was.
+        failure: Why not all was sent; empty if it was.
         process_cpu_s: CPU time of the processes over their lives.
-        began_at_s: When sending began, by the wall clock since 1970; None beside where the tool does not say.
-        sends_the_files_rows: False of a tool that draws rows of the file by chance.
-        warmup_rows: Rows of a warm-up that went to the topic itself.
-        timeline: The pace in each slice of time; None of a tool that does not say.
+        began_at_s: Start of sending, in wall-clock seconds since 1970; None if the tool does not report it.
+        sends_the_files_rows: False for a tool that draws random rows of the file.
+        warmup_rows: Rows of a warm-up in the same topic.
+        timeline: The rate in each slice of time; None if the tool does not report it.
     """
 
     rows_read: int
@@ -56,7 +56,7 @@ class Sent:
 
 
 def sent_by(results: Sequence[IngestionResult]) -> Sent:
-    """Add up what the processes of one ingestion say: they ran at the same time, each on its part of the file."""
+    """Combine the results of one ingestion's processes, which ran in parallel on parts of the file."""
     outputs = [result.output for result in results]
     sinks = [sink for output in outputs for sink in output.sinks]
     rows = sum(output.rows_acknowledged for output in outputs)
@@ -106,14 +106,14 @@ def sent_by(results: Sequence[IngestionResult]) -> Sent:
 
 
 def _elapsed_s(outputs: Sequence[IngestionOutput]) -> float:
-    """Return the time from the first begin to the last end; a single process tells it more exactly than the clock."""
+    """Return the time from the first start to the last end; a single process measures it better than the clock."""
     if len(outputs) == 1:
         return outputs[0].elapsed_s
     return max(output.ended_at_s for output in outputs) - min(output.began_at_s for output in outputs)
 
 
 def _timeline(outputs: Sequence[IngestionOutput], warmups: Sequence[IngestionOutput]) -> Timeline:
-    """Add up the processes' paces by slice: of the warm-up, from the first row of a new process, and of the file."""
+    """Add up the processes' rates by slice: of the warm-up, from a new process's first row, and of the file."""
     passes = {"cold_rows_s": warmups, "rows_s": outputs}
     series: dict[str, list[float | None]] = {
         name: [sum(paces) for paces in zip_longest(*(each.rows_s_by_slice for each in of_pass), fillvalue=0.0)]
@@ -124,7 +124,7 @@ def _timeline(outputs: Sequence[IngestionOutput], warmups: Sequence[IngestionOut
 
 
 def _late_over_early(paces: Sequence[float | None]) -> float | None:
-    """Return the mean pace of the second half of the slices over that of the first; None of less than two slices."""
+    """Return the mean rate of the second half of the slices over that of the first; None for fewer than two slices."""
     known, half = [pace or 0.0 for pace in paces], len(paces) // 2
     early = sum(known[:half])
     return sum(known[-half:]) / early if early else None
@@ -136,11 +136,11 @@ def _mean(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class _WholeFileRequest(LoadRequest):
-    """A load of Kafka's tool that keeps a whole file in its heap."""
+    """A load of Kafka's tool, which keeps a whole file in its heap."""
 
     @property
     def heap_mib(self) -> int:
-        """Return the heap that it needs, in MiB."""
+        """Return the heap it needs, in MiB."""
         file_bytes = self.payload_file.stat().st_size if self.payload_file else 0
         return super().heap_mib + HEAP_PER_FILE_BYTE * file_bytes // _MIB
 
@@ -153,13 +153,13 @@ def send_by_kafkas_tool(
     rows: int,
     warmup_rows: int,
 ) -> Sent:
-    """Send as many records as the file has rows, each a line of the file that the tool draws by chance.
+    """Send as many records as the file has rows, each a random line of the file.
 
-    It reads the file before it begins, and counts from its first `send()` after the warm-up to its last
-    acknowledgement. The records of the warm-up go to the same topic.
+    The tool reads the file before it begins, and counts from its first `send()` after the warm-up to its last
+    acknowledgement. Warm-up records go to the same topic.
 
     Raises:
-        LoadToolError: If the tool does not start, ends with an error, or runs out of time.
+        LoadToolError: If the tool does not start, fails, or times out.
     """
     result = testbed.kafkas_tool.run(
         _WholeFileRequest(
@@ -193,7 +193,7 @@ def send_by_kafkas_tool(
 
 
 def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
-    """Return what a producer's properties are called by librdkafka, which kcat is built on."""
+    """Return a producer's properties by the names of librdkafka, which kcat is built on."""
     found = {**DEFAULTS, **properties}
     return {
         "acks": str(found["acks"]),
@@ -210,11 +210,11 @@ def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
 def send_by_kcat(
     testbed: IngestionTestbed, study: CompareIngestion, configuration: Configuration, file: Path, rows: int
 ) -> Sent:
-    """Send the file's lines, the header left out, by kcat; its time is that of its process.
+    """Send the file's lines, without the header, by kcat; its time is that of its process.
 
     Raises:
         LoadStartError: If this machine has no kcat.
-        LoadToolError: If it ends with an error, or runs out of time.
+        LoadToolError: If it fails or times out.
     """
     kcat = shutil.which("kcat")
     if kcat is None:

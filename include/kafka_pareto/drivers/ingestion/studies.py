@@ -103,30 +103,30 @@ class CompareIngestion(Compare, TopicStudy):
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("rows_s",), "processes": ("rows_s",)}
 
     def settings(self) -> Mapping[str, Setting]:
-        """Map producer properties, ways of reading and sending, and broker properties."""
+        """Map producer properties, methods of reading and sending, and broker properties."""
         return SETTINGS
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """List the pace, what a row costs the client, and the pace of a process that has just started."""
+        """List the rate, a row's cost for the client, and the rate of a new process."""
         cold = ("cold_rows_s",) if self.protocol.warmup_rows else ()
         return ("rows_s", "client_cpu_s_per_million_rows", *cold)
 
     def partitions(self, configuration: Configuration) -> int:
-        """Return how many partitions the topic has."""
+        """Return the topic's number of partitions."""
         return int(self.effective(configuration)["partitions"]) or self.workload.topic_partitions
 
     def rows(self, configuration: Configuration) -> int:
-        """Return how many rows are sent; 0 for all of a file of the user's."""
+        """Return the number of rows to send; 0 for all of a user's file."""
         return int(self.effective(configuration)["rows"]) or (0 if self.workload.file else self.workload.rows)
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Return the producer's settings that the reference and the configuration state, idempotence resolved."""
+        """Return the producer's settings stated by reference and configuration, idempotence resolved."""
         stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
         return {**stated, "enable.idempotence": is_idempotent(stated)}
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Return the durability that the producer promises."""
+        """Return the producer's durability."""
         return durability_of(self.properties(configuration))
 
     def described_protocol(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The testbed of ingestions: the cluster, its lease, the tool, and the files that are sent."""
+"""The testbed of ingestions: the cluster, its lease, the tool, and the files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _RECORD_BYTES_PER_ROW_BYTE = 4  # the record of a short row is mostly its head
 
 @dataclass(frozen=True)
 class IngestionTestbed:
-    """Holds what measuring ingestions needs of the outside world.
+    """Everything measuring ingestions needs from outside.
 
     Attributes:
-        topic: Made anew for each repetition.
-        brokers: The study's own, if it has any.
+        topic: Recreated for each repetition.
+        brokers: The study's own, if any.
     """
 
     cluster: Cluster
@@ -47,7 +47,7 @@ class IngestionTestbed:
 
     @property
     def warmup_topic(self) -> str:
-        """Return the topic of the rows that a process sends before its time begins."""
+        """Return the topic of the rows a process sends first."""
         return f"{self.topic}.warmup"
 
     @property
@@ -56,10 +56,10 @@ class IngestionTestbed:
         return [each for topic in (self.topic, self.warmup_topic) for each in (topic, _malformed(topic))]
 
     def new_topic(self, partitions: int) -> None:
-        """Make the topic and the warm-up's anew, without a record, and those of malformed rows if they are missing.
+        """Recreate the topic and the warm-up's, empty, and create missing dead-letter topics.
 
         Raises:
-            ClusterError: If the cluster does not answer, or does not make it.
+            ClusterError: If the cluster does not answer, or does not create it.
         """
         for topic in (self.topic, self.warmup_topic):
             self.cluster.delete_topic(topic)
@@ -68,12 +68,12 @@ class IngestionTestbed:
 
 
 def _malformed(topic: str) -> str:
-    """Return the topic that receives what is no row of the first's."""
+    """Return a topic's dead-letter topic."""
     return f"{topic}.malformed"
 
 
 def _needed_bytes(study: CompareIngestion, case: str) -> int:
-    """Return what a repetition may leave in its topic, until it has been read back."""
+    """Return the bytes a repetition may leave in its topic until it has been read back."""
     return most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
 
 
@@ -81,13 +81,13 @@ def _needed_bytes(study: CompareIngestion, case: str) -> int:
 def open_ingestion_testbed(
     campaign: Campaign, study: CompareIngestion, case: str, settings: Settings
 ) -> Iterator[IngestionTestbed]:
-    """Open the cluster, take its lease, make the file and the topics, and keep on what it measures.
+    """Open the cluster, take its lease, make the file and the topics, and store the fingerprint.
 
     Raises:
         BadInputError: If the campaign was begun with another file, or on another cluster.
         LoadToolError: If the file cannot be made or read.
         ClusterError: If the cluster cannot be reached, or a broker does not start.
-        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
+        LeaseHeldError: If another load runs on the cluster, or on this machine if the brokers are the study's own.
     """
     topic = topic_name(campaign.keys, case)
     with open_cluster(study, case, campaign.store, settings) as system:

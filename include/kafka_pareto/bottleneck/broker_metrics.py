@@ -1,11 +1,10 @@
-"""Read a broker's metrics before and after, and take what happened between from counters that only grow.
+"""Read a broker's metrics before and after a load, from counters that only grow.
 
-Kafka's own idle percentages are no use for a load of some seconds. `NetworkProcessorAvgIdlePercent` and the one-minute
-rate of `RequestHandlerAvgIdlePercent` look back over 30 to 60 seconds, and the first reads 0.17 on a broker that was
-started 10 seconds ago and has had nothing to do. In a node that is also a controller, `RequestHandlerAvgIdlePercent`
-averages the controller's threads in, which hides busy ones (KIP-1207). The counters behind them have neither fault.
-
-Pauses are read from the JVM's log of garbage collections (JEP 271, unified logging).
+Kafka's own idle percentages are useless for a load of some seconds: `NetworkProcessorAvgIdlePercent` and the one-minute
+rate of `RequestHandlerAvgIdlePercent` look back over 30 to 60 seconds, and the first reads 0.17 on an idle broker ten
+seconds after its start. In a combined node, `RequestHandlerAvgIdlePercent` averages in the controller's threads, which
+hides busy ones (KIP-1207). The counters behind them have neither fault. Pauses come from the JVM's log of garbage
+collections (JEP 271, unified logging).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _PAUSE = re.compile(r"^\[([^\]]+)\].*\[gc *\] GC\(\d+\) Pause .* (\d+(?:\.\d+)?)
 
 @dataclass(frozen=True)
 class BrokerReading:
-    """A broker's metrics at a moment of the monotonic clock."""
+    """A broker's metrics at a time of the monotonic clock."""
 
     at_s: float
     metrics: Mapping[str, float]
@@ -41,7 +40,7 @@ class BrokerReading:
 
 @dataclass(frozen=True)
 class BrokerUse:
-    """Holds what a broker's threads did between two readings; see `LoadCounters` for the names."""
+    """The work of a broker's threads between two readings; names as in `LoadCounters`."""
 
     network_idle_fraction: float | None
     request_handler_idle_fraction: float | None
@@ -64,7 +63,7 @@ def read_broker(agent: JmxAgent) -> BrokerReading:
 
 
 def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
-    """Return what happened between two readings; None for what the agent's configuration does not read."""
+    """Return the work between two readings; None for what the agent does not read."""
     seconds = after.at_s - before.at_s
 
     def growth(name: str) -> float | None:
@@ -93,7 +92,7 @@ def _share(nanoseconds: float, seconds: float) -> float:
 
 
 def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -> float | None:
-    """Return what was added to the sum behind a mean since the broker began, as Yammer's histograms keep it."""
+    """Return the growth of the sum behind a mean, as Yammer's histograms keep it."""
     count, mean = f"{histogram}_count", f"{histogram}_mean"
     if count not in after.metrics or mean not in after.metrics:
         return None
@@ -103,24 +102,24 @@ def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -
 
 @dataclass(frozen=True)
 class Pause:
-    """One pause: when it ended, in seconds since the epoch, and how long it was."""
+    """One pause: its end, in seconds since the epoch, and its length."""
 
     ended_at_s: float
     duration_ms: float
 
 
 def pauses_in(text: str) -> list[Pause]:
-    """List the pauses that a log tells of; its lines must begin with the time (decorator `time`)."""
+    """List the pauses in a log whose lines begin with the time (decorator `time`)."""
     return [Pause(datetime.fromisoformat(ended).timestamp(), float(ms)) for ended, ms in _PAUSE.findall(text)]
 
 
 def ends_of(logs: Sequence[Path]) -> dict[Path, int]:
-    """Return the present length of each log, in bytes."""
+    """Return the current length of each log, in bytes."""
     return {log: log.stat().st_size for log in logs if log.exists()}
 
 
 def pauses_since(ends: Mapping[Path, int], logs: Sequence[Path]) -> list[Pause]:
-    """List the pauses that were logged since `ends_of` was asked; a log that is new is read whole."""
+    """List the pauses logged since `ends_of`; a new log is read whole."""
     found = []
     for log in logs:
         with log.open("rb") as file:

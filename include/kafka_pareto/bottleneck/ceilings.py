@@ -1,4 +1,4 @@
-"""Measure and record what a machine can do without Kafka, in some seconds: loopback, disk, codecs, load generator."""
+"""Measure, within seconds, what a machine can do without Kafka: loopback, disk, codecs, load generator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEFT_FREE_FRACTION = 0.1
 
 
 class ClientCeilings(BaseModel):
-    """Holds what the Java program prints; see `Ceilings`."""
+    """Output of the Java program; see `Ceilings`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,17 +48,17 @@ def measure_ceilings(
     client_timeout_s: float = _JAVA_TIMEOUT_S,
     client_cores: int | None = None,
 ) -> Ceilings:
-    """Measure all ceilings, one after the other; nothing else should run meanwhile.
+    """Measure all ceilings one after the other; nothing else should run meanwhile.
 
     Args:
-        folder: Where brokers keep their data; it is written to and cleaned up. None to leave the disk out.
-        settings: Where Java and Kafka's jars are.
+        folder: The brokers' data folder, which is written to and cleaned up; None to leave the disk out.
+        settings: Locations of Java and Kafka's jars.
         record_size_bytes: Of a record's value.
-        batch_size_bytes: How much a codec compresses at a time: the producer's `batch.size`.
+        batch_size_bytes: What a codec compresses at a time: the producer's `batch.size`.
         payload_file: One record per line; None for random letters.
-        payload: What the records are, in the study's words.
-        client_timeout_s: How long codecs and load generator may take, which a crowded machine makes longer.
-        client_cores: How many the load generator may use, where that is known.
+        payload: The study's name for the records.
+        client_timeout_s: For codecs and load generator, which a crowded machine slows down.
+        client_cores: Cores the load generator may use, if known.
 
     Raises:
         LoadToolError: If the Java program fails, or prints something else.
@@ -77,7 +77,7 @@ def measure_ceilings(
 
 
 def measure_loopback(seconds: float = 0.5) -> float:
-    """Return the MiB/s of one TCP connection over loopback, from what the receiver got."""
+    """Return the MiB/s one TCP connection receives over loopback."""
     with socket.create_server((LOOPBACK, 0)) as server:
         sender = threading.Thread(target=_send, args=(server.getsockname()[1], seconds), name="loopback-sender")
         sender.start()
@@ -96,15 +96,16 @@ def measure_loopback(seconds: float = 0.5) -> float:
 
 
 def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 1.0) -> float | None:
-    """Return the MiB/s at which a file is written from its start and flushed to the disk; None without room for it.
+    """Return the MiB/s of writing a file sequentially with flushes; None without room for it.
 
     Every part is flushed, so that neither the page cache nor a long flush at the end hides the disk. The bytes are
-    random, since some disks compress.
+    random,
+    since some disks compress.
 
     Args:
-        folder: The file is made here, and removed in any case.
-        size_mib: Most that is written.
-        longest_s: When to stop though less was written.
+        folder: Of the file, which is removed in any case.
+        size_mib: The most to write.
+        longest_s: Time limit.
     """
     usage = shutil.disk_usage(folder)
     if usage.free - size_mib * _MIB < _LEFT_FREE_FRACTION * usage.total:
@@ -154,19 +155,18 @@ def _send(port: int, seconds: float) -> None:
 
 
 class Ceilings(Record):
-    """Holds what this machine can do at most in each discipline, when it does nothing else.
+    """The maximum of this machine in each discipline, with nothing else running.
 
     Attributes:
-        record_size_bytes: What codecs and generator were measured with.
-        payload: What the records were, as the study says it.
-        batch_size_bytes: How much a codec compressed at a time.
+        record_size_bytes: For codecs and generator.
+        payload: The study's name for the records.
+        batch_size_bytes: What a codec compressed at a time.
         loopback_mib_s: One TCP connection over loopback, in one direction.
-        disk_write_mib_s: Written one after the other to a file in the given folder, and flushed; None without room
-            or a folder.
-        codec_mib_s: What one core compresses in each second, by `compression.type`, with Kafka's own codecs and the
+        disk_write_mib_s: Sequential writes to a file in the given folder, flushed; None without room or a folder.
+        codec_mib_s: Compressed by one core per second, by `compression.type`, with Kafka's own codecs and the
             generator's records.
-        generator_records_s: What one thread of the load generator hands to a producer that does nothing.
-        client_cores: How many cores codecs and generator may use; None where an older record does not say.
+        generator_records_s: Sent by one thread of the load generator to a producer that does nothing.
+        client_cores: Cores for codecs and generator; None in older records.
     """
 
     record_size_bytes: int
@@ -179,5 +179,5 @@ class Ceilings(Record):
     client_cores: int | None = None
 
     def cores_for(self, threads: int) -> int:
-        """Return how many cores so many threads can have."""
+        """Return the cores this many threads can have."""
         return threads if self.client_cores is None else min(threads, self.client_cores)

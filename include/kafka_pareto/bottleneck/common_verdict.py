@@ -1,4 +1,4 @@
-"""Give one verdict on several repetitions of the same configuration."""
+"""Combine the verdicts on several repetitions of one configuration."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ LEAST_SHARE = 0.5
 
 
 def common_code(codes: Sequence[str | None]) -> str | None:
-    """Return the code that most repetitions carry, if at least half of them do; else an empty text, for none found.
+    """Return the code shared by at least half of the repetitions; else an empty text, for none found.
 
-    Where as many found nothing as found a resource, the resource is named.
-
-    Args:
-        codes: Of each repetition; None where nobody looked.
-
-    Returns:
-        None where nobody looked at any.
+    In a tie between none and a resource, the resource wins. A repetition's code is None if none was looked for; the
+    result
+    is None if that holds for all.
     """
     looked_at = [code for code in codes if code is not None]
     if not looked_at:
@@ -30,10 +26,11 @@ def common_code(codes: Sequence[str | None]) -> str | None:
 
 
 def common_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict that at least half of the repetitions share, with the means of its numbers.
+    """Return the verdict shared by at least half of the repetitions, with the means of its numbers.
 
-    One code may be found by different numbers, as the CPU by a codec or by busy cores. A number counts where at least
-    half of the repetitions with the code have it.
+    Different numbers may lead to one code, such as a codec or busy cores to the CPU. A number counts if at least half
+    of the
+    repetitions with the code have it.
     """
     code = common_code([verdict.code for verdict in verdicts])
     sharing = [verdict for verdict in verdicts if verdict.code == code]

@@ -1,4 +1,4 @@
-"""Read how busy this machine's cores are, and how often processes ran into their control group's CPU limit (Linux)."""
+"""Read how busy this machine's cores are, and how often processes hit their cgroup's CPU limit (Linux)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class LimitedPeriods:
-    """Count the periods in which the group ran, and those of them in which it had to stop."""
+    """Scheduling periods of the group, and those in which it was throttled."""
 
     periods: int
     throttled: int
 
 
 def read_limited_periods(pids: Iterable[int], proc: Path = _PROC, groups: Path = _GROUPS) -> dict[int, LimitedPeriods]:
-    """Read each process's counters; none of one that has no limit.
+    """Read each process's counters; none for one without a limit.
 
     Args:
         pids: The processes.
-        proc: Where procfs is.
-        groups: Where control groups are mounted. In a container its own group is the root there.
+        proc: The procfs mount.
+        groups: The cgroup mount. In a container its own group is the root there.
     """
     found: dict[int, LimitedPeriods] = {}
     for pid in pids:
@@ -45,7 +45,7 @@ def read_limited_periods(pids: Iterable[int], proc: Path = _PROC, groups: Path =
 
 
 def throttled_fraction(before: Mapping[int, LimitedPeriods], after: Mapping[int, LimitedPeriods]) -> float | None:
-    """Return the share of periods in which the process that did so most had to stop; None where none has a limit."""
+    """Return the share of throttled periods of the most throttled process; None if none has a limit."""
     shares = [
         (later.throttled - before[pid].throttled) / (later.periods - before[pid].periods)
         for pid, later in after.items()
@@ -65,14 +65,14 @@ def _counted(file: Path) -> LimitedPeriods | None:
 
 @dataclass(frozen=True)
 class CoreTimes:
-    """The seconds that each core was busy, and that there were, since the machine was started."""
+    """Busy and total seconds of each core since boot."""
 
     busy_s: tuple[float, ...]
     total_s: tuple[float, ...]
 
 
 def read_cores() -> CoreTimes:
-    """Read how long each core was busy; waiting for a disk is not."""
+    """Read each core's busy time, without waiting for a disk."""
     cores = psutil.cpu_times(percpu=True)
     waiting = [core.idle + getattr(core, "iowait", 0.0) for core in cores]
     # A guest's time is part of user's; the sum of all fields would count it twice.
@@ -82,15 +82,15 @@ def read_cores() -> CoreTimes:
 
 
 def busy_fraction(before: CoreTimes, after: CoreTimes) -> float | None:
-    """Return the share of all cores' time that was busy; None where no time passed."""
+    """Return the busy share of all cores' time; None if no time passed."""
     total_s = sum(after.total_s) - sum(before.total_s)
     return (sum(after.busy_s) - sum(before.busy_s)) / total_s if total_s > 0 else None
 
 
 def busiest_core_fraction(looks: Sequence[CoreTimes]) -> float | None:
-    """Return how busy the busiest core was, as the mean over the spaces between the looks; None for fewer than two.
+    """Return the mean over intervals of the busiest core's share; None for fewer than two looks.
 
-    A space in which a core came or went is left out.
+    Intervals in which a core came or went are skipped.
     """
     found = []
     alike = [(before, after) for before, after in pairwise(looks) if len(before.busy_s) == len(after.busy_s)]

@@ -1,4 +1,4 @@
-"""Read the kernel's counters of the disk that a folder lies on."""
+"""Read the kernel's counters of the disk a folder lies on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _US_PER_S = 1e6
 
 @dataclass(frozen=True)
 class DiskCounters:
-    """A disk's counters since the machine was started.
+    """A disk's counters since boot.
 
     Attributes:
-        operations: Reads, writes and flushes that were completed.
-        operations_ms: Their times added up, queueing included.
-        busy_ms: How long there was anything to do.
+        operations: Completed reads, writes and flushes.
+        operations_ms: Their total time, queueing included.
+        busy_ms: Time with any operation pending.
     """
 
     operations: int
@@ -31,7 +31,7 @@ class DiskCounters:
 
 @dataclass(frozen=True)
 class DiskUse:
-    """Holds what a disk did in a time; `await_ms` is None where it completed nothing."""
+    """A disk's work in an interval; `await_ms` is None if it completed nothing."""
 
     await_ms: float | None
     busy_fraction: float
@@ -39,15 +39,15 @@ class DiskUse:
 
 
 def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVICES) -> Path | None:
-    """Return the statistics file of the disk that holds the folder; None where no local disk does.
+    """Return the statistics file of the folder's disk; None if no local disk holds it.
 
-    A folder on a partition gives the whole disk, since the partitions share it. Folders in memory, on a network and in
-    a container's own layers have no device that could be named.
+    A folder on a partition gives the whole disk, since partitions share it. Folders in memory, on a network and in a
+    container's own layers have no device.
 
     Args:
         folder: The folder; it must exist.
-        mounts: Linux' list of mounts, asked where the file system has a made-up device number (Btrfs).
-        devices: Where Linux lists block devices by number.
+        mounts: Linux' list of mounts, for file systems with a made-up device number (Btrfs).
+        devices: Linux' list of block devices by number.
     """
     folder = folder.resolve()
     numbers = [folder.stat().st_dev]
@@ -63,7 +63,7 @@ def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVIC
 
 
 def read_disk(statistics: Path) -> DiskCounters | None:
-    """Read the counters; None where the disk is gone.
+    """Read the counters; None if the disk is gone.
 
     The fields are those of the kernel's Documentation/block/stat.rst. Flushes are counted since Linux 5.5.
     """
@@ -81,7 +81,7 @@ def read_disk(statistics: Path) -> DiskCounters | None:
 
 
 def read_io_stall_s() -> float | None:
-    """Return for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
+    """Return the time in which all waited for a disk (PSI, `full`); None if the kernel does not count it."""
     try:
         lines = _IO_PRESSURE.read_text(encoding="ascii").splitlines()
     except OSError:
@@ -101,7 +101,7 @@ def disk_use(before: DiskCounters, after: DiskCounters, seconds: float) -> DiskU
 
 
 def _mounted_from(folder: Path, mounts: Path) -> Path | None:
-    """Return the device file that the folder's file system was mounted from; None where it was from no file."""
+    """Return the device file of the folder's file system; None if it has none."""
     found: dict[Path, str] = {}
     for line in mounts.read_text(encoding="utf-8").splitlines():
         place, _, described = line.partition(" - ")

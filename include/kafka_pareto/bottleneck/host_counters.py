@@ -1,4 +1,4 @@
-"""Count what a load does to this machine and to brokers on it, while it runs."""
+"""Count a load's use of this machine and of brokers on it, while it runs."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ _MS_PER_S = 1000.0
 
 
 class BrokerProbes(Protocol):
-    """Give what can be read of brokers that belong to this process; `brokers.brokers.Brokers` is one."""
+    """Access to brokers of this process, such as `brokers.brokers.Brokers`."""
 
     @property
     def nodes(self) -> Mapping[str, Node]:
-        """Map each broker to its node, which knows its data's folder."""
+        """Map each broker to its node, which knows its data folder."""
 
     @property
     def pids(self) -> Mapping[str, int]:
@@ -80,7 +80,7 @@ class BrokerProbes(Protocol):
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """Holds what one look cost nothing to see; the brokers' CPU time is by process."""
+    """Values that cost nothing to read; the brokers' CPU time is by process."""
 
     at_s: float
     cores: CoreTimes
@@ -94,24 +94,25 @@ class _Snapshot:
 
 @dataclass(frozen=True)
 class _Mark:
-    """The brokers' metrics at a time, by broker and process: one that is started anew counts from zero."""
+    """The brokers' metrics at a time, by broker and process: a restarted one counts from zero."""
 
     at_s: float
     readings: Mapping[tuple[str, int | None], BrokerReading]
 
 
 class HostCounters:
-    """Open a context in which a load is counted; `counters()` tells of it after the context was left.
+    """A context in which a load is counted; `counters()` reports it after the context has ended.
 
-    A thread looks every half second, which costs some milliseconds of CPU. The brokers' metrics are read twice only,
-    since a reading costs a broker up to a tenth of a second of CPU.
+    A thread looks every half second, which costs some milliseconds of CPU. The brokers' metrics are read only twice,
+    since a
+    reading costs a broker up to a tenth of a second of CPU.
 
     Args:
-        expected: When the part that counts is expected, which is when the brokers' metrics are read; None for all of
-            the load, where they are read before and after it.
-        probes: The brokers, where they are this process's own.
-        addresses: Where the brokers are, if they are not this process's own; the connections and the interface that
-            lead there are watched.
+        expected: The expected time of the measured part, when the brokers' metrics are read; None for the whole load,
+            with
+            readings before and after it.
+        probes: The brokers, if they belong to this process.
+        addresses: Of foreign brokers, whose connections and interface are watched.
         period_s: Time between two looks.
     """
 
@@ -155,10 +156,10 @@ class HostCounters:
             self._counting(self._look_last)
 
     def counters(self, part: LoadWindow | None = None) -> LoadCounters:
-        """Return what was counted; all None where the part was too short to see anything, or looking failed.
+        """Return the counters; all None if the part was too short, or looking failed.
 
         Args:
-            part: When the part that counts really was; None for when it was expected.
+            part: The actual time of the measured part; None for the expected one.
         """
         if self._failed:
             return LoadCounters()
@@ -203,7 +204,7 @@ class HostCounters:
         )
 
     def _counting(self, look: Callable[[], None]) -> None:
-        """Look; where that fails, nothing is told of the load, which goes on."""
+        """Look; a failure discards the counters, not the load."""
         try:
             look()
         except Exception:
@@ -250,10 +251,10 @@ class HostCounters:
         return {name: self._probes.gc_logs(name) for name in self._probes.nodes} if self._probes else {}
 
     def _broker_uses(self, busy_cores: float | None) -> list[BrokerUse]:
-        """List what each broker's threads did between the readings, unless the load was not under way all the time.
+        """List the work of each broker's threads between the readings, unless the load did not cover that time.
 
-        A load may begin later than expected. The brokers' CPU time shows that: between the readings they were then less
-        busy than in the part that counts.
+        A load may begin later than expected; the brokers were then less busy between the readings than in the measured
+        part.
         """
         if len(self._marks) < 2:
             return []
@@ -268,7 +269,7 @@ class HostCounters:
         return [broker_use(earlier, later) for earlier, later in pairs if later]
 
     def _pauses_ms(self, first_s: float, last_s: float) -> list[list[float]]:
-        """List the pauses of each broker that has a log; the log's times are the wall clock's."""
+        """List the pauses of each broker with a log; the log uses the wall clock."""
         begin_s, end_s = self._epoch_s + first_s, self._epoch_s + last_s
         return [
             [pause.duration_ms for pause in self._pauses[name] if begin_s <= pause.ended_at_s <= end_s]
@@ -294,7 +295,7 @@ def _read_cpu_s(pids: Iterable[int]) -> dict[int, float]:
 
 
 def _broker_cpu_s(before: _Snapshot, after: _Snapshot) -> float | None:
-    """Add up the brokers' CPU time; None unless all that run now ran before, as the same process."""
+    """Add up the brokers' CPU time; None unless all that run now were running before, as the same process."""
     ran_before = before.broker_cpu_s
     if not after.broker_cpu_s or not after.broker_cpu_s.keys() <= ran_before.keys():
         return None

@@ -1,9 +1,9 @@
-"""Read from the kernel for how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
+"""Read from the kernel how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
 
-An interface's speed says nothing of a link that is slower further on, and a virtual machine's says nothing at all. But
-the kernel counts, for each connection, how long data was sent and not acknowledged, and how much of that was for want
-of room at the receiver. What is left is time on the way, and up to 40 ms in which a receiver delays its answer. Every
-user may read this, of brokers anywhere. The interface that leads to them is found here as well, with its speed.
+An interface's speed does not reveal a slower link further on, and a virtual machine's reveals nothing. But the kernel
+counts, for each connection, how long sent data was unacknowledged, and how much of that for lack of room at the
+receiver. The rest is time on the way, and up to 40 ms of delayed acknowledgement. Every user may read this, for brokers
+anywhere. The module also finds the interface to them, and its speed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ANY_PORT = 9
 
 @dataclass(frozen=True)
 class Link:
-    """Holds what the kernel counted of one connection since it was made, and its present round trip."""
+    """The kernel's counters of one connection since it was opened, and its current round trip."""
 
     acknowledged_bytes: int
     unacknowledged_s: float
@@ -56,7 +56,7 @@ class Link:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """Holds what the connections did between two looks, each weighted with what it sent.
+    """Connections between two looks, each weighted by its bytes sent.
 
     Attributes:
         wait_fraction: Share of the time in which sent data was on its way.
@@ -68,7 +68,7 @@ class LinkUse:
 
 
 def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
-    """Return family, binary address and port of each broker; a name that is not known is left out.
+    """Return family, binary address and port of each broker; unknown names are skipped.
 
     Java connects to IPv4 addresses through sockets of IPv6.
     """
@@ -84,7 +84,7 @@ def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
 
 
 def read_links(brokers: set[tuple[int, bytes, int]]) -> dict[Connection, Link]:
-    """Read the connections of this machine to the brokers; none where the kernel does not tell of them."""
+    """Read this machine's connections to the brokers; empty if the kernel does not list them."""
     found = {}
     with suppress(OSError):
         for family in {each[0] for each in brokers}:
@@ -97,7 +97,7 @@ def read_links(brokers: set[tuple[int, bytes, int]]) -> dict[Connection, Link]:
 
 
 def link_use(before: Mapping[Connection, Link], after: Mapping[Connection, Link], seconds: float) -> LinkUse | None:
-    """Return what the connections that were there all the time did; None where none of them sent anything."""
+    """Return the use of the connections that existed throughout; None if none of them sent anything."""
     pairs = [(earlier, after[connection]) for connection, earlier in before.items() if connection in after]
     sent = [later.acknowledged_bytes - earlier.acknowledged_bytes for earlier, later in pairs]
     total = sum(sent)
@@ -160,9 +160,9 @@ def _information(attributes: bytes) -> bytes:
 
 
 def interface_to(hosts: Sequence[str]) -> str | None:
-    """Return the interface through which this machine reaches the first host that is another machine; None if none is.
+    """Return the interface to the first host that is another machine; None if none is.
 
-    A datagram socket is connected, which sends nothing, so that the kernel chooses the route.
+    Connecting a datagram socket sends nothing, but makes the kernel choose the route.
     """
     own = {item.address: name for name, items in psutil.net_if_addrs().items() for item in items}
     for host in hosts:
@@ -174,13 +174,13 @@ def interface_to(hosts: Sequence[str]) -> str | None:
 
 
 def interface_bytes(interface: str) -> tuple[int, int] | None:
-    """Return how many bytes the interface has sent and received; None where it is gone."""
+    """Return the bytes sent and received by the interface; None if it is gone."""
     found = psutil.net_io_counters(pernic=True).get(interface)
     return (found.bytes_sent, found.bytes_recv) if found else None
 
 
 def interface_speed_mbit_s(interface: str) -> int:
-    """Return the interface's speed; 0 where it has none that the kernel knows, like a virtual one."""
+    """Return the interface's speed; 0 if the kernel knows none, as for a virtual one."""
     found = psutil.net_if_stats().get(interface)
     return max(found.speed, 0) if found else 0
 
@@ -188,7 +188,7 @@ def interface_speed_mbit_s(interface: str) -> int:
 def interface_busy_fraction(
     speed_mbit_s: int, before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float
 ) -> float | None:
-    """Return the rate of the busier direction over the interface's speed; None where either is not known."""
+    """Return the rate of the busier direction over the interface's speed; None if either is unknown."""
     if before is None or after is None or speed_mbit_s <= 0:
         return None
     busier_bytes = max(then - earlier for earlier, then in zip(before, after, strict=True))

@@ -1,4 +1,4 @@
-"""Name what limited one load, and set it beside what its machine can do without Kafka."""
+"""Name what limited one load, and compare it with the machine's ceilings without Kafka."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ CeilingName: TypeAlias = Literal["generator", "codec", "disk", "loopback"]
 
 @dataclass(frozen=True)
 class Limit:
-    """Holds what limited a load, and at what share of each ceiling it ran."""
+    """The limit of a load, and its share of each ceiling."""
 
     verdict: Verdict
     shares: Mapping[CeilingName, float] = field(default_factory=dict)
 
 
 def limit_of(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> Limit:
-    """Return what limited a load; ceilings of other records have no part in the verdict.
+    """Return what limited a load; ceilings of other records do not count towards the verdict.
 
     Args:
         values: The quantities of the repetition, by name.
-        setting: What it was asked to do.
-        ceilings: What the same machine can do without Kafka, where that was measured.
+        setting: The request.
+        ceilings: Of the same machine, if measured.
     """
     if ceilings is None:
         return Limit(verdict_on(values, setting))
@@ -36,20 +36,21 @@ def limit_of(values: Values, setting: LoadSetting, ceilings: Ceilings | None) ->
 
 
 def is_comparable(ceilings: Ceilings, setting: LoadSetting) -> bool:
-    """Return whether codecs and load generator were measured with such records as the load sent."""
+    """Return whether codecs and load generator were measured with the load's kind of records."""
     return (ceilings.record_size_bytes, ceilings.payload) == (setting.record_size_bytes, setting.payload)
 
 
 def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[CeilingName, float]:
-    """Return at what share of each ceiling a load ran; what was not measured is left out.
+    """Return a load's share of each ceiling, without those not measured.
 
-    The ceilings of generator and codec, which one core reaches, are of as many cores as there are producers, and of no
-    more than the machine has. On the loopback counts what the client sent after compression, over all its connections.
+    The one-core ceilings of generator and codec are multiplied by the producers, up to the machine's cores. Loopback
+    counts
+    what the client sent after compression, over all its connections.
 
     Args:
         values: The quantities of the repetition, by name.
-        setting: What it was asked to do.
-        ceilings: Of the same machine. Those of codecs and generator count only where they are of such records.
+        setting: The request.
+        ceilings: Of the same machine. Those of codecs and generator count only for comparable records.
     """
     sent_mib_s, codec = _number(values, "throughput_mib_s"), str(setting.property_of("compression.type"))
     rate, kept = _number(values, "compression_rate_avg"), is_comparable(ceilings, setting)

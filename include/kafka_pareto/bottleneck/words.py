@@ -1,4 +1,4 @@
-"""Says in sentences what limited a load."""
+"""Sentences on what limited a load."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LABELS: Mapping[str, str] = {
 
 
 def verdict_text(code: str, numbers: Mapping[str, float]) -> str:
-    """Return the verdict as one sentence, with the numbers that it was found by."""
+    """Return the verdict as one sentence, with its numbers."""
     return _SENTENCES.get(code, _none_found)(numbers)
 
 

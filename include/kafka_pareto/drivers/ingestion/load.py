@@ -114,7 +114,7 @@ class IngestionResult:
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What the check reads: a file, a topic, or both.
+    """A request to the check: a file, a topic, or both.
 
     Attributes:
         most_row_bytes: As `most_row_bytes` computes it for the sender.

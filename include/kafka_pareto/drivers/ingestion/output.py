@@ -10,7 +10,7 @@ from kafka_pareto.drivers.common.load_tool import Amount, Count, ToolOutput, rea
 
 
 class Sink(ToolOutput):
-    """How one producer sent its rows."""
+    """The rows sent by one producer."""
 
     sent_bytes: Amount
     requests: Amount

@@ -31,7 +31,7 @@ _KIB = 1 << 10
 
 @dataclass(frozen=True)
 class Sent:
-    """What one repetition has sent.
+    """The data sent by one repetition.
 
     Attributes:
         failure: Why not all was sent; empty if it was.

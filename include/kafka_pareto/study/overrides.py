@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.kafka.producer_file import ProducerFile, read_producer_file
+from kafka_pareto.kafka.user_settings import ProducerFile, read_producer_file
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.compare import Compare

@@ -14,7 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError, did_you_mean
-from kafka_pareto.kafka.producer_file import read_producer_file
+from kafka_pareto.kafka.user_settings import read_producer_file
 from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.declarations import driver_module, driver_names
 from kafka_pareto.study.identifiers import STUDY_NAME

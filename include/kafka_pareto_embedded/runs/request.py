@@ -15,8 +15,8 @@ from kafka_pareto.campaign.campaign import campaign_ids
 from kafka_pareto.campaign.client_config import client_config_name, handed_over
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.kafka.producer_file import ProducerFile
 from kafka_pareto.kafka.properties_file import properties_lines
+from kafka_pareto.kafka.user_settings import ProducerFile
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cluster_names import kind_of

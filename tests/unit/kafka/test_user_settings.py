@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.kafka.producer_file import ProducerFile, read_producer_file
+from kafka_pareto.kafka.user_settings import ProducerFile, read_producer_file
 from tests.recorded import FIXTURES
 
 pytestmark = pytest.mark.fast
 
-FILES = FIXTURES / "producer_files"
+FILES = FIXTURES / "user_settings"
 REMOVED = "no producer of Kafka 4.3 knows it"
 
 

@@ -99,8 +99,7 @@ def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 1.0
     """Return the MiB/s of writing a file sequentially with flushes; None without room for it.
 
     Every part is flushed, so that neither the page cache nor a long flush at the end hides the disk. The bytes are
-    random,
-    since some disks compress.
+    random, since some disks compress.
 
     Args:
         folder: Of the file, which is removed in any case.

@@ -15,8 +15,7 @@ def common_code(codes: Sequence[str | None]) -> str | None:
     """Return the code shared by at least half of the repetitions; else an empty text, for none found.
 
     In a tie between none and a resource, the resource wins. A repetition's code is None if none was looked for; the
-    result
-    is None if that holds for all.
+    result is None if that holds for all.
     """
     looked_at = [code for code in codes if code is not None]
     if not looked_at:
@@ -29,8 +28,7 @@ def common_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict shared by at least half of the repetitions, with the means of its numbers.
 
     Different numbers may lead to one code, such as a codec or busy cores to the CPU. A number counts if at least half
-    of the
-    repetitions with the code have it.
+    of the repetitions with the code have it.
     """
     code = common_code([verdict.code for verdict in verdicts])
     sharing = [verdict for verdict in verdicts if verdict.code == code]

@@ -104,13 +104,11 @@ class HostCounters:
     """A context in which a load is counted; `counters()` reports it after the context has ended.
 
     A thread looks every half second, which costs some milliseconds of CPU. The brokers' metrics are read only twice,
-    since a
-    reading costs a broker up to a tenth of a second of CPU.
+    since a reading costs a broker up to a tenth of a second of CPU.
 
     Args:
         expected: The expected time of the measured part, when the brokers' metrics are read; None for the whole load,
-            with
-            readings before and after it.
+            with readings before and after it.
         probes: The brokers, if they belong to this process.
         addresses: Of foreign brokers, whose connections and interface are watched.
         period_s: Time between two looks.

@@ -44,8 +44,7 @@ def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[
     """Return a load's share of each ceiling, without those not measured.
 
     The one-core ceilings of generator and codec are multiplied by the producers, up to the machine's cores. Loopback
-    counts
-    what the client sent after compression, over all its connections.
+    counts what the client sent after compression, over all its connections.
 
     Args:
         values: The quantities of the repetition, by name.

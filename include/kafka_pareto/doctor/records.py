@@ -73,8 +73,7 @@ class DoctorReport(Record):
         """Return a verdict for each item of the guide's checklist, from all of its checks.
 
         An item is not met if one of its checks is not; else not readable if one could not be read; else safer than the
-        guide if
-        one is; else met.
+        guide if one is; else met.
         """
         worst: tuple[Verdict, ...] = ("not_met", "not_readable", "safer", "met", "not_applicable")
         verdicts: dict[int, set[Verdict]] = {}

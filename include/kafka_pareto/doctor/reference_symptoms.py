@@ -19,8 +19,7 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
     """Return the symptoms at the study's reference, one text per measurement; none unless it loads a topic.
 
     The repetitions are those the gate accepted, with any outcome. A part that fixes a setting has another reference;
-    its
-    repetitions count only if no part has the study's own.
+    its repetitions count only if no part has the study's own.
     """
     if not isinstance(study, TopicStudy):
         return []

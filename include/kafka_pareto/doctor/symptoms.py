@@ -104,8 +104,7 @@ class Diagnosis:
     Attributes:
         symptoms: At least one.
         causes: The cause; or two candidates, between which a comparison of the first one's factor decides; or none if
-            no
-            cause in the guide fits.
+            no cause in the guide fits.
     """
 
     symptoms: tuple[Symptom, ...]

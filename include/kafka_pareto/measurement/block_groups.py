@@ -14,8 +14,7 @@ def grouped(planned: Sequence[PlannedRepetition], group_of: Callable[[Configurat
     """Return the plan with each block's groups kept together, in the place of their first member.
 
     A random order within the block stays random among groups and within each. `group_of` names a configuration's group;
-    a
-    single name changes nothing.
+    a single name changes nothing.
     """
     arranged: list[PlannedRepetition] = []
     for _, members in groupby(planned, lambda each: each.block):

@@ -18,8 +18,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
     """Compute repetitions, seconds, GiB sent by the client, and peak GiB on the brokers' disks.
 
     All are upper bounds for an undisturbed campaign, sizing loads included. The lower bounds hold if every adaptive
-    trial
-    ends at its minimum, no case continues after the design, and no pick is claimed.
+    trial ends at its minimum, no case continues after the design, and no pick is claimed.
 
     Args:
         study: The campaign's study.

@@ -104,8 +104,7 @@ class Attempt:
         trouble: Trouble of the measured system; it spoils the whole block.
         client_is_known: False if the load's own CPU time is unknown, and so counts as other processes'.
         upsets: It left the system changed (a leader moved, or there was trouble). The configuration may be the cause,
-            so it
-            counts even if repeated.
+            so it counts even if repeated.
         started_at: In UTC, as ISO 8601.
         quantities: The driver's quantities by name.
         wall_s: Lifetime of the load's processes.

@@ -28,8 +28,7 @@ class FailureLimit:
     """Count the failed repetitions of a campaign's rounds up to this one, over all record sizes.
 
     Like the gate, it pools all rounds: in a small round one failure is a large share. Each record size stores its
-    failures
-    in its own object; reading all measurements would be quadratic in the record sizes.
+    failures in its own object; reading all measurements would be quadratic in the record sizes.
     """
 
     def __init__(self, measured: RepetitionStore, round_number: int, case: str) -> None:

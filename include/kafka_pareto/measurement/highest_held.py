@@ -24,9 +24,9 @@ def highest_held(probe: Callable[[float], Found | None], guess_s: float, precisi
     """Return the highest sustained rate, to within a factor; None if not even one a second is.
 
     From the guess the rate is raised or lowered until one is sustained and the next is not; the first step is as small
-    as
-    the precision, and each further one is the square of the last. Then the geometric mean replaces one of the two rates
-    until they are within the precision. A failed rate is retried once, so that a single disturbance does not decide.
+    as the precision, and each further one is the square of the last. Then the geometric mean replaces one of the two
+    rates until they are within the precision. A failed rate is retried once, so that a single disturbance does not
+    decide.
 
     Args:
         probe: Returns the finding at a rate, None if the rate was not sustained.

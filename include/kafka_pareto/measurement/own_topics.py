@@ -37,8 +37,7 @@ def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
     Args:
         topic: As in the study.
         needed_bytes: The most to hold at once. Each partition keeps twice as much: all of it may be in one partition,
-            and
-            the cluster's rate is a guess before the first load.
+            and the cluster's rate is a guess before the first load.
     """
     return {
         "min.insync.replicas": str(topic.min_insync_replicas),

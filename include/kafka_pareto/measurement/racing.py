@@ -46,10 +46,8 @@ def active_candidates(
       log-ratios together is above zero by a one-sided test at 15 %.
 
     Intervals and test use Student's t with moderated variances (Smyth, Statistical Applications in Genetics and
-    Molecular
-    Biology 3, 2004, eq. 3): a trial's own, shrunk towards that of all, since two or three repetitions say little about
-    a
-    variance. A stopped trial stays stopped. The baseline continues as long as any other.
+    Molecular Biology 3, 2004, eq. 3): a trial's own, shrunk towards that of all, since two or three repetitions say
+    little about a variance. A stopped trial stays stopped. The baseline continues as long as any other.
 
     Args:
         candidates: All configurations of the design at one record size, the baseline among them.

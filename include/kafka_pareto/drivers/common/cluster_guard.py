@@ -66,8 +66,7 @@ class ClusterGuard:
 
         Raises:
             PlanError: If the campaign would exceed it, pilots and repeated attempts included. What a killed task sent
-                last and
-                did not store is not counted.
+                last and did not store is not counted.
         """
         self.count(load_bytes)
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:

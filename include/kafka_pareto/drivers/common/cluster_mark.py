@@ -65,11 +65,9 @@ class ClusterMark:
     """A context in which no other installation loads the cluster, as far as this user's rights allow a mark.
 
     The holder appends a record every quarter of the term. A waiting installation takes over a mark without a new record
-    for
-    a whole term by its own clock; the mark of a killed process of its own installation at once, since it has the lease.
-    A
-    mark is deleted by its topic's id, so of two that delete it, only one can create the next. Within an installation
-    the
+    for a whole term by its own clock; the mark of a killed process of its own installation at once, since it has the
+    lease. A mark is deleted by its topic's id, so of two that delete it, only one can create the next. Within an
+    installation the
     mark belongs to the holder of the lease: one that lost the lease leaves the mark to its successor.
 
     Args:

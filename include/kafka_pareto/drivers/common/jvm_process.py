@@ -92,8 +92,7 @@ class LoadProcess:
         """Run the class with the options and its clients' property files, and parse its output.
 
         Results and errors never contain secrets of the client configuration. `follow` receives, every second, the line
-        in the
-        file of the option `--progress`.
+        in the file of the option `--progress`.
 
         Raises:
             BadInputError: If the client configuration cannot be read, or the tool rejects its input.
@@ -146,8 +145,7 @@ def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_
     """Return the command line up to the program's own options.
 
     Anything secret is in the properties file. In case nobody is left to end it, the program ends itself after a limit
-    in
-    whole minutes slightly above `LoadProcess`'s. One that serves several requests lives `serving_s` longer.
+    in whole minutes slightly above `LoadProcess`'s. One that serves several requests lives `serving_s` longer.
     """
     limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
     # A Java that knows no such limit starts all the same.

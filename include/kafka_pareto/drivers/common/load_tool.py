@@ -30,10 +30,8 @@ class LoadRequest:
 
     Kafka's tool sends `records`, which include the `warmup_records`; the load generator follows `timed`.
     `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one record per line)
-    the
-    tool generates the values named by `made_payload`. Each of the load generator's `producers` has its own sending
-    thread;
-    they share all rates.
+    the tool generates the values named by `made_payload`. Each of the load generator's `producers` has its own sending
+    thread; they share all rates.
     """
 
     topic: str
@@ -88,17 +86,15 @@ class LoadResult:
     """The outcome of one execution, and what its process cost.
 
     `records_attempted` and `records_sent` include the warm-up; sent means acknowledged to the producer. `figures` is
-    None
-    if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the tool
-    gave
+    None if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the
+    tool gave
     up on a growing backlog: latencies were still rising then.
 
     Six values describe the unthrottled part after its warm-up: `unthrottled_began_s` (seconds from the load's start),
     `unthrottled_s` (its duration), `sending_cpu_s` (CPU time of the sending threads), `unthrottled_sent_records_s`
-    (their
-    rate), `unthrottled_wait_s` (their wait for Kafka: for buffer space, and at the end for outstanding answers; None if
-    unknown), and `unthrottled_client` (the client's metrics of that part alone; `client` has the averages of the last
-    part). With several producers the values are those of all threads together.
+    (their rate), `unthrottled_wait_s` (their wait for Kafka: for buffer space, and at the end for outstanding answers;
+    None if unknown), and `unthrottled_client` (the client's metrics of that part alone; `client` has the averages of
+    the last part). With several producers the values are those of all threads together.
 
     Between the parts the tool waits `settling_s` for the machine to write back what its brokers left. If that takes too
     long, `is_settled` is False and writing continued during the paced part. `errors` is the tool's first complaint.
@@ -150,8 +146,7 @@ class LoadFigures:
     For a paced load, latencies count from the moment a record was due, else from the call of `send()`;
     `latency_from_send_p95_ms` always counts from `send()`. The CVs are of this run alone: of its latencies, and of its
     windows' throughput. `printed_mib_s` is the tool's own figure, rounded to 0.01. `unthrottled_latency_…` is that of
-    the
-    part without a fixed rate, from the call of `send()`.
+    the part without a fixed rate, from the call of `send()`.
     """
 
     throughput_records_s: Annotated[float, Shown("throughput", maximised=True)]
@@ -179,8 +174,7 @@ class ClientMetrics:
     """The producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
 
     Averages cover the client's last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every
-    part
-    except the load generator's warm-ups. None: not reported.
+    part except the load generator's warm-ups. None: not reported.
     """
 
     queue_time_avg_ms: Annotated[float | None, Shown("time in the queue", maximised=False)] = None

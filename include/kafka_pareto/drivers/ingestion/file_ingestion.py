@@ -88,8 +88,7 @@ class FileIngestion:
 
         Raises:
             BadInputError: If the file is unreadable, no CSV in its encoding, or differs from the one first sent; or if
-                the
-                topic has other partitions or foreign records.
+                the topic has other partitions or foreign records.
             ClusterError: If the cluster does not answer.
         """
         description = self._cluster.describe()
@@ -236,8 +235,7 @@ class FileIngestion:
         """Wait until all replicas are in sync, and both topics' ends stay unchanged for seconds.
 
         A killed run's last batches are then counted, unless a replica hangs for longer and stores them later. Such rows
-        are
-        sent twice; the read-back finds them.
+        are sent twice; the read-back finds them.
 
         Raises:
             ClusterError: If that takes more than a minute.

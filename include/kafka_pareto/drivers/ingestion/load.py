@@ -182,8 +182,7 @@ class IngestionLoad:
 
         Raises:
             LoadToolError: If a process does not start, fails, times out, or prints inconsistent output. Unsent rows are
-                no
-                error: the result reports them.
+                no error: the result reports them.
         """
         if len(requests) == 1:
             return [self.follow(requests[0])]

@@ -72,8 +72,7 @@ class RowsFiles:
         """Return the file of this many rows that each process sends first; None for no rows.
 
         It is a separate file, so that the measured one can stay out of the page cache. For a user's file it repeats its
-        lines as
-        needed.
+        lines as needed.
 
         Raises:
             PlanError: If the disk has no room for it.

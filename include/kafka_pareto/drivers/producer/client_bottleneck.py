@@ -166,8 +166,7 @@ def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadW
     """Return when the first part's measured sending is expected; None for a load of a fixed number of records.
 
     Only that part shows what limits a load: the fixed rate leaves every resource with reserves. The window begins
-    during
-    the part's warm-up, when reading the brokers disturbs no measurement.
+    during the part's warm-up, when reading the brokers disturbs no measurement.
     """
     timed = request.timed
     if timed is None:

@@ -86,8 +86,7 @@ class LoadGenerator:
     """Run the generator as a load tool, for `timed` requests; a part of 0 seconds is skipped.
 
     Every load gets its own JVM or, with `keeps_jvm`, one warm JVM serves them all until the context ends. Loads then
-    need
-    little warm-up, except the first of a JVM.
+    need little warm-up, except the first of a JVM.
 
     If the machine runs brokers too, data they have written stays in memory for half a minute and would be written back
     during a later part. So the machine is made to write it back before the paced part begins.

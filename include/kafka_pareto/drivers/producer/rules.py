@@ -35,15 +35,13 @@ def derived_values(values: Values, protocol: ProducerProtocol, record_size_bytes
 
     `elapsed_at_throughput_ms` is the time the window's records take at the printed throughput, up to the tool's 1 ms; a
     steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the same for a whole run;
-    for
-    a steady-state window, in which warm-up records still arrive, it is the process's life. For the load generator the
-    records behind its throughput are unknown, and so is `elapsed_at_throughput_ms`. `throughput_over_records` is the
-    throughput over that from records per second, if both are above zero, and `throughput_unit_error_mib_s` its distance
-    from the MB/sec printed by Kafka's tool, beyond a thousandth of it.
+    for a steady-state window, in which warm-up records still arrive, it is the process's life. For the load generator
+    the records behind its throughput are unknown, and so is `elapsed_at_throughput_ms`. `throughput_over_records` is
+    the throughput over that from records per second, if both are above zero, and `throughput_unit_error_mib_s` its
+    distance from the MB/sec printed by Kafka's tool, beyond a thousandth of it.
 
     `latency_avg_least_ms` is what half the latencies contribute by being at or above the median; half a millisecond
-    less,
-    since the tool may take the median of a sample.
+    less, since the tool may take the median of a sample.
     """
     sent, pace_records_s = _number(values["records_sent"]), _number(values["throughput_records_s"])
     mib_s, printed_mib_s = _number(values["throughput_mib_s"]), _number(values["printed_mib_s"])

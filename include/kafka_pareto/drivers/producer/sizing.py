@@ -42,8 +42,7 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
     """Return what one repetition sends, from the store after the first time.
 
     Cases with the same baseline share it. The study's own brokers, which are new in each step, are warm afterwards,
-    unless
-    they restart for each repetition.
+    unless they restart for each repetition.
 
     Raises:
         ClusterError: If the baseline's rate could not be measured.
@@ -105,14 +104,11 @@ def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -
     """Return which of the rising rates the baseline sustained.
 
     A step is sustained if at least 97 % of its rate came through, with a p95 latency within 100 ms of the lowest
-    step's.
-    What is missing after 1.5 s is a queue of 45 ms that grows as long as the rate lasts; a longer one that neither
-    grows
-    nor drains is left over from the warm-up, and shows only in the latency.
+    step's. What is missing after 1.5 s is a queue of 45 ms that grows as long as the rate lasts; a longer one that
+    neither grows nor drains is left over from the warm-up, and shows only in the latency.
 
     Both tools count until the last record is acknowledged, so even an idle cluster seems to fall short by one latency;
-    the
-    lowest step's median corrects for it.
+    the lowest step's median corrects for it.
     """
     lowest = found[0]
     ends_later = 1 + lowest.latency_p50_ms / 1000 / RAMP_STEP_S
@@ -157,8 +153,7 @@ class _BaselineLoads:
         """Return the maximum rate in records per second, after a warm-up, on a warm cluster.
 
         Freshly started brokers reach only a fraction of their later rate, so the load is repeated until two in a row
-        hardly
-        exceed the best before them.
+        hardly exceed the best before them.
         """
         guess = self._limit_records_s or 0.0
         if not self._is_timed:

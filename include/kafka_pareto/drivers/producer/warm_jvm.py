@@ -48,9 +48,8 @@ class WarmLoadProcess(LoadProcess):
     """Keep a JVM that serves the loads, and replace it when needed.
 
     It is replaced after a load without an answer (a timeout, an error of the watch, a JVM that ended), after
-    `MOST_LOADS`
-    loads or an hour, and for a load that needs a larger heap; not after a reported failure. The JVM is killed with the
-    thread that started it, and ends with its stdin, so one thread makes all requests.
+    `MOST_LOADS` loads or an hour, and for a load that needs a larger heap; not after a reported failure. The JVM is
+    killed with the thread that started it, and ends with its stdin, so one thread makes all requests.
     """
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:

@@ -21,9 +21,8 @@ def latency_cv_in_run(latencies: Mapping[str, float]) -> float | None:
     """Return a robust CV of one run's latencies: (p90 - p50) / (1.2816 p50); None for a median of zero.
 
     For normal values the median and p90 are 1.2816 standard deviations apart, so the result equals their CV. A scale
-    from
-    quantiles (Rousseeuw and Croux, Journal of the American Statistical Association 88, 1993) does not follow the few
-    slowest records, as the plain CV does. `latencies` has `p50` and `p90`, in any one unit.
+    from quantiles (Rousseeuw and Croux, Journal of the American Statistical Association 88, 1993) does not follow the
+    few slowest records, as the plain CV does. `latencies` has `p50` and `p90`, in any one unit.
     """
     if not latencies["p50"] > 0:
         return None
@@ -36,10 +35,8 @@ def throughput_cv_in_run(window_records: Sequence[int], window_ms: int, sending_
     Each window has equally many due records; batching, waiting and stalls vary the acknowledged counts. The result does
     not
     depend on speed: a constant latency only shifts the windows. The first window with an acknowledgement is partly
-    empty,
-    so windows count from the next one to the end of sending. Unthrottled windows are no substitute: there the machine's
-    own
-    noise hides the effect of configurations.
+    empty, so windows count from the next one to the end of sending. Unthrottled windows are no substitute: there the
+    machine's own noise hides the effect of configurations.
 
     Args:
         window_records: Records acknowledged per window of the part at a fixed rate, in order of time.

@@ -14,8 +14,7 @@ class OrderFigures:
     """Rate and latency of order confirmations.
 
     Latency runs from an order's creation (at a rate: its due time) to its confirmation at the hospital. The hops are
-    means
-    between the brokers' append times (placing, confirming, shipping); notifying runs from there to the client.
+    means between the brokers' append times (placing, confirming, shipping); notifying runs from there to the client.
 
     Attributes:
         orders_s: Confirmed orders over the time from the first one sent to the last confirmation.
@@ -97,8 +96,7 @@ class ServicesQuantities(Quantities):
         repeats_dropped: Duplicate confirmations at the hospital and events at the client, recognised by id.
         events_repeated: Of these, the events.
         orders_out_of_order: Seen as delivered before picked up; with partitioning by key that invalidates the
-            repetition,
-            unless partitions were added meanwhile.
+            repetition, unless partitions were added meanwhile.
         orders_overtaken: Confirmed after a later one of the same key.
         alerts_raised: By the monitor, meanwhile.
         alerts_cleared: Likewise.

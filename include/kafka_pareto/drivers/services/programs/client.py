@@ -84,8 +84,7 @@ class Client:
         """Wait until every order of the run is complete or time is over, and report what was seen.
 
         Orders created before `since` are excluded from latencies. Alerts are those of rules broken after `began_at`;
-        the wait
-        for raised ones to clear is at most `alerts_within_s`.
+        the wait for raised ones to clear is at most `alerts_within_s`.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._runs[run].complete >= orders, timeout_s)

@@ -35,8 +35,7 @@ class ClusterHealth:
     """Poll the brokers' health in a separate thread, so that a hanging broker does not hold up orders.
 
     A killed broker stays in the metadata until its session expires, nine seconds by default, and metadata may not come
-    at
-    all if the broker asked is gone. So every known broker is also asked for a connection.
+    at all if the broker asked is gone. So every known broker is also asked for a connection.
     """
 
     def __init__(self, bootstrap_servers: str, brokers: int, answers_within_s: float = _ANSWERS_WITHIN_S) -> None:

@@ -98,7 +98,7 @@ class SharedServersScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         folder = nodeid.split("/")[1]
-        return folder if folder in ("browser", "contract", "dags", "stack") else nodeid.split("::", maxsplit=1)[0]
+        return folder if folder in ("browser", "dags", "stack") else nodeid.split("::", maxsplit=1)[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:

@@ -1,4 +1,4 @@
-"""Run a cluster of one's own: brokers that are children of this process and end with it."""
+"""Run a local cluster whose brokers are children of this process and end with it."""
 
 from __future__ import annotations
 
@@ -25,26 +25,24 @@ _POLL_S = 0.1
 
 
 class Brokers(Opened):
-    """Open a context in which a cluster runs on loopback. It is ready on entering. Threads may share it.
+    """A cluster on loopback, ready on entering the context and safe to share between threads.
 
-    Each broker is known by its name: `kafka-1`, `kafka-2`, …. One that is stopped or killed keeps its data and ports.
-    Its log is in its folder (`nodes[name].log_file`).
+    Brokers are named `kafka-1`, `kafka-2`, …. A stopped or killed broker keeps its data and ports.
 
     Args:
-        count: How many brokers; three and more replicate threefold by default.
-        settings: Where Java and Kafka's jars are.
-        properties: Broker properties that replace the template's (`include/kafka/broker.properties`) or add to them.
+        count: Number of brokers; with three or more, the default replication factor is 3.
+        settings: Locates Java and Kafka's jars.
+        properties: Broker properties that override or extend `include/kafka/broker.properties`.
         heap_mib: Heap of each broker, in MiB.
-        folder: Where the brokers keep all they write; a later cluster in it finds that again. None for a temporary
-            folder in `TMPDIR`, removed at the end; its disk must have room for the data.
-        client_config: A Java `client.properties`, where the given properties make the cluster ask for one.
-        jmx_configuration: What the JMX agent of each broker (`jmx[name].read()`) reads; None for no agent.
-        gc_log: True to log the garbage collections of each broker.
-        start_timeout_s: How long the cluster may take to be ready.
+        folder: The brokers' data, reused by a later cluster; None for a temporary folder in `TMPDIR`.
+        client_config: A Java `client.properties`, if the given properties make the cluster require one.
+        jmx_configuration: Configures each broker's JMX agent (`jmx[name].read()`); None for no agent.
+        gc_log: True to log each broker's garbage collections.
+        start_timeout_s: Time limit for the cluster to be ready.
 
     Raises:
-        BadInputError: On entering, if a given property is one that follows from the nodes.
-        ClusterError: On entering, if a broker does not start, with the last lines of its log.
+        BadInputError: If `count` is below 1, or, on entering, if a given property follows from the nodes.
+        ClusterError: On entering, if a broker does not start; includes the tail of its log.
     """
 
     def __init__(
@@ -80,7 +78,7 @@ class Brokers(Opened):
         folder = self._folder or opened.enter_context(own_folder())
         self._prepare(folder)
         opened.callback(self._processes.clear)
-        # Leaving it kills all brokers. Kafka's data survives that; an orderly end without a quorum takes minutes.
+        # Leaving it kills all brokers. Kafka's data survives that; an orderly shutdown without a quorum takes minutes.
         self._launcher = opened.enter_context(Launcher())
         for name in self.nodes:
             self.start(name)
@@ -93,18 +91,18 @@ class Brokers(Opened):
 
     @property
     def pids(self) -> dict[str, int]:
-        """Map each running broker to its process id, so that its CPU time can be counted."""
+        """Map each running broker to its process id."""
         return {name: process.pid for name, process in self._processes.copy().items() if process.poll() is None}
 
     def gc_logs(self, name: str) -> list[Path]:
-        """List the broker's logs of garbage collections, one for each of its starts, the oldest first."""
+        """List the broker's garbage collection logs, one per start, oldest first."""
         return sorted(self._node(name).folder.glob("gc-*.log"))
 
     def start(self, name: str) -> None:
-        """Start a broker that does not run; `wait_until_ready` tells when it answers.
+        """Start a stopped broker without waiting until it answers.
 
         Raises:
-            ClusterError: If it runs already, or cannot be started.
+            ClusterError: If it is already running or cannot be started.
         """
         node = self._node(name)
         if name in self.pids:
@@ -116,45 +114,38 @@ class Brokers(Opened):
         self._processes[name] = self._launcher.start(argv, node.folder, java_environment(), node.log_file)
 
     def stop(self, name: str) -> None:
-        """Shuts the broker down in order; kills it if it takes longer than half a minute.
+        """Shut the broker down cleanly; kill it after 30 s.
 
         Raises:
-            ClusterError: If it does not run; so does `kill`.
+            ClusterError: If it is not running; likewise for `kill`, `pause` and `resume`.
         """
         process = self._take(name)
         try:
             process.terminate()
-            with suppress(subprocess.TimeoutExpired):  # without a quorum of controllers, it would wait for minutes
+            with suppress(subprocess.TimeoutExpired):  # without a controller quorum it would wait for minutes
                 process.wait(_STOP_TIMEOUT_S)
         finally:
             process.kill()
             process.wait()
 
     def kill(self, name: str) -> None:
-        """End the broker as `kill -9` does."""
+        """Kill the broker with SIGKILL."""
         process = self._take(name)
         process.kill()
         process.wait()
 
     def pause(self, name: str) -> None:
-        """Stop the broker where it stands, as `kill -STOP` does: its connections stay, and nobody answers.
-
-        Raises:
-            ClusterError: If it does not run; so does `resume`.
-        """
+        """Suspend the broker with SIGSTOP: its connections stay open but unanswered."""
         self._signal(name, signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
-        """Let a broker go on that was paused."""
+        """Resume a paused broker."""
         self._signal(name, signal.SIGCONT)
 
     def restart(self, name: str) -> None:
-        """Stop the broker if it runs, start it, and wait until it answers.
+        """Stop the broker if it is running, start it, and wait until the cluster is ready.
 
-        After a `kill`, that takes as long as the controllers still believe in it (broker.session.timeout.ms, 9 s).
-
-        Raises:
-            ClusterError: If it does not start, with the last lines of its log.
+        After a `kill` this takes until the broker's session expires (broker.session.timeout.ms, 9 s).
         """
         if name in self.pids:
             self.stop(name)
@@ -162,15 +153,9 @@ class Brokers(Opened):
         self.wait_until_ready()
 
     def reconfigure(self, properties: Mapping[str, BrokerValue], heap_mib: int | None = None) -> None:
-        """Give all brokers other properties and restart them one after the other; topics and records stay.
+        """Replace the given properties of all brokers in a rolling restart; topics and records stay.
 
-        Args:
-            properties: Take the place of those given before.
-            heap_mib: Heap of each broker from now on; None to leave it.
-
-        Raises:
-            BadInputError: If a given property is one that follows from the nodes. Nothing is changed then.
-            ClusterError: If a broker does not start, with the last lines of its log.
+        A heap of None is left unchanged. A property that follows from the nodes is refused before any change.
         """
         write_properties(list(self.nodes.values()), properties)
         self._heap_mib = heap_mib or self._heap_mib
@@ -178,10 +163,10 @@ class Brokers(Opened):
             self.restart(name)
 
     def wait_until_ready(self) -> ClusterDescription:
-        """Wait until each started broker answers and is registered; returns the description of the cluster.
+        """Wait until each started broker answers and is registered; return the cluster's description.
 
         Raises:
-            ClusterError: If a broker ended or is not ready in time, with the last lines of its log.
+            ClusterError: If a broker ended or is not ready in time; includes the tail of its log.
         """
         if not self._started():
             raise ClusterError("no broker runs; start one first")
@@ -214,11 +199,7 @@ class Brokers(Opened):
                 self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
 
     def _started(self) -> list[str]:
-        """List the brokers that should run.
-
-        Raises:
-            ClusterError: If one of them has ended.
-        """
+        """List the brokers that should be running; raise a ClusterError if one has ended."""
         for name, process in self._processes.copy().items():
             if process.poll() is not None:
                 raise ClusterError(f"broker {name} ended with exit code {process.returncode}{self._last_lines(name)}")
@@ -245,7 +226,7 @@ class Brokers(Opened):
         self._processes[name].send_signal(number)
 
     def _take(self, name: str) -> subprocess.Popen[bytes]:
-        """Return the process of a running broker and take it off the list of those that should run."""
+        """Remove a running broker from those that should be running; return its process."""
         if self._node(name).name not in self.pids:
             raise ClusterError(f"broker {name} does not run")
         return self._processes.pop(name)

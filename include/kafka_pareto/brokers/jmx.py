@@ -1,7 +1,6 @@
-"""Prepare and read a broker's JMX agent, which listens on loopback and asks for a password drawn for it.
+"""Prepare and read a broker's JMX agent (Prometheus' JMX exporter), on loopback with a random password.
 
-The agent is Prometheus' JMX exporter, which comes with Kafka's jars. The JVM's own JMX server will not do: whatever
-address it is told, it opens a second port on all addresses of the machine. And only Java can talk to it.
+The JVM's own JMX server is unsuitable: it opens a second port on all addresses, and only Java can talk to it.
 """
 
 from __future__ import annotations
@@ -25,12 +24,7 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class JmxAgent:
-    """Read the JMX agent of one broker.
-
-    Attributes:
-        option: The JVM option that loads it.
-        url: Where it answers GET with Prometheus' text format, to this user and password by HTTP's basic scheme.
-    """
+    """One broker's JMX agent: the JVM option that loads it, and its Prometheus endpoint (HTTP basic auth)."""
 
     broker: str
     option: str
@@ -39,15 +33,15 @@ class JmxAgent:
     user: str = _USER
 
     def read(self) -> dict[str, float]:
-        """Return the beans of the agent's configuration and the JVM's own figures, by name and labels.
+        """Return the configured beans and the JVM's metrics by name and labels.
 
-        A reading costs the broker about a tenth of a second of CPU time.
+        Each read costs the broker about 0.1 s of CPU time.
 
         Raises:
             ClusterError: If the agent does not answer.
         """
         try:
-            # A proxy that the environment names must not see the password.
+            # A proxy from the environment must not see the password.
             with httpx.Client(auth=(self.user, self.password), timeout=_TIMEOUT_S, trust_env=False) as client:
                 answer = client.get(self.url).raise_for_status()
         except httpx.HTTPError as error:
@@ -57,16 +51,12 @@ class JmxAgent:
 
 
 def prepare_jmx(node: Node, port: int, configuration: Path, settings: Settings) -> JmxAgent:
-    """Write the agent's configuration with a new password, readable by its owner only.
+    """Write the agent's configuration with a new password, readable only by its owner.
 
-    Args:
-        node: The broker's node.
-        port: Where the agent is to listen, on 127.0.0.1. Other users of the machine reach that too.
-        configuration: The exporter's YAML file, which says what beans are read.
-        settings: Where Kafka's jars are; the agent is in the same folder.
+    The password keeps out other users of the machine, who can reach the port on 127.0.0.1.
 
     Raises:
-        ClusterError: If the agent is not there.
+        ClusterError: If the agent's jar is missing.
     """
     jar = settings.kafka_jars.absolute().parent / "agent" / "jmx_prometheus_javaagent.jar"
     if not jar.is_file():

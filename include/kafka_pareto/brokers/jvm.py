@@ -13,14 +13,9 @@ _JVM_OPTIONS = Path(__file__).parents[2] / "kafka" / "broker.jvm"
 
 
 def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, options: Sequence[str] = ()) -> list[str]:
-    """Return the command line of the broker, which logs to stdout.
+    """Return the broker's command line, to be run in the node's folder; it logs to stdout.
 
-    Args:
-        node: The node; the process must run in its folder.
-        jars: The folder that `include/kafka/pom.xml` fills.
-        java: The Java 17+ command.
-        heap_mib: Heap, in MiB, all of it taken at the start.
-        options: Further options of the JVM.
+    The heap is allocated in full at the start.
     """
     heap = [f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m"]
     program = ["-cp", f"{jars.absolute()}/*", "kafka.Kafka", str(node.properties_file)]
@@ -28,23 +23,17 @@ def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, opt
 
 
 def gc_log_option(file_name: str) -> str:
-    """Return the JVM option that logs each collection and pause.
-
-    The log is one file in the working directory and is never rotated.
-    """
-    # A relative path, since a colon in an absolute one would end the option's value.
+    """Return the JVM option that logs each collection and pause to one file, never rotated."""
+    # Relative to the working directory: a colon in an absolute path would end the option's value.
     return f"-Xlog:gc*:file={file_name}:time,uptime,level,tags:filecount=0"
 
 
 def folder_options(node: Node) -> list[str]:
-    """Return the JVM options that keep native libraries and crash reports out of the system's folders."""
+    """Return the JVM options that keep native libraries and crash reports in the node's folder."""
     return [f"-Djava.io.tmpdir={node.temporary_folder}", f"-XX:ErrorFile={node.temporary_folder}/hs_err_%p.log"]
 
 
 def java_environment() -> dict[str, str]:
-    """Return the part of the environment that Kafka's programs get.
-
-    Numbers and messages then do not follow the user's language.
-    """
+    """Return the environment of Kafka's programs, independent of the user's locale."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "LC_ALL": "C"}

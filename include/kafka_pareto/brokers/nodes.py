@@ -1,4 +1,4 @@
-"""Lay out the nodes of a cluster on one machine: their names, folders, ports and roles."""
+"""Lay out the nodes of a local cluster: names, folders, ports and roles."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ class Node:
     """One Kafka node.
 
     Attributes:
-        number: Its node id, from 1.
-        folder: Where it keeps everything it writes; its working directory.
-        port: Where clients reach it, on 127.0.0.1.
-        controller_port: Where the other nodes reach its controller; unused if it has none.
-        is_controller: True if it votes in the metadata quorum in addition to being a broker.
+        number: Node id, from 1.
+        folder: Its working directory, with everything it writes.
+        controller_port: Unused if the node is no controller.
+        is_controller: True if the broker also votes in the metadata quorum.
     """
 
     number: int
@@ -35,7 +34,7 @@ class Node:
 
     @property
     def properties_file(self) -> Path:
-        """Return the file of the broker's properties."""
+        """Return the path of the broker's properties."""
         return self.folder / "server.properties"
 
     @property
@@ -50,16 +49,15 @@ class Node:
 
     @property
     def log_file(self) -> Path:
-        """Return the file with what the broker prints, where this process is its parent."""
+        """Return the file of the broker's output, if this process is its parent."""
         return self.folder / "server.log"
 
 
 def nodes_in(folder: Path, ports: Sequence[tuple[int, int]]) -> list[Node]:
-    """Lay out one node for each pair of broker and controller port.
+    """Lay out one node per pair of broker and controller port.
 
-    In a cluster of one or two, one node is also a controller; in a larger one, three are. A quorum of two stops when
-    either is lost, and a fourth voter slows down metadata without making the cluster any safer. No node is a controller
-    alone, since another JVM would take CPU from what is measured on the same machine.
+    One of up to two nodes is also a controller, three of a larger cluster: a quorum of two stops when either is lost,
+    and a fourth voter only slows metadata down. No node is only a controller: its JVM would take CPU from the load.
     """
     voters = _MOST_VOTERS if len(ports) >= _MOST_VOTERS else 1
     return [

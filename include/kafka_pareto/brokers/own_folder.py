@@ -1,4 +1,4 @@
-"""Make a temporary folder for what is large, which is removed at the end, or by the next process that makes one."""
+"""Make a temporary folder for large data, removed on leaving or by the next process that makes one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _PREFIX = "kafka-pareto-own-"
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Make a folder for this process alone, in `TMPDIR` or where the system has its temporary files.
+    """Make a private folder in `TMPDIR`, or the system's default.
 
-    A process that is killed leaves its folder behind, perhaps gigabytes. Its lock on the folder ends with it. The next
-    process finds the folder unlocked and removes it.
+    A killed process leaves its folder, possibly gigabytes, but loses its lock; the next process removes the folder.
     """
     parent = Path(tempfile.gettempdir())
     _remove_abandoned(parent)
@@ -26,7 +25,7 @@ def own_folder() -> Iterator[Path]:
     handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        # Others look only for folders with the final name, so a folder is always locked before they can find it.
+        # Others look only for the final name, so the folder is locked before they can find it.
         folder = made.rename(parent / made.name.removeprefix("."))
         try:
             yield folder
@@ -38,7 +37,7 @@ def own_folder() -> Iterator[Path]:
 
 def _remove_abandoned(parent: Path) -> None:
     for folder in parent.glob(f"{_PREFIX}*"):
-        # Not ours, removed meanwhile, locked by its owner, or no folder at all: all the same reason to leave it.
+        # Not ours, already removed, locked by its owner, or no folder: leave it.
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

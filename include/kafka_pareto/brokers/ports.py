@@ -16,16 +16,13 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_ports(count: int) -> list[int]:
-    """Draw ports of 127.0.0.1 on which nobody listens.
+    """Draw unused ports of 127.0.0.1.
 
-    They lie outside the range from which the kernel takes ports of outgoing connections. A server that is down for a
-    while gets its port back: no client's connection, not even one to that very port, can have taken it.
-
-    Nobody else is given a port for a minute, in which its server is to begin: the kernel remembers a connection that
-    was closed there (TIME_WAIT), and lets only who sets SO_REUSEADDR, as servers do, listen at it meanwhile.
+    They lie outside the kernel's ephemeral range, so no outgoing connection can take the port of a server that is down.
+    Each is reserved for a minute by a connection in TIME_WAIT: until then only a server with SO_REUSEADDR can bind it.
 
     Raises:
-        ClusterError: If there are not that many.
+        ClusterError: If too few ports are free.
     """
     low, high = (int(text) for text in _EPHEMERAL.read_text(encoding="ascii").split())
     below, above = range(_FIRST_PORT, low), range(high + 1, _LAST_PORT + 1)
@@ -49,8 +46,8 @@ def free_ports(count: int) -> list[int]:
 
 
 def _reserve(probe: socket.socket) -> None:
-    """Leave a closed connection at the probe's port behind; the side that closes first is the one remembered."""
-    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after the bind, which was to be refused
+    """Leave a connection in TIME_WAIT at the probe's port; the side that closes first keeps it."""
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # only after the bind, so that a reserved port fails it
     probe.listen(1)
     with socket.create_connection(probe.getsockname(), timeout=5):
         probe.accept()[0].close()

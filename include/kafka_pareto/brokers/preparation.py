@@ -1,4 +1,4 @@
-"""Prepare nodes on the disk before they start: their properties, and formatted storage."""
+"""Prepare nodes on disk before they start: properties and formatted storage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLUSTER_ID = "cluster-id"
 BrokerValue = str | int | float | bool
 
 _TEMPLATE = Path(__file__).parents[2] / "kafka" / "broker.properties"
-# A second source for any of these would contradict the folders and ports that everything else goes by.
+# These follow from the nodes' folders and ports; overriding them would contradict the rest of the cluster.
 _OWN = frozenset(
     {
         "advertised.listeners",
@@ -44,20 +44,15 @@ def prepare_nodes(
     ports: Sequence[tuple[int, int]],
     properties: Mapping[str, BrokerValue] | None = None,
 ) -> list[Node]:
-    """Write the nodes' properties and formats their storage where that is still to be done.
+    """Write the nodes' properties and format their storage unless that is done already.
 
-    Args:
-        folder: Where the nodes keep everything they write.
-        jars: The folder that `include/kafka/pom.xml` fills.
-        java: The Java 17+ command.
-        ports: Broker and controller port of each node, all on 127.0.0.1.
-        properties: Broker properties that replace the template's or are added to them.
+    `ports` are each node's broker and controller port on 127.0.0.1; `properties` override or extend the template.
 
     Raises:
-        BadInputError: If a given property is one that follows from the nodes.
+        BadInputError: If a given property follows from the nodes.
         ClusterError: If the storage cannot be formatted.
     """
-    folder, jars = folder.absolute(), jars.absolute()  # the processes run in folders of their own
+    folder, jars = folder.absolute(), jars.absolute()  # each process runs in its own folder
     nodes = nodes_in(folder, ports)
     write_properties(nodes, properties)
     _format_storage(folder, nodes, jars, java)
@@ -65,11 +60,7 @@ def prepare_nodes(
 
 
 def write_properties(nodes: Sequence[Node], properties: Mapping[str, BrokerValue] | None = None) -> None:
-    """Write each node's properties, which may hold passwords, to a file that only its owner may read.
-
-    Raises:
-        BadInputError: If a given property is one that follows from the nodes.
-    """
+    """Write each node's properties, which may contain passwords, to a file readable only by its owner."""
     texts = [broker_properties(node, nodes, properties) for node in nodes]
     for node, text in zip(nodes, texts, strict=True):
         node.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -78,7 +69,7 @@ def write_properties(nodes: Sequence[Node], properties: Mapping[str, BrokerValue
 
 
 def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) -> None:
-    # The tool writes meta.properties last, so a formatting that was cut short is taken up again.
+    # The tool writes meta.properties last, so interrupted formatting is repeated.
     if all((node.data_folder / "meta.properties").exists() for node in nodes):
         return
     argv = [java, *_quick_start_options(nodes[0]), "-cp", f"{jars}/*", "io.kafkapareto.FormatStorage"]
@@ -104,13 +95,13 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
 
 
 def cluster_id_in(folder: Path) -> str:
-    """Return the id of the cluster whose nodes were prepared in this folder; empty if none were."""
+    """Return the id of the cluster prepared in this folder, or an empty string."""
     file = folder / _CLUSTER_ID
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _drawn_cluster_id(folder: Path) -> str:
-    """Return the id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
+    """Return the cluster id in this folder, drawn once; Kafka refuses a leading dash."""
     if not cluster_id_in(folder):  # an earlier release could leave it empty
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         write_private(folder / _CLUSTER_ID, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
@@ -123,15 +114,10 @@ def _quick_start_options(node: Node) -> list[str]:
 
 
 def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, BrokerValue] | None = None) -> str:
-    """Render the properties of one node.
-
-    Args:
-        node: The node.
-        nodes: All nodes of its cluster; three or more replicate threefold.
-        given: Broker properties that replace the template's or are added to them.
+    """Render the properties of one of the cluster's nodes; given properties override or extend the template.
 
     Raises:
-        BadInputError: If a given property is one that follows from the nodes.
+        BadInputError: If a given property follows from the nodes.
     """
     refused = sorted(_OWN & set(given or {}))
     if refused:
@@ -153,7 +139,7 @@ def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, Bro
 
 
 def _changed(text: str, changes: Mapping[str, str]) -> str:
-    """Return the template's lines without those that are replaced, then the changes."""
+    """Return the template's lines with the changed ones moved to the end."""
     if not changes:
         return text
     kept = [line for line in text.splitlines() if line.partition("=")[0] not in changes]

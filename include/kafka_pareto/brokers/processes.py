@@ -1,4 +1,4 @@
-"""Start child processes that end with their parent, however that ends."""
+"""Start child processes that end with their parent, even if it is killed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Self
 
 from kafka_pareto.errors import ClusterError
 
-# A parent that died before the tie was made sends no signal. The child then has another parent already.
+# A parent that dies before pdeathsig is set sends no signal, but the child then has another parent.
 _IF_PARENT_LIVES = 'test "$PPID" = "$0" && exec "$@"'
 _LAST_LINES = 15
 _LAST_BYTES = 64 * 1024
 
 
 def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
-    """Return the command line of a child that gets this signal as soon as this process ends, even by `kill -9`.
+    """Wrap a command so that the child gets this signal when this process ends, even by SIGKILL.
 
     Raises:
-        ClusterError: If util-linux's setpriv, which does the killing, is not there.
+        ClusterError: If util-linux's setpriv is missing.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
@@ -34,11 +34,11 @@ def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
 
 
 class Opened(ABC):
-    """A context of several parts: one that does not open closes those before it, and leaving closes all."""
+    """A context of several parts: if one fails to open, those before it are closed; leaving closes all."""
 
     @abstractmethod
     def _open(self, opened: ExitStack) -> None:
-        """Open the parts in their order."""
+        """Open the parts in order."""
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -51,10 +51,9 @@ class Opened(ABC):
 
 
 class Launcher:
-    """Start tied processes from a thread of its own.
+    """Starts tied processes from a dedicated thread and kills them when the context is left.
 
-    The kernel ties a child to the thread that started it, not to the process. So any thread may ask for a start here,
-    and end before the child does. All children are killed when the context is left.
+    The kernel ties a child to the thread that started it, not to the process; the caller's thread may end earlier.
     """
 
     def __init__(self) -> None:
@@ -76,7 +75,7 @@ class Launcher:
     def start(
         self, argv: Sequence[str], folder: Path, environment: dict[str, str], log_file: Path
     ) -> subprocess.Popen[bytes]:
-        """Start a process in the folder; what it prints is added to the log file.
+        """Start a process in the folder and append its output to the log file.
 
         Raises:
             ClusterError: If it cannot be started.
@@ -91,9 +90,9 @@ class Launcher:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    start_new_session=True,  # Ctrl-C is for the step, which may still need its brokers to clean up
+                    start_new_session=True,  # on Ctrl-C the step may still need its brokers to clean up
                 )
-            self._children.append(process)  # here, so that it is known even if the caller is interrupted meanwhile
+            self._children.append(process)  # here, so that it is recorded even if the caller is interrupted
             return process
 
         try:
@@ -103,11 +102,11 @@ class Launcher:
 
 
 def last_lines(log_file: Path) -> str:
-    """Return the end of what a process has printed, without stack frames."""
+    """Return the tail of a process's output without stack frames."""
     said = log_file.read_bytes()[-_LAST_BYTES:].decode(errors="replace").splitlines()
     return "\n".join(without_frames(said)[-_LAST_LINES:])
 
 
 def without_frames(lines: list[str]) -> list[str]:
-    """Leave out Java's stack frames and empty lines."""
+    """Drop Java's stack frames and empty lines."""
     return [line for line in lines if line.strip() and not line.startswith(("\tat ", "\t... "))]

@@ -1,4 +1,4 @@
-"""Run the helper process that talks to the cluster: Kafka's AdminClient on a socket, one JSON line per question."""
+"""Run Kafka's AdminClient in a helper process on a socket, one JSON line per request."""
 
 from __future__ import annotations
 
@@ -44,18 +44,14 @@ _REMEDIES = {
 
 
 class _NoAnswerError(Exception):
-    """Says that the helper process printed something else than an answer."""
+    """The helper process printed something other than an answer."""
 
 
 class ClusterHelper:
-    """Start the helper process and ask it questions. Threads may share it; their questions queue.
+    """The helper process; requests of several threads are queued.
 
-    It is tied to its parent in two ways: it ends with its stdin, and is killed with the thread that started it.
-
-    Args:
-        bootstrap_servers: `host:port,…`
-        client_config: A Java `client.properties`; None for a plaintext cluster.
-        settings: Where Java and Kafka's jars are.
+    It ends when its stdin closes, and is killed with the thread that started it. `client_config` is a Java
+    `client.properties`; None for a plaintext cluster.
 
     Raises:
         BadInputError: If the client configuration cannot be read.
@@ -83,17 +79,17 @@ class ClusterHelper:
             raise
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait()
         self._socket.close()
         self._log.close()
 
     def ask(self, operation: str, timeout_s: float, **arguments: Any) -> Any:
-        """Put one question to Kafka and return its answer as JSON values.
+        """Send one request to Kafka and return its answer as JSON values.
 
         Raises:
-            ClusterError: With Kafka's reason and a remedy; also when the process does not answer or has ended.
+            ClusterError: If Kafka refuses, with its reason and a fix; if the process does not answer or has ended.
         """
         asked = f"{operation} {arguments.get('topic', '')}".rstrip()
         with self._turn:
@@ -108,7 +104,7 @@ class ClusterHelper:
             except OSError as error:
                 raise self._ended(asked) from error
             except _NoAnswerError as error:
-                self._process.kill()  # whatever it says next would be taken for an answer to the next question
+                self._process.kill()  # its next output would be taken for the answer to the next request
                 raise self.error(asked, str(error), "see what else writes to its stdout, like a Java agent") from error
         if "error" in answer:
             kind, message = answer["error"]["type"], answer["error"]["message"]
@@ -116,7 +112,7 @@ class ClusterHelper:
         return answer["ok"]
 
     def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
-        """Return a ClusterError that names the cluster and the operation, and holds no credential."""
+        """Build a ClusterError that names the cluster and the operation, with secrets hidden."""
         message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {remedy}"
         return ClusterError(hidden(message, self._secrets), kafka_error)
 
@@ -129,7 +125,7 @@ class ClusterHelper:
             stdout=helpers_end.fileno(),
             stderr=self._log,
             env={name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ},
-            start_new_session=True,  # Ctrl-C is for the step, which may still need the helper to clean up
+            start_new_session=True,  # on Ctrl-C the step may still need the helper to clean up
         )
 
     def _exchange(self, request: dict[str, Any], timeout_s: float) -> Any:
@@ -137,7 +133,7 @@ class ClusterHelper:
         self._socket.settimeout(timeout_s)
         self._socket.sendall(json.dumps(request).encode() + b"\n")
         answer = self._next_answer(deadline)
-        while answer["id"] != request["id"]:  # left over from a question that a signal interrupted
+        while answer["id"] != request["id"]:  # left over from a request that a signal interrupted
             answer = self._next_answer(deadline)
         return answer
 

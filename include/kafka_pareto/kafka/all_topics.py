@@ -1,4 +1,4 @@
-"""Define what a cluster says of all its topics that a user may describe."""
+"""Health of all topics that a user may describe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class _Answer(BaseModel):
 
 
 class TroubledTopic(_Answer):
-    """A topic of which a partition lacks its leader, or a replica in sync."""
+    """A topic with a leaderless or under-replicated partition."""
 
     topic: str
     partitions: int
@@ -19,14 +19,14 @@ class TroubledTopic(_Answer):
 
     @property
     def reason(self) -> str:
-        """Describe in words what is wrong."""
+        """Describe the problem."""
         counts = {"without a leader": self.leaderless, "with a replica out of sync": self.out_of_sync}
         wrong = [f"{count} {what}" for what, count in counts.items() if count]
         return f"topic {self.topic}: of {self.partitions} partitions {', '.join(wrong)}"
 
 
 class AllTopicsHealth(_Answer):
-    """Count the topics that this user may describe, and list those in trouble; Kafka hides all others."""
+    """Count of the topics that this user may describe, and those in trouble; Kafka hides all others."""
 
     topics: int
     troubled: tuple[TroubledTopic, ...]

@@ -1,4 +1,4 @@
-"""Read the Java `client.properties` of a cluster, and find the secrets in it that no message may show."""
+"""Read a cluster's Java `client.properties` and find the secrets to hide in messages."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kafka_pareto.kafka.properties_file import escaped, parse_properties
 
 _NAME_PARTS = r"password|passphrase|passwd|secret|token|credential"
 _SECRET_KEYS = re.compile(rf"{_NAME_PARTS}|jaas|keystore\.key|certificate", re.IGNORECASE)
-# Value of a JAAS option: it ends at the first semicolon outside of quotes.
+# A JAAS option's value ends at the first semicolon outside quotes.
 _SECRET_OPTIONS = re.compile(
     rf"""(?<![\w$-])[\w$-]*(?:{_NAME_PARTS})[\w$-]*\s*=((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^;])*)""",
     re.IGNORECASE | re.DOTALL,
 )
-# Quotes and escapes are around and within the words of a secret, not in what Java reads.
+# Quotes and escapes surround or split a secret's words; Java drops them.
 _BETWEEN_WORDS = re.compile(r"[\s\"'=\\]+")
 
 
@@ -24,7 +24,7 @@ def read_client_config(path: Path) -> str:
     """Read the file's text.
 
     Raises:
-        BadInputError: If it cannot be read, is not UTF-8, or is no properties file to Java.
+        BadInputError: If it cannot be read, is not UTF-8, or Java would not read it as properties.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -35,13 +35,10 @@ def read_client_config(path: Path) -> str:
 
 
 def secrets_in(client_config: str) -> list[str]:
-    """Find the texts that must not be repeated: values of secret keys, and the words of passwords in a JAAS line.
+    """Find the values of secret keys and the words of passwords in JAAS lines.
 
-    Each secret is returned in four forms: as Java reads it, without the spaces around it, line by line, and as a
-    properties file writes it.
-
-    Returns:
-        The longest first. A secret that contains another one is then hidden whole.
+    Each appears as Java reads it, stripped, line by line, and as a properties file writes it. The longest come first,
+    so that a secret that contains another is hidden whole.
     """
     values = [value for key, value in parse_properties(client_config).items() if _SECRET_KEYS.search(key)]
     options = [option for value in values for option in _SECRET_OPTIONS.findall(value)]
@@ -52,7 +49,7 @@ def secrets_in(client_config: str) -> list[str]:
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:
-    """Return the text with `[hidden]` in place of each secret."""
+    """Replace each secret in the text by `[hidden]`."""
     for secret in secrets:
         text = text.replace(secret, "[hidden]")
     return text

@@ -1,8 +1,7 @@
-"""Ask the cluster for topics, end offsets, in-sync replicas, disks and settings, through one long-lived AdminClient.
+"""Query a cluster and manage its topics through one long-lived AdminClient.
 
-Kafka's own Java client does the talking, since only it reads a Java `client.properties` (JKS stores, JAAS). It runs in
-a helper process (`include/kafka/src`) that is asked over a socket. A question then costs milliseconds instead of a JVM
-start.
+Only Kafka's Java client reads a Java `client.properties` (JKS stores, JAAS). It runs in a helper process
+(`include/kafka/src`) behind a socket, so a request costs milliseconds instead of a JVM start.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class _Answer(BaseModel):
 
 
 class Broker(_Answer):
-    """Name one live broker and the address that it tells its clients."""
+    """A live broker and its advertised address."""
 
     id: int
     host: str
@@ -46,10 +45,9 @@ class ClusterDescription(_Answer):
     """The cluster and its live brokers.
 
     Attributes:
-        kafka_version: Release of the broker that answered, like `4.3`, taken from the newest metadata version it knows.
-        metadata_version: The finalized `metadata.version`, like `4.3-IV0`: the version that the cluster was upgraded
-            to.
-        controller_id: The leader of the metadata quorum; None where this user may not ask.
+        controller_id: Leader of the metadata quorum; None if this user may not ask.
+        kafka_version: Release of the broker that answered, like `4.3`, from the newest metadata version it supports.
+        metadata_version: The finalized `metadata.version`, like `4.3-IV0`.
     """
 
     cluster_id: str
@@ -60,7 +58,7 @@ class ClusterDescription(_Answer):
 
 
 class PartitionHealth(_Answer):
-    """One partition: its leader's broker id (None without one), its replicas, and those of them in sync."""
+    """One partition: its leader's broker id (None if leaderless), and its replica and in-sync replica counts."""
 
     partition: int
     leader_id: int | None
@@ -69,7 +67,7 @@ class PartitionHealth(_Answer):
 
 
 class TopicHealth(_Answer):
-    """A topic's partitions, as `kafka-topics --describe` counts them."""
+    """Health of a topic's partitions, as `kafka-topics --describe` counts it."""
 
     topic: str
     partitions: tuple[PartitionHealth, ...]
@@ -77,17 +75,17 @@ class TopicHealth(_Answer):
 
     @property
     def leaders(self) -> tuple[int | None, ...]:
-        """List each partition's leader. A leader that differs from an earlier answer means that leadership moved."""
+        """List each partition's leader; compare two answers to see whether leadership moved."""
         return tuple(partition.leader_id for partition in self.partitions)
 
     @property
     def leaderless_count(self) -> int:
-        """Count the partitions that nobody can write to or read from."""
+        """Count the partitions without a leader, which cannot be written or read."""
         return self.leaders.count(None)
 
     @property
     def under_replicated_count(self) -> int:
-        """Count the partitions with fewer replicas in sync than they have."""
+        """Count the partitions with replicas out of sync."""
         return sum(partition.in_sync_replicas < partition.replicas for partition in self.partitions)
 
     @property
@@ -97,17 +95,17 @@ class TopicHealth(_Answer):
 
     @property
     def replication_factor(self) -> int:
-        """Return the smallest number of replicas that a partition has."""
+        """Return the smallest replica count of any partition."""
         return min(partition.replicas for partition in self.partitions)
 
     @property
     def is_healthy(self) -> bool:
-        """Return whether each partition has a leader and all of its replicas in sync."""
+        """Return whether each partition has a leader and all replicas in sync."""
         return not (self.leaderless_count or self.under_replicated_count or self.under_min_isr_count)
 
     @property
     def reason(self) -> str:
-        """Describe in words what is wrong; empty when healthy."""
+        """Describe the problem; empty if healthy."""
         counts = {
             "without a leader": self.leaderless_count,
             f"below min.insync.replicas={self.min_insync_replicas}": self.under_min_isr_count,
@@ -121,9 +119,9 @@ class LogDir(_Answer):
     """One log folder of one broker.
 
     Attributes:
-        total_bytes: Size of its volume, None for brokers before Kafka 3.3; the same for `usable_bytes`.
-        topic_bytes: Bytes that the topic in question takes there.
-        error: Kafka's reason why the folder is offline.
+        total_bytes: Size of its volume; None, like `usable_bytes`, for brokers before Kafka 3.3.
+        topic_bytes: Size of the requested topic there.
+        error: Kafka's reason if the folder is offline.
     """
 
     broker_id: int
@@ -135,19 +133,19 @@ class LogDir(_Answer):
 
 
 class Cluster:
-    """Open a context in which a cluster answers questions and its topics are managed.
+    """A context in which a cluster can be queried and its topics managed.
 
-    Threads may share it; their requests queue. The helper process ends with the context, and with the thread that
-    entered it: that thread must outlive the context.
+    Threads may share it; their requests are queued. The thread that enters the context must outlive it: the helper
+    process is killed with that thread.
 
     Args:
         bootstrap_servers: `host:port,…`
-        client_config: A Java `client.properties` (SASL, TLS), as the load tool takes it; None for a plaintext cluster.
-        settings: Where Java and Kafka's jars are.
+        client_config: A Java `client.properties` (SASL, TLS); None for a plaintext cluster.
+        settings: Locates Java and Kafka's jars.
 
     Raises:
         BadInputError: On entering, if the client configuration cannot be read.
-        ClusterError: On entering, if the client cannot be set up. No connection is made before the first question.
+        ClusterError: On entering, if the client cannot be set up. It connects on the first request only.
     """
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
@@ -168,16 +166,14 @@ class Cluster:
         """Return the cluster's id, version and live brokers.
 
         Raises:
-            ClusterError: If it cannot be reached or refuses; so do all other methods.
+            ClusterError: If the cluster cannot be reached or refuses; likewise for all other methods.
         """
         return ClusterDescription.model_validate(self._ask("describe_cluster", timeout_s=_CONTACT_TIMEOUT_S))
 
     def create_topic(
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str] | None = None
     ) -> Literal["created", "existed"]:
-        """Create the topic and wait until each partition has its leader and replicas.
-
-        A topic of the same name and shape that exists already is kept.
+        """Create the topic and wait until each partition has its leader and replicas; keep an equal existing one.
 
         Raises:
             ClusterError: If it may not be created, is not complete in time, or exists with another shape.
@@ -200,7 +196,7 @@ class Cluster:
         return outcome
 
     def delete_topic(self, topic: str) -> Literal["deleted", "absent"]:
-        """Delete the topic with all its records; do nothing when there is none."""
+        """Delete the topic if it exists."""
         outcome: Literal["deleted", "absent"] = self._ask("delete_topic", topic=topic)
         return outcome
 
@@ -209,54 +205,50 @@ class Cluster:
         return TopicHealth.model_validate(self._ask("topic_health", timeout_s, topic=topic))
 
     def topics(self, prefix: str) -> list[str]:
-        """List the topics whose names begin with the prefix, of those that this user may describe."""
+        """List the topics with this prefix that this user may describe."""
         return sorted(self._ask("topic_ids", _CONTACT_TIMEOUT_S, prefix=prefix))
 
     def all_topics_health(self, timeout_s: float = _REQUEST_TIMEOUT_S) -> AllTopicsHealth:
-        """Return which topics are in trouble, of those that this user may describe."""
+        """Check all topics that this user may describe."""
         return AllTopicsHealth.model_validate(self._ask("all_topics_health", timeout_s))
 
     def topics_on_brokers(self) -> int:
-        """Count all topics that lie on the brokers, also those that this user may not describe."""
+        """Count all topics on the brokers, including those that this user may not describe."""
         return int(self._ask("topics_on_brokers"))
 
     def mark(self, topic: str) -> TopicMark:
-        """Return the topic as a mark that one holder at a time makes."""
+        """Return the topic as a mark that only one holder at a time can make."""
         return TopicMark(self._ask, topic)
 
     def end_offset(self, topic: str) -> int:
-        """Return the sum of the partitions' high watermarks. For acks 0 and 1 it lags behind what was acknowledged."""
+        """Sum the partitions' high watermarks. For acks 0 and 1 they lag behind acknowledged records."""
         return int(self._ask("end_offsets", topic=topic))
 
     def delete_records(self, topic: str) -> None:
-        """Delete all records up to the high watermarks. The brokers free the disk at their next retention check."""
+        """Delete all records up to the high watermarks. Brokers free the disk at their next retention check."""
         self._ask("delete_records", topic=topic)
 
     def log_dirs(self, topic: str) -> tuple[LogDir, ...]:
-        """List the brokers' log folders: size and free space of their volumes, and the bytes of the topic there."""
+        """List the brokers' log folders with their volumes' size and free space and the topic's size."""
         return TypeAdapter(tuple[LogDir, ...]).validate_python(self._ask("log_dirs", topic=topic))
 
     def broker_configs(self, names: Sequence[str]) -> dict[int, dict[str, str | None]]:
-        """Return the named settings by broker id; None stands for a setting without a value.
-
-        A setting that a broker does not know, or holds to be sensitive, is left out.
-        """
+        """Return the named settings by broker id; None if unset. Unknown and sensitive settings are omitted."""
         answer = self._ask("broker_configs", names=list(names))
         return {int(broker): configs for broker, configs in answer.items()}
 
     def topic_configs(self, topic: str, names: Sequence[str]) -> dict[str, str | None]:
-        """Return the topic's named settings; None and what is left out as `broker_configs` has it."""
+        """Return the topic's named settings, with the rules of `broker_configs`."""
         return dict(self._ask("topic_configs", topic=topic, names=list(names)))
 
     def group_members(self, group: str) -> int:
-        """Count the consumers that the group has now."""
+        """Count the consumers currently in the group."""
         return int(self._ask("group_members", group=group))
 
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
-        """Return the number of records by which the topic has grown since its end offset was `before`.
+        """Poll until the topic has `expected` records more than `before`, or the deadline; return its growth.
 
-        Polls until the growth reaches `expected` or `deadline_s` has passed. Fewer than expected are lost records, more
-        are duplicates. Some of either may still be on their way when this returns.
+        Fewer records than expected are losses, more are duplicates; either may still be in flight on return.
         """
         return _poll(lambda: self.end_offset(topic) - before, lambda found: found >= expected, deadline_s)
 
@@ -265,7 +257,7 @@ class Cluster:
             try:
                 return self.topic_health(topic)
             except ClusterError as error:
-                # A broker that has not heard of the new topic yet.
+                # The broker does not know the new topic yet.
                 if error.kafka_error == "UnknownTopicOrPartitionException":
                     return None
                 raise
@@ -281,7 +273,7 @@ class Cluster:
 
 
 def _poll(look: Callable[[], Answer], enough: Callable[[Answer], bool], deadline_s: float) -> Answer:
-    """Poll until the value is enough or the deadline has passed. The last value is returned either way."""
+    """Poll until the value is enough or the deadline has passed; return the last value either way."""
     last: list[Answer] = []
 
     def look_and_keep() -> bool:

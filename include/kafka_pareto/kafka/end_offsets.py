@@ -1,4 +1,4 @@
-"""Measure a load at the topic: the growth of its end offsets, and the records that arrived afterwards."""
+"""Count a load's records by the growth of its topic's end offsets, including late arrivals."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ _LATE_WATCH_S = 0.1
 
 
 class EndOffsets:
-    """Follow the end offsets of one topic over a sequence of loads."""
+    """The end offsets of one topic over a sequence of loads."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._cluster = cluster
         self._topic = topic
         self._before = 0
-        # End offset after the last load; None if unknown, as after an interrupted load that may still arrive.
-        # A topic that is still empty needs no wait for records of an earlier process.
+        # End offset after the last load; None if unknown, as after an interrupted load whose records may still arrive.
+        # It starts at 0: an empty topic needs no wait for records of an earlier process.
         self._complete_at: int | None = 0
 
     def begin(self) -> int:
-        """Mark where the next load begins, once nothing arrives any more.
+        """Mark the start of the next load once the topic has settled; return the number of late records.
 
-        Returns:
-            The number of late records: those that came after the last load, beyond what it had sent. The first call
-            counts the records that were there before.
+        Late records are those beyond what the last load had sent; on the first call, all records already there.
 
         Raises:
             ClusterError: If records keep arriving without a load.
@@ -41,13 +39,13 @@ class EndOffsets:
         return 0 if expected is None else current - expected
 
     def growth(self, records_sent: int) -> int:
-        """Return the topic's growth since `begin`, in records. Waits up to a deadline for as many as were sent."""
+        """Return the topic's growth in records since `begin`; wait up to a deadline for as many as were sent."""
         growth = self._cluster.wait_for_end_offset_growth(self._topic, self._before, records_sent, _GROWTH_DEADLINE_S)
         self._complete_at = self._before + records_sent if growth == records_sent else None
         return growth
 
     def late_records(self) -> int:
-        """Return what `begin` would return a moment from now. Use it after the last load, where no other begins."""
+        """Return the late records after the last load, when no further `begin` follows."""
         if self._complete_at is None:
             return 0
         return self._cluster.wait_for_end_offset_growth(self._topic, self._complete_at, 1, _LATE_WATCH_S)
@@ -55,7 +53,7 @@ class EndOffsets:
     def _settled(self, current: int) -> int:
         deadline = time.monotonic() + _SETTLING_DEADLINE_S
         while time.monotonic() < deadline:
-            # Waits for one record more than there is: the topic is settled once the deadline passes without growth.
+            # Wait for one more record: the topic has settled if the deadline passes without growth.
             growth = self._cluster.wait_for_end_offset_growth(self._topic, current, 1, deadline_s=1.0)
             if not growth:
                 return current

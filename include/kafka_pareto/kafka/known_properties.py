@@ -1,7 +1,7 @@
-"""The settings of Kafka's producer, types their values, and report the durability that follows from them.
+"""The settings of Kafka's producer, their types and bounds, and the durability that follows from them.
 
-Names, types and defaults are those of `ProducerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
-credential, a class or a serializer are left out, since no study varies them.
+Names, types and defaults are from `ProducerConfig.configDef()` in Kafka 4.3.1, without those that no study varies:
+servers, credentials, classes and serializers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kafka_pareto.errors import did_you_mean
 PropertyValue: TypeAlias = str | int | float | bool
 
 Bounds: TypeAlias = tuple[int, int | None]
-"""The smallest value and the largest; None where there is none."""
+"""Minimum and maximum; None if unbounded."""
 INT_MAX = 2147483647
-"""The largest value of Kafka's type INT, which bounds many a setting that has no other bound."""
+"""Maximum of Kafka's type INT, the only upper bound of many settings."""
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
 
@@ -52,7 +52,7 @@ DEFAULTS: dict[str, PropertyValue] = {
 }
 
 DURABILITY_PROPERTIES = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries")
-"""The properties that decide which durability a producer promises."""
+"""The properties that determine a producer's durability guarantee."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "acks": ("0", "1", "all"),
@@ -82,14 +82,12 @@ BOUNDS: dict[str, Bounds] = {
     "retry.backoff.ms": (0, None),
     "send.buffer.bytes": (-1, INT_MAX),
 }
-"""The bounds of the properties that have any."""
 
 
 class Durability(IntEnum):
-    """Order the promises made for an acknowledged record, from the weakest to the strongest.
+    """Durability guarantees of an acknowledged record, from weakest to strongest.
 
-    A producer promises one of those from `acks_0` on; `received` is that of a part before Kafka that acknowledges what
-    it holds in memory.
+    Producers guarantee `acks_0` or more; `received` is for a component before Kafka that acknowledges in memory.
     """
 
     received = -1
@@ -100,7 +98,7 @@ class Durability(IntEnum):
 
 
 PRODUCER_DURABILITIES = tuple(each for each in Durability if each >= Durability.acks_0)
-"""Lists what a producer may promise."""
+"""The guarantees that a producer can give."""
 DurabilityName: TypeAlias = Annotated[str, Field(pattern=f"^({'|'.join(Durability.__members__)})$")]
 """The name of a durability; pydantic refuses any other text."""
 
@@ -111,7 +109,7 @@ def unknown_property_rule(name: str) -> str:
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """Return the tunable properties as the producer applies them: the given values, and defaults for all others."""
+    """Return the tunable properties as the producer applies them, with defaults for those not given."""
     merged = {**DEFAULTS, **properties}
     merged["acks"] = "all" if str(merged["acks"]) == "-1" else str(merged["acks"])
     merged["enable.idempotence"] = is_idempotent(properties)
@@ -119,7 +117,7 @@ def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue
 
 
 def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
-    """Return whether the producer is idempotent (KIP-679: on by default, silently off when a setting conflicts)."""
+    """Return whether the producer is idempotent (KIP-679: on by default, silently off if a setting conflicts)."""
     stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
     acks = str(properties.get("acks", "all"))
     in_flight = int(properties.get("max.in.flight.requests.per.connection", 5))
@@ -128,7 +126,7 @@ def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
 
 
 def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
-    """Return the durability that a producer with these properties promises."""
+    """Return the durability guarantee of a producer with these properties."""
     acks = str(properties.get("acks", "all"))
     if acks == "0":
         return Durability.acks_0
@@ -141,7 +139,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
     """Convert the text of a property to a value of its type.
 
     Raises:
-        ValueError: If the text is none of the property's choices, or no whole number within its bounds.
+        ValueError: If the text is not one of the property's choices or not a whole number within its bounds.
     """
     return value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)
 
@@ -156,7 +154,7 @@ def value_of(
     """Convert the text of a property to a value of its default's type.
 
     Raises:
-        ValueError: If the text is none of the property's choices, or no whole number within its bounds.
+        ValueError: If the text is not one of the property's choices or not a whole number within its bounds.
     """
     if name in choices and text not in choices[name]:
         raise ValueError(f"{name}: {text!r} must be one of {', '.join(choices[name])}")

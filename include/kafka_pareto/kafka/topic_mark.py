@@ -1,6 +1,6 @@
-"""Make a topic serve as a mark on the cluster: of all who make it at the same time one succeeds, and it has an id.
+"""Use a topic as a mark on the cluster: it has an id, and of several concurrent makers only one succeeds.
 
-What its maker says of itself is in its records, so that others can see who that is and whether it is kept up.
+Its records identify the maker and show others that the mark is kept up.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _TIMEOUT_S = 10.0
 
 
 class Ask(Protocol):
-    """Put a question to the cluster."""
+    """Send a request to the cluster."""
 
     def __call__(self, operation: str, timeout_s: float = ..., **arguments: Any) -> Any:
         """Return the answer, or raise a ClusterError."""
 
 
 class MarkEnd(BaseModel):
-    """Holds where the mark's records end, and the last of them; None where there is none or it may not be read."""
+    """End offset of the mark's records, and the last record; None if there is none or it may not be read."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,16 +30,16 @@ class MarkEnd(BaseModel):
 
 
 class TopicMark:
-    """Stands for one topic that is used as a mark. Every call raises a ClusterError where the cluster refuses."""
+    """A topic used as a mark; every method raises a ClusterError if the cluster refuses."""
 
     def __init__(self, ask: Ask, topic: str) -> None:
         self._ask = ask
         self._topic = topic
 
     def make(self, replication_factor: int, configs: Mapping[str, str], *, only_asks: bool = False) -> str | None:
-        """Make the topic and return its id; None where there is one already.
+        """Create the topic and return its id; None if it exists already.
 
-        If it only asks, it makes nothing: an error says why it could not.
+        With `only_asks`, create nothing; an error says why it could not be created.
         """
         made: str | None = self._ask(
             "make_mark",
@@ -51,18 +51,18 @@ class TopicMark:
         return made
 
     def topic_id(self) -> str | None:
-        """Return the id of the topic as it is now; None where there is none."""
+        """Return the topic's current id; None if it does not exist."""
         found: str | None = self._ask("id_of_mark", _TIMEOUT_S, topic=self._topic)
         return found
 
     def delete(self, topic_id: str) -> None:
-        """Delete the topic with this id, if it is still there; one that was made since stays."""
+        """Delete the topic if it still has this id; one made since then stays."""
         self._ask("delete_mark", topic=self._topic, topic_id=topic_id)
 
     def append(self, text: str) -> None:
-        """Append a record, which all replicas in sync have then."""
+        """Append a record with acks=all."""
         self._ask("append_to_mark", _TIMEOUT_S, topic=self._topic, value=text)
 
     def end(self) -> MarkEnd:
-        """Return where the records end, and the last of them."""
+        """Return the end offset and the last record."""
         return MarkEnd.model_validate(self._ask("last_of_mark", _TIMEOUT_S, topic=self._topic))

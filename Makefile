@@ -104,10 +104,10 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
 	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 4 --dist loadscope --no-loadscope-reorder
 
-test-studies: log-pipeline $(BROWSER) ## whole studies, DAG runs, pages in a browser, the log pipeline's parts
+test-studies: log-pipeline $(BROWSER) ## whole studies, DAG runs, MLflow, pages in a browser, simulations, the log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
-	$(PYTHON) -m pytest tests/stack tests/system tests/dags tests/browser -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
@@ -202,7 +202,7 @@ setup: preflight ## install what is missing into .state
 	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO))
 
 setup-tests: preflight-tests
-	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO) $(BROWSER) $(STAMPS)/npm)
+	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO) $(STAMPS)/npm)
 
 log-pipeline: setup ## what log pipelines need beside: Filebeat, aggregator, Collector, shop, Spark
 	$(call AT_ONCE,$(addprefix $(STAMPS)/,filebeat aggregator collector shop spark-jars))

@@ -54,7 +54,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not (is_fast_group or is_slow_group):
         return None
     if collection_path.suffix != ".py":
-        return True if collection_path.name in ("browser", "compose", "stack") else None
+        return True if collection_path.name in ("browser", "compose", "simulations", "stack") else None
     text = collection_path.read_text(encoding="utf-8")
     if is_fast_group:
         return True if _FAST not in text or (chosen != "fast" and _ALL_SLOW.search(text)) else None
@@ -63,7 +63,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 # The only folders in which `make test-studies` and `make test-compose` look for their tests.
-_FOLDERS = {"studies": ("browser", "dags", "stack", "system"), "compose": ("compose",)}
+_FOLDERS = {"studies": ("browser", "contract", "dags", "simulations", "stack", "system"), "compose": ("compose",)}
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
 
 

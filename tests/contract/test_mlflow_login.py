@@ -32,7 +32,7 @@ from tests.mlflow_server import PASSWORDS, MlflowServer, mlflow_server
 from tests.recorded import recorded_repetitions
 from tests.trained_campaign import recorded_campaign, small_study
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.studies]
 
 CASE = "8192"
 OBJECTIVE = "p95_latency_ms"

@@ -39,7 +39,7 @@ from tests.recorded import recorded_repetitions
 from tests.trained_campaign import recorded_campaign, small_study
 from tests.unit import checking
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.studies]
 
 CASE = "8192"
 GENERATIONS = 10

@@ -6,7 +6,7 @@ import pytest
 from kafka_pareto.study.objectives import ObjectiveName
 from tests.simulations.campaigns import EqualArms, simulated_campaign
 
-pytestmark = pytest.mark.simulations
+pytestmark = [pytest.mark.simulations, pytest.mark.studies]
 
 CAMPAIGNS = 60
 # A block slows both its sides by as much as the repetitions of a configuration differ among themselves.

@@ -4,7 +4,7 @@ import pytest
 
 from tests.simulations.checks import CAMPAIGNS, CHANGES, Blocks, drifted, recorded_blocks
 
-pytestmark = pytest.mark.simulations
+pytestmark = [pytest.mark.simulations, pytest.mark.studies]
 
 CHECKS = 400
 

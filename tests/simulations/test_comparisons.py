@@ -8,7 +8,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from tests.simulations.comparisons import LINGERS, NO_EFFECT, made_table, share
 from tests.unit.made_parts import THROUGHPUT
 
-pytestmark = pytest.mark.simulations
+pytestmark = [pytest.mark.simulations, pytest.mark.studies]
 
 PARTS = 200
 

@@ -25,7 +25,7 @@ from tests.simulations.sequential import (
 )
 from tests.unit.deciding import CASE, FAST, candidates, repetitions, study_of
 
-pytestmark = pytest.mark.simulations
+pytestmark = [pytest.mark.simulations, pytest.mark.studies]
 
 QUICK = replace(RULE, most=12, final=4)
 BEFORE = next(iter(CANDIDATES.values()))

@@ -205,10 +205,10 @@ def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", BROWSERS)
 def test_a_browser_on_the_path_is_used_and_make_fetches_none(machine: Path, name: str) -> None:
     assert find_browser() is None
-    assert "stamps/browser" in _make("test")
+    assert "stamps/browser" in _make("test-studies")
     _tool(machine, name, "")
     assert find_browser() == str(machine / name)
-    assert "stamps/browser" not in _make("test")
+    assert "stamps/browser" not in _make("test-studies")
 
 
 def test_the_browser_is_looked_for_before_anything_is_built() -> None:

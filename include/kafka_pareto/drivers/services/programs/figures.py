@@ -56,10 +56,10 @@ def slope_of(points: Sequence[tuple[float, float]]) -> tuple[float, float] | Non
     if len({x for x, _ in points}) < 3:
         return None
     x, y = np.asarray(points).T
-    (slope, _), covariance = np.polyfit(x - x[0], y, 1, cov="unscaled")
-    residual = y - np.polyval(np.polyfit(x - x[0], y, 1), x - x[0])
+    line, covariance = np.polyfit(x - x[0], y, 1, cov="unscaled")
+    residual = y - np.polyval(line, x - x[0])
     variance = float(residual @ residual) / max(len(x) - 2, 1)
-    return float(slope), float(np.sqrt(variance * covariance[0, 0]))
+    return float(line[0]), float(np.sqrt(variance * covariance[0, 0]))
 
 
 def longest_gap_s(times: Sequence[float]) -> float | None:

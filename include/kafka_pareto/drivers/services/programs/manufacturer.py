@@ -15,27 +15,22 @@ from kafka_pareto.drivers.services.programs.messages import (
     handed_on,
 )
 from kafka_pareto.drivers.services.programs.sender import Outgoing
-from kafka_pareto.drivers.services.programs.service import Handler, Service, options_of, serve
+from kafka_pareto.drivers.services.programs.service import OrderHandler, Service, options_of, serve
 
 _MADE_AT_ONCE = 1000
 
 
-class Manufacturer(Handler):
+class Manufacturer(OrderHandler):
     """Keep a stock of each drug, and make a lot of one that runs out."""
 
     reads: ClassVar = (ORDER_PLACED,)
-    hands_on: ClassVar = True
 
     def __init__(self) -> None:
+        super().__init__()
         self._stock: dict[str, int] = {}
-        self._handled: set[str] = set()
 
-    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
-        """Return the drug made, the stock left, and the confirmation; nothing for a duplicate."""
-        order_id = record["order_id"]
-        if order_id in self._handled:
-            return
-        self._handled.add(order_id)
+    def records_for(self, record: Record, appended_at: float) -> Iterable[Outgoing]:
+        """Return the drug made, the stock left, and the confirmation."""
         taken: dict[str, int] = record["drugs"]
         made = 0
         for name, quantity in taken.items():
@@ -47,10 +42,6 @@ class Manufacturer(Handler):
         yield Outgoing(DRUG_MANUFACTURED, of_order | {"drugs": taken, "made": made})
         yield Outgoing(INVENTORY_UPDATED, of_order | {"stock": {name: self._stock[name] for name in taken}})
         yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record["hospital"]})
-
-    def forget(self, order_ids: Iterable[str]) -> None:
-        """Forget that these orders were handled."""
-        self._handled.difference_update(order_ids)
 
 
 if __name__ == "__main__":

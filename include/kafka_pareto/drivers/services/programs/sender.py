@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import cycle
 from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -34,8 +36,8 @@ class Sender:
         self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
     ) -> None:
         self._is_keyed = options.partitioning == "key"
-        self._partitions = options.partitions
-        self._number: dict[str, int] = {}
+        # By turns: Kafka's default would stick to one partition for a while.
+        self._partitions: defaultdict[str, Iterator[int]] = defaultdict(lambda: cycle(range(options.partitions)))
         self._failure = ""
         settings: dict[str, object] = {
             "bootstrap.servers": options.bootstrap_servers,
@@ -93,7 +95,7 @@ class Sender:
             else:
                 stored()
 
-        partition = _BY_KEY if self._is_keyed else self._next(outgoing.topic)
+        partition = _BY_KEY if self._is_keyed else next(self._partitions[outgoing.topic])
         value, key = encode(outgoing.record), str(outgoing.record.get("key", "")).encode() or None
         while True:
             try:
@@ -123,12 +125,6 @@ class Sender:
         self.poll()
         if left:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{left} records are not stored"))
-
-    def _next(self, topic: str) -> int:
-        """Return the record's number modulo the partitions: Kafka's default would stick to one for a while."""
-        number = self._number.get(topic, 0)
-        self._number[topic] = number + 1
-        return int(number % self._partitions)
 
 
 def as_partitions(offsets: Mapping[tuple[str, int], int]) -> list[TopicPartition]:

@@ -37,8 +37,6 @@ class Handler(ABC):
     """A service's processing of records."""
 
     reads: ClassVar[tuple[str, ...]]
-    hands_on: ClassVar[bool] = False
-    """True where all that comes of a record is records: only then can both be one transaction."""
 
     @abstractmethod
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
@@ -48,12 +46,31 @@ class Handler(ABC):
         """Return what to send because time has passed; called after each poll."""
         return ()
 
-    def forget(self, order_ids: Iterable[str]) -> None:  # noqa: B027 (most keep nothing that could be forgotten)
-        """Forget that these orders were handled: their output was not stored, and they will be reread."""
-
     def has_passed_on(self) -> bool:
         """Return whether all output so far has left the service other than through Kafka; if not, it is reread."""
         return True
+
+
+class OrderHandler(Handler):
+    """A handler whose only output is records, once per order; input and output can share a transaction."""
+
+    def __init__(self) -> None:
+        self._handled: set[str] = set()
+
+    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
+        """Return the order's records; none for a duplicate."""
+        if record["order_id"] in self._handled:
+            return ()
+        self._handled.add(record["order_id"])
+        return self.records_for(record, appended_at)
+
+    @abstractmethod
+    def records_for(self, record: Record, appended_at: float) -> Iterable[Outgoing]:
+        """Return the response to an order's first record."""
+
+    def forget(self, order_ids: Iterable[str]) -> None:
+        """Forget that these orders were handled: their output was not stored, and they will be reread."""
+        self._handled.difference_update(order_ids)
 
 
 @dataclass
@@ -71,8 +88,9 @@ class Service:
         self._malformed = 0
         self._name = name
         self._handler = handler
-        self._is_transactional = handler.hands_on and options.delivery == "exactly_once"
-        self._sender = Sender(options, transactional_id=name if self._is_transactional else "")
+        is_exactly_once = options.delivery == "exactly_once"
+        self._transactional = handler if is_exactly_once and isinstance(handler, OrderHandler) else None
+        self._sender = Sender(options, transactional_id=name if self._transactional else "")
         self._open: deque[_Batch] = deque()
         self._stopping = False
         self._committed_at = 0.0
@@ -106,7 +124,7 @@ class Service:
                 self._run_as_member()
             except KafkaException as error:
                 # What the consumer is refused ends the member, what the producer is refused the service.
-                is_of_the_member = error.args[0].code() in _OF_THE_MEMBER or self._is_transactional
+                is_of_the_member = error.args[0].code() in _OF_THE_MEMBER or self._transactional
                 if begun == _MOST_MEMBERS or not is_of_the_member or self._sender.has_failed:
                     raise
                 begun += 1
@@ -122,8 +140,8 @@ class Service:
         )
         try:
             while not self._stopping:
-                if self._is_transactional:
-                    self._handle_at_once(self._consumer.consume(_MOST_AT_ONCE, _TRANSACTION_S))
+                if self._transactional:
+                    self._handle_at_once(self._transactional, self._consumer.consume(_MOST_AT_ONCE, _TRANSACTION_S))
                 else:
                     self._handle(self._read())
                     self._send(self._handler.tick(), _Batch())
@@ -143,7 +161,7 @@ class Service:
         first = self._consumer.poll(_POLL_S)
         return [] if first is None else [first, *self._consumer.consume(_MOST_AT_ONCE - 1, 0.0)]
 
-    def _handle_at_once(self, messages: list[Message]) -> None:
+    def _handle_at_once(self, handler: OrderHandler, messages: list[Message]) -> None:
         """Handle records, and store their output and the offsets in one transaction."""
         if not messages:
             return
@@ -154,7 +172,7 @@ class Service:
                 offsets |= self._open.pop().offsets
         except KafkaException:
             self._open.clear()
-            self._handler.forget(_order_ids(messages))
+            handler.forget(_order_ids(messages))
             raise
 
     def _handle(self, messages: list[Message]) -> None:
@@ -199,7 +217,7 @@ class Service:
             self._consumer.commit(offsets=as_partitions(done))
 
     def _settle(self) -> None:
-        if self._is_transactional:
+        if self._transactional:
             return
         self._sender.flush()
         self._commit(and_waits=True)

@@ -14,31 +14,19 @@ from kafka_pareto.drivers.services.programs.messages import (
     handed_on,
 )
 from kafka_pareto.drivers.services.programs.sender import Outgoing
-from kafka_pareto.drivers.services.programs.service import Handler, Service, options_of, serve
+from kafka_pareto.drivers.services.programs.service import OrderHandler, Service, options_of, serve
 
 
-class Transport(Handler):
+class Transport(OrderHandler):
     """Report each shipment's pickup and delivery; travel takes no time."""
 
     reads: ClassVar = (DRUG_MANUFACTURED,)
-    hands_on: ClassVar = True
 
-    def __init__(self) -> None:
-        self._handled: set[str] = set()
-
-    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
-        """Return both states of the shipment; nothing for a duplicate."""
-        order_id = record["order_id"]
-        if order_id in self._handled:
-            return
-        self._handled.add(order_id)
+    def records_for(self, record: Record, appended_at: float) -> Iterable[Outgoing]:
+        """Return both states of the shipment."""
         of_order = handed_on(record) | {"manufactured_at": appended_at}
         for status in (PICKED_UP, DELIVERED):
             yield Outgoing(SHIPMENT_STATUS, of_order | {"status": status})
-
-    def forget(self, order_ids: Iterable[str]) -> None:
-        """Forget that these orders were handled."""
-        self._handled.difference_update(order_ids)
 
 
 if __name__ == "__main__":

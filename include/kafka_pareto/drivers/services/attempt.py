@@ -25,7 +25,6 @@ from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.host_load import cpu_fractions
-from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
 
 
@@ -50,21 +49,19 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), chain_cpu_s)
     found = ServicesQuantities()
     outcome: Outcome = "failed"
-    judged = reason
     timeline: Timeline | None = None
     if handed:
         placed = handed.placed
-        window = (
-            LoadWindow(placed["began_at"] - counted_from, placed["ended_at"] - counted_from)
-            if placed["confirmed"]
-            else None
-        )
+        load_window = LoadWindow(placed["began_at"] - counted_from, placed["ended_at"] - counted_from)
+        window = load_window if placed["confirmed"] else None
         found = quantities(handed, load, counted.counters(window), testbed.script_orders_s)
         if load.kind != "capacity":
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
-        outcome, judged = judge(handed, keeps_order=_keeps_order(study, configuration))
+        # A key moves once partitions are added.
+        is_keyed = study.topology_of(configuration)[1].partitioning == "key"
+        outcome, reason = judge(handed, keeps_order=is_keyed and fault != PARTITIONS_ADDED)
         if outcome == "valid":
-            judged = found.generator_bound
+            reason = found.generator_bound
         timeline = timeline_of(handed.fault, placed) if handed.fault else None
     if outcome != "valid" or fault in CHANGING_THE_CLUSTER:
         # Neither orders that are left nor partitions, leaders that have moved, or a broker that is cold, must reach the
@@ -72,7 +69,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         testbed.end_topology()
     return Attempt(
         outcome=outcome,
-        reason=judged,
+        reason=reason,
         is_excused=is_excused,
         started_at=started_at,
         quantities=found.values(),
@@ -125,12 +122,6 @@ def _handed_on(
     )
     kind = str(found["fault"])
     return hand_on(opened, paced, None if kind == NO_FAULT else Fault(kind, protocol.fault))
-
-
-def _keeps_order(study: CompareServices, level: Configuration) -> bool:
-    """Return whether records of a key stay in order: a key moves once partitions are added."""
-    is_moved = study.effective(level)["fault"] == PARTITIONS_ADDED
-    return study.topology_of(level)[1].partitioning == "key" and not is_moved
 
 
 def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:

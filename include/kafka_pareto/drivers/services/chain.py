@@ -40,6 +40,9 @@ class Chain(Opened):
         delivery: `at_least_once`, or `exactly_once` for services that use transactions.
         rules: The monitor's bounds, by watched value.
 
+    Attributes:
+        events_port: The loopback port on which clients follow the events.
+
     Raises:
         LoadStartError: On entering, if a service does not become ready within a minute.
     """
@@ -56,27 +59,22 @@ class Chain(Opened):
         self._common += ["--partitioning", topology.partitioning, "--producer", json.dumps(dict(producer or {}))]
         self._common += ["--delivery", delivery, "--groups", f"{secrets.token_hex(4)}-"]
         self._monitors = ["--brokers", str(topology.brokers), "--rules", json.dumps(dict(rules or {}))]
-        self._port = free_ports(1)[0]
+        self.events_port = free_ports(1)[0]
         self._token = secrets.token_urlsafe(24)
         self._processes: dict[str, ChildProcess] = {}
         self._ended_cpu_s = 0.0
 
     def _open(self, opened: ExitStack) -> None:
-        opened.callback(self._end)
+        opened.callback(lambda: end_all(self._processes.values(), _STOP_S))
         for name in (*SERVICES, CLIENT):
             self.start(name)
-        for name in (*SERVICES, CLIENT):
-            self._next(name, _READY_S, READY)
+        for process in self._processes.values():
+            process.next_line(READY, _READY_S)
 
     @property
-    def size(self) -> int:
-        """Return the number of processes while all run."""
-        return len(SERVICES) + 1
-
-    @property
-    def events_port(self) -> int:
-        """Return the loopback port on which clients follow the events."""
-        return self._port
+    def is_whole(self) -> bool:
+        """Return whether all of its processes run."""
+        return len(self.pids) == len(SERVICES) + 1
 
     @property
     def pids(self) -> dict[str, int]:
@@ -89,8 +87,8 @@ class Chain(Opened):
         Raises:
             LoadStartError: If it cannot be started.
         """
-        options = {"monitor": self._monitors, "notification": ["--port", str(self._port)]}.get(name, [])
-        own = ["--port", str(self._port)] if name == CLIENT else [*self._common, *options]
+        options = {"monitor": self._monitors, "notification": ["--port", str(self.events_port)]}.get(name, [])
+        own = ["--port", str(self.events_port)] if name == CLIENT else [*self._common, *options]
         argv = [sys.executable, "-m", f"kafka_pareto.drivers.services.programs.{name}", *own]
         if name in self._processes:
             self._processes[name].close()
@@ -169,34 +167,22 @@ class Chain(Opened):
         Raises:
             LoadToolError: If a service has exited meanwhile.
         """
-        asked = {
-            "run": run,
-            "orders": orders,
-            "timeout_s": timeout_s,
-            "began_at": began_at,
-            "since": since,
-            "alerts_within_s": alerts_within_s,
-        }
-        self._processes[CLIENT].tell(asked)
+        counted = {"began_at": began_at, "since": since, "alerts_within_s": alerts_within_s}
+        self._processes[CLIENT].tell({"run": run, "orders": orders, "timeout_s": timeout_s, **counted})
         return self._next(CLIENT, timeout_s + alerts_within_s + _GRACE_S, "run", run)
 
     def cpu_s(self) -> float:
         """Return the CPU time all processes have used since they started."""
         return self._ended_cpu_s + sum(each.cpu_s() for each in self._processes.values())
 
-    def _next(self, name: str, timeout_s: float, key: str, value: str | None = None) -> Record:
-        """Return a service's next line with this key and, if given, this value.
+    def _next(self, name: str, timeout_s: float, key: str, value: str) -> Record:
+        """Return a service's next line with this key and value.
 
         Raises:
-            LoadStartError: If the service was to become ready, and did not.
             LoadToolError: If no such line arrives in time, or any service has exited.
         """
-        meanwhile = self._require_running if key != READY else lambda: None
-        return self._processes[name].next_line(key, timeout_s, value, meanwhile)
+        return self._processes[name].next_line(key, timeout_s, value, self._require_running)
 
     def _require_running(self) -> None:
         for process in self._processes.values():
             process.require_running()
-
-    def _end(self) -> None:
-        end_all(self._processes.values(), _STOP_S)

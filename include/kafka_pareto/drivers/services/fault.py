@@ -51,18 +51,18 @@ class FaultRecord:
         return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 
+@dataclass(frozen=True)
 class Fault:
     """One fault.
 
-    Args:
+    Attributes:
         kind: As in the setting `fault`.
         times: Its start after the first order, and a broker's downtime. A service restarts at once; added partitions
             stay.
     """
 
-    def __init__(self, kind: str, times: FaultTimes) -> None:
-        self._kind = kind
-        self._times = times
+    kind: str
+    times: FaultTimes
 
     def make(self, opened: OpenTopology) -> FaultRecord:
         """Inject the fault, end it, and wait until every replica is in sync.
@@ -71,26 +71,26 @@ class Fault:
             ClusterError: If a broker cannot be restarted.
             LoadStartError: If a service cannot be restarted.
         """
-        time.sleep(self._times.at_s)
-        broker_fault = next((each for each in BROKER_FAULTS if each == self._kind), None)
+        time.sleep(self.times.at_s)
+        broker_fault = next((each for each in BROKER_FAULTS if each == self.kind), None)
         watch = SyncWatch(opened.cluster.topic_health, is_single=opened.topology.brokers == 1)
         began_at = time.time()
         if broker_fault is not None:
             health = opened.cluster.topic_health(ORDER_PLACED)
             began_at = time.time()  # that may take long, and is no part of the fault
             with broken(opened.brokers, broker_fault, health) as what:
-                watch.watch_until(began_at + self._times.for_s)
-        elif self._kind == PARTITIONS_ADDED:
+                watch.watch_until(began_at + self.times.for_s)
+        elif self.kind == PARTITIONS_ADDED:
             what = _add_partitions(opened)
         else:
-            what = self._kind.removesuffix("_killed")
+            what = self.kind.removesuffix("_killed")
             opened.chain.kill(what)
             opened.chain.start(what)
         ended_at = time.time()
-        whole_at = watch.whole_at() if self._kind in CHANGING_THE_CLUSTER else ended_at
+        whole_at = watch.whole_at() if self.kind in CHANGING_THE_CLUSTER else ended_at
         # Partitions that are added are without a leader for a moment, which a look may catch or not.
         is_noticed = watch.is_noticed and broker_fault is not None
-        return FaultRecord(self._kind, what, began_at, ended_at, whole_at, is_noticed)
+        return FaultRecord(self.kind, what, began_at, ended_at, whole_at, is_noticed)
 
 
 def _add_partitions(opened: OpenTopology) -> str:

@@ -14,6 +14,7 @@ from kafka_pareto.study.faults import NOTIFICATION_KILLED
 
 _MS = 1e3
 _BOUND_FRACTION = 0.9
+_AS_REPORTED = ("orders_s", "jitter_ms", "smoothed_jitter_ms", "request_ms", "sending_s", "open_slope_s", "silent_s")
 
 
 def quantities(
@@ -53,23 +54,13 @@ def _order_figures(handed: HandedOn, counters: LoadCounters) -> OrderFigures | N
     if not latency or not placed["orders_s"]:
         return None
     per_order = _MS / placed["confirmed"]
+    hops = {name: placed[name] for name in ("placing", "confirming")}
+    hops |= {name: seen[name] for name in ("shipping", "notifying", "completing")}
+    means: Record = {f"{name}_ms": hop["mean_ms"] if hop else None for name, hop in hops.items()}
     return OrderFigures(
-        orders_s=placed["orders_s"],
-        latency_mean_ms=latency["mean_ms"],
-        latency_p50_ms=latency["p50_ms"],
-        latency_p95_ms=latency["p95_ms"],
-        latency_p99_ms=latency["p99_ms"],
-        jitter_ms=placed["jitter_ms"],
-        smoothed_jitter_ms=placed["smoothed_jitter_ms"],
-        request_ms=placed["request_ms"],
-        sending_s=placed["sending_s"],
-        placing_ms=_mean(placed["placing"]),
-        confirming_ms=_mean(placed["confirming"]),
-        shipping_ms=_mean(seen["shipping"]),
-        notifying_ms=_mean(seen["notifying"]),
-        completing_ms=_mean(seen["completing"]),
-        open_slope_s=placed["open_slope_s"],
-        silent_s=placed["silent_s"],
+        **{name: placed[name] for name in _AS_REPORTED},
+        **{f"latency_{name}": value for name, value in latency.items()},
+        **means,
         services_cpu_ms_per_order=handed.chain_cpu_s * per_order,
         brokers_cpu_ms_per_order=None if counters.broker_cpu_s is None else counters.broker_cpu_s * per_order,
     )
@@ -114,7 +105,3 @@ def timeline_of(fault: FaultRecord, placed: Record) -> Timeline:
         done=[number for number, _ in placed["seconds"]],
         latency_p95_ms=[p95_ms for _, p95_ms in placed["seconds"]],
     )
-
-
-def _mean(latency: Record | None) -> float | None:
-    return latency["mean_ms"] if latency else None

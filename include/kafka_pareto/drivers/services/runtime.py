@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from kafka_pareto.campaign.campaign import Campaign
@@ -40,29 +40,30 @@ class ServicesRuntime(DriverRuntime):
         """Compute the maximum cost of these repetitions, topology starts included."""
         found = CompareServices.of(study)
         count = sum(repetitions.values())
-        # Each block measures every level of its part once, and starts the services of each group of them.
+        # Each block measures every level of its part once, and starts the services of each group.
         blocks = {case: times / len(found.levels_of(case)) for case, times in repetitions.items()}
         groups = {case: _orders_of_groups(found, case) for case in blocks}
         brokers_starts = sum(len(found.topologies_of(case)) for case in blocks)
         services_starts = sum(times * len(groups[case]) for case, times in blocks.items())
         loads = [(times, level) for case, times in blocks.items() for level in found.levels_of(case)]
         orders = sum(times * _orders(found, level) for times, level in loads)
+        # A topology whose cluster was changed is ended after the repetition.
+        restarts = sum(times for times, level in loads if found.effective(level)["fault"] in CHANGING_THE_CLUSTER)
         of_capacities = {found.capacity_topology(level) for _, level in loads if found.load_of(level).capacity_fraction}
         duration_s = (
             count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
-            + (brokers_starts + _started_again(found, loads)) * (_BROKERS_START_S + found.protocol.warmup_s)
+            + (brokers_starts + restarts) * (_BROKERS_START_S + found.protocol.warmup_s)
             + services_starts * _SERVICES_START_S
             + sum(times * _handing_on_s(found, level) for times, level in loads)
             + len(of_capacities) * (_SERVICES_START_S + _searching_s(found))
         )
+        # The services of each group begin with empty topics; those that begin first have the warm-up in them, too.
+        peak = max((most for each in groups.values() for most in each.values()), default=0.0) + _warming(found)
         return Plan(
             repetitions=count,
             duration_s=duration_s,
             sent_gib=orders * _BYTES_OF_AN_ORDER / _GIB,
-            # The services of each group begin with empty topics; those that begin first have the warm-up in them, too.
-            peak_disk_gib=_BYTES_OF_AN_ORDER
-            / _GIB
-            * (max((most for each in groups.values() for most in each.values()), default=0.0) + _warming(found)),
+            peak_disk_gib=_BYTES_OF_AN_ORDER / _GIB * peak,
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
@@ -75,11 +76,6 @@ class ServicesRuntime(DriverRuntime):
         study = CompareServices.of(campaign.study)
         with open_services_testbed(campaign, study, case, settings) as testbed:
             yield ServicesRunner(study, testbed)
-
-
-def _started_again(study: CompareServices, loads: Sequence[tuple[float, Configuration]]) -> float:
-    """Count the repetitions after which a topology is ended, since what was done to it would be seen in the next."""
-    return sum(times for times, level in loads if study.effective(level)["fault"] in CHANGING_THE_CLUSTER)
 
 
 def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Defines the study that compares topologies of a cluster under a chain of services."""
+"""The study that compares topologies of a cluster under a chain of services."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TopologyName = Annotated[str, Field(pattern=f"^{CASE}$")]
 
 @dataclass(frozen=True)
 class Load:
-    """Says how orders are placed.
+    """How orders are placed.
 
     Attributes:
         kind: As fast as they can be sent, at a rate, or at the highest rate that is held, which is searched.
@@ -84,7 +84,7 @@ def load_of(text: str) -> Load:
 
 
 class Capacity(Section):
-    """Defines when a rate of orders is held, and how long that is looked at.
+    """The rule by which a rate of orders is held, and how long each rate is tried.
 
     It is held where the p95 latency is at most `latency_p95_ms`, the number of orders that wait neither grows by more
     than `open_growth_fraction` of the rate nor comes to two seconds' worth of it (or to four times `latency_p95_ms`,
@@ -99,12 +99,12 @@ class Capacity(Section):
 
     @property
     def most_open_s(self) -> float:
-        """Returns for how many seconds' worth of orders that wait a rate is given up before its time."""
+        """Return the limit of waiting orders beyond which a rate is not held, in seconds of the rate."""
         return max(2.0, 4.0 * self.latency_p95_ms / 1e3)
 
 
 class ServicesProtocol(Protocol):
-    """Adds what precedes the orders that count, and how long the last confirmation is waited for.
+    """The protocol of a repetition, with warm-up and the longest wait for the last confirmation.
 
     `warmup_orders` are handed on by services that have just started, and again and again for `warmup_s` where their
     brokers have, too. At a rate, orders of the first `paced_warmup_s` do not count.
@@ -121,7 +121,7 @@ class ServicesProtocol(Protocol):
 
 
 class CompareServices(Compare):
-    """Compares topologies under orders that five services hand on, each topology a cluster of the study's own.
+    """A comparison of topologies under orders that five services hand on, each topology a cluster of the study's own.
 
     Levels may be `topology` (a name of `topologies`), `load` (`burst`: as fast as they can be sent; `500/s`; `60%` of
     the reference topology's capacity, or `60% own` of its own; `capacity`: the highest rate that is held), `orders` (of
@@ -146,23 +146,23 @@ class CompareServices(Compare):
         return topologies
 
     def settings(self) -> Mapping[str, Setting]:
-        """Map the topologies, what is ordered, and the properties of the services' producers."""
+        """Map the settings of topology, load and the services' producers by name."""
         names = tuple(self.topologies)
         topology = Setting(TOPOLOGY, names[0] if names else "", "load", choices=names)
         return {each.name: each for each in (topology, *_LOAD_SETTINGS, *_PRODUCER_SETTINGS)}
 
     @property
     def own_brokers(self) -> OwnBrokers:
-        """Returns as many brokers as run at once: those of all topologies of a part."""
+        """Return as many brokers as run at once: those of all topologies of a part."""
         return OwnBrokers(brokers=max(map(self._brokers_at_once, self.cases)), heap_mib=self.heap_mib)
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Lists what the published study compares."""
+        """List what the published study compares."""
         return ("latency_mean_ms", "request_ms", "jitter_ms", "orders_s")
 
     def topologies_of(self, case: str) -> set[str]:
-        """Names the topologies of which brokers run while a part is measured, all at once."""
+        """Return the topologies whose brokers all run while a part is measured."""
         levels = self.levels_of(case)
         shared = {self.capacity_topology(level) for level in levels if self.load_of(level).capacity_fraction}
         return shared | {self.topology_of(level)[0] for level in levels}
@@ -180,26 +180,23 @@ class CompareServices(Compare):
         return load_of(str(self.effective(configuration)["load"]))
 
     def capacity_topology(self, configuration: Configuration) -> str:
-        """Names the topology of whose capacity a level's rate is a share: its own, or the reference's."""
+        """Return the topology of whose capacity a level's rate is a share: its own, or the reference's."""
         load = self.load_of(configuration)
         return self.topology_of(configuration if load.of_own else {})[0]
 
     def group_in_block(self, configuration: Configuration) -> str:
-        """Names what is started for a level: its topology, and what its services are set to."""
-        return json.dumps([self.topology_of(configuration)[0], self.service_settings(configuration)])
-
-    def service_settings(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Return what the services of a level are started with."""
-        return {**self.producer_properties(configuration), "delivery": self.effective(configuration)["delivery"]}
+        """Return what is started for a level: its topology, and the settings of its services."""
+        settings = {**self.producer_properties(configuration), "delivery": self.effective(configuration)["delivery"]}
+        return json.dumps([self.topology_of(configuration)[0], settings])
 
     def producer_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Return what the services' producers are set to."""
+        """Return the properties of the services' producers."""
         found = self.effective(configuration)
         properties = {each.name: found[each.name] for each in _PRODUCER_SETTINGS}
         return properties | {"enable.idempotence": "true" if found["acks"] == "all" else "false"}
 
     def described_protocol(self) -> dict[str, str]:
-        """Says what one repetition does, as names and texts for people."""
+        """Describe a repetition, as names and texts for people."""
         capacity = self.protocol.capacity
         return super().described_protocol() | {
             "topologies": "; ".join(
@@ -227,7 +224,9 @@ class CompareServices(Compare):
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
     @model_validator(mode="after")
-    def _fits_one_machine(self) -> Self:
+    def _on_own_brokers_that_fit_one_machine(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError("cluster: must not be given; each of the topologies is a cluster of the study's own")
         for case in self.cases:
             if (brokers := self._brokers_at_once(case)) > MOST_BROKERS:
                 names = ", ".join(sorted(self.topologies_of(case)))
@@ -237,14 +236,8 @@ class CompareServices(Compare):
                 )
         return self
 
-    @model_validator(mode="after")
-    def _on_brokers_of_its_own(self) -> Self:
-        if self.cluster is not None:
-            raise ValueError("cluster: must not be given; each of the topologies is a cluster of the study's own")
-        return self
-
     def conflict_in(self, level: Configuration) -> str:
-        """Says which settings of a level cannot go together; empty where all can."""
+        """Name the settings of a level that cannot go together; empty if all can."""
         found = self.effective(level)
         try:
             load = load_of(str(found["load"]))

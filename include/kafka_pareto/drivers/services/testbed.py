@@ -7,7 +7,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.preparation import BrokerValue
@@ -61,11 +61,20 @@ class TopologyCluster(Opened):
 
     def _open(self, opened: ExitStack) -> None:
         log.info("starting topology %s: %d brokers", self.name, self.topology.brokers)
+        replicas, in_sync = self.topology.replication_factor, self.topology.min_insync_replicas
+        # Kafka's internal topics get as many replicas as the topics.
+        properties: dict[str, BrokerValue] = {
+            "group.initial.rebalance.delay.ms": 0,
+            "min.insync.replicas": in_sync,
+            "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": in_sync,
+        }
         self.brokers = opened.enter_context(
             Brokers(
                 self.topology.brokers,
                 self._settings,
-                properties=_broker_properties(self.topology),
+                properties=properties,
                 heap_mib=self._heap_mib,
                 jmx_configuration=SERVICES_METRICS,
             )
@@ -97,7 +106,7 @@ class OpenTopology(Opened):
             on.topology,
             study.producer_properties(configuration),
             study.alert_rules,
-            str(study.service_settings(configuration)["delivery"]),
+            str(study.effective(configuration)["delivery"]),
         )
 
     def _open(self, opened: ExitStack) -> None:
@@ -110,7 +119,7 @@ class OpenTopology(Opened):
     @property
     def is_whole(self) -> bool:
         """Return whether all of its processes run."""
-        return self._on.is_whole and len(self.chain.pids) == self.chain.size
+        return self._on.is_whole and self.chain.is_whole
 
     def script_orders_s(self) -> float:
         """Measure the hospital's rate with no service reading, on topics with one replica, in orders a second.
@@ -147,7 +156,11 @@ class OpenTopology(Opened):
 
     def _create(self, topic: str) -> None:
         partitions, replicas = self.topology.partitions, self.topology.replication_factor
-        if self.cluster.create_topic(topic, partitions, replicas, _topic_configs(self.topology)) != "created":
+        configs = {
+            "min.insync.replicas": str(self.topology.min_insync_replicas),
+            "message.timestamp.type": "LogAppendTime",  # hops are measured between the brokers' append times
+        }
+        if self.cluster.create_topic(topic, partitions, replicas, configs) != "created":
             raise ClusterError(f"topology {self.name}: topic {topic} is still there, with orders of before in it")
 
     def _delete(self, topic: str) -> None:
@@ -212,7 +225,7 @@ class ServicesTestbed:
         """Search the capacity that a level's rate is a share of, once per campaign and topology.
 
         Raises:
-            ClusterError: Like the others, as `topology_for`.
+            ClusterError: As `topology_for`, and its other errors likewise.
         """
         if self._study.load_of(configuration).capacity_fraction is None:
             return
@@ -280,30 +293,10 @@ def open_services_testbed(
         ClusterError: If a broker does not start.
         LeaseHeldError: If another load runs on this machine.
     """
-    with ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease:
-        testbed = ServicesTestbed(campaign, study, settings, lease)
-        try:
-            opened = testbed.topology_for(study.baseline_configuration(case))
-            keep_fingerprint(campaign, case, fingerprint_of_own(opened.cluster, study.heap_mib))
-            yield testbed
-        finally:
-            testbed.close()
-
-
-def _broker_properties(topology: Topology) -> dict[str, BrokerValue]:
-    """Return the brokers' properties: Kafka's internal topics get as many replicas as the topics."""
-    replicas = topology.replication_factor
-    return {
-        "group.initial.rebalance.delay.ms": 0,
-        "min.insync.replicas": topology.min_insync_replicas,
-        "offsets.topic.replication.factor": replicas,
-        "transaction.state.log.replication.factor": replicas,
-        "transaction.state.log.min.isr": topology.min_insync_replicas,
-    }
-
-
-def _topic_configs(topology: Topology) -> dict[str, str]:
-    return {
-        "min.insync.replicas": str(topology.min_insync_replicas),
-        "message.timestamp.type": "LogAppendTime",  # hops are told by when the brokers got a record
-    }
+    with (
+        ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease,
+        closing(ServicesTestbed(campaign, study, settings, lease)) as testbed,
+    ):
+        opened = testbed.topology_for(study.baseline_configuration(case))
+        keep_fingerprint(campaign, case, fingerprint_of_own(opened.cluster, study.heap_mib))
+        yield testbed

@@ -1,4 +1,4 @@
-"""Judges orders, and whether a rate is held."""
+"""The judgement of a repetition's orders, and of whether a rate is held."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> H
 @pytest.mark.parametrize(
     ("changes", "outcome", "reason"),
     [
+        ({"fault": FAULT, "repeated": 5}, "valid", ""),
+        ({"fault": FAULT, "complete": 99}, "records_lost", "1 of 100 orders"),
         ({}, "valid", ""),
         ({"failure": "no leader"}, "failed", "could not place its orders: no leader"),
         ({"sent": 90}, "failed", "90 of 100 orders were placed"),
@@ -60,6 +62,10 @@ def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
     assert found[0] == outcome
     assert reason in found[1]
     assert bool(reason) == bool(found[1])
+
+
+def test_round_robin_promises_no_order() -> None:
+    assert judge(handed(out_of_order=4), keeps_order=False)[0] == "valid"
 
 
 class SlowChain:
@@ -96,11 +102,6 @@ def test_late_confirmations_are_waited_for_when_the_client_has_seen_all(
     assert (found.late, found.lost) == (late, lost)
 
 
-def test_repeats_that_a_fault_makes_are_dropped_and_lost_orders_are_not_forgiven() -> None:
-    assert judge(handed(FAULT, repeated=5), keeps_order=True)[0] == "valid"
-    assert judge(handed(FAULT, complete=99), keeps_order=True)[0] == "records_lost"
-
-
 def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> None:
     ended, not_started, gone = LoadToolError("ended"), LoadStartError("not started"), ClusterError("gone")
 
@@ -109,10 +110,6 @@ def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> 
     assert is_to_be_repeated(not_started, "leader_killed")
     assert is_to_be_repeated(gone, "leader_killed")
     assert not is_to_be_repeated(CapacityError("holds nothing"), "none")
-
-
-def test_round_robin_promises_no_order() -> None:
-    assert judge(handed(out_of_order=4), keeps_order=False)[0] == "valid"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import threading
 import time
 from argparse import ArgumentParser
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from kafka_pareto.drivers.services.programs.figures import latency_of
 from kafka_pareto.drivers.services.programs.messages import DELIVERED, PICKED_UP, Record
@@ -92,7 +92,7 @@ class Client:
             seen, alerts = self._runs.pop(run, _Seen()), self._alerts_since(began_at)
             self._alerts.clear()
         of_hops = {"shipping": seen.shipping_s, "notifying": seen.notifying_s, "completing": seen.completing_s}
-        found = {
+        latencies = {
             name: latency_of([value for created_at, value in values if created_at >= since])
             for name, values in of_hops.items()
         }
@@ -102,7 +102,7 @@ class Client:
             "repeated": seen.repeated,
             "out_of_order": seen.out_of_order,
             "alerts": alerts,
-            **{name: asdict(latency) if latency else None for name, latency in found.items()},
+            **latencies,
         }
 
     def _alerts_since(self, began_at: float) -> list[Record]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,23 +11,13 @@ _MS = 1e3
 _RFC_3550_WEIGHT = 1 / 16
 
 
-@dataclass(frozen=True)
-class Latency:
-    """A distribution of latencies, in milliseconds."""
-
-    mean_ms: float
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-
-
-def latency_of(seconds: Sequence[float]) -> Latency | None:
-    """Return the distribution of latencies given in seconds; None if there are none."""
+def latency_of(seconds: Sequence[float]) -> dict[str, float] | None:
+    """Return mean and percentiles, in milliseconds, of latencies given in seconds; None if there are none."""
     if not seconds:
         return None
     values = np.asarray(seconds) * _MS
     p50, p95, p99 = (float(value) for value in np.quantile(values, (0.5, 0.95, 0.99)))
-    return Latency(float(values.mean()), p50, p95, p99)
+    return {"mean_ms": float(values.mean()), "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
 
 
 def jitter_ms(seconds: Sequence[float]) -> float | None:

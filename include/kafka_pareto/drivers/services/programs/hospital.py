@@ -12,7 +12,7 @@ import threading
 import time
 from argparse import Namespace
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import ClassVar
 
@@ -206,12 +206,6 @@ class Hospital(Handler):
 
     def _result(self, run: _Run) -> Record:
         counted, sent_at = run.counted(run.latencies_s), run.sent_at or [run.began_at]
-        of_hops = {
-            "latency": counted,
-            "placing": run.counted(run.placing_s),
-            "confirming": run.counted(run.confirming_s),
-        }
-        found = {name: latency_of(values) for name, values in of_hops.items()}
         ended_at = run.confirmed_at[-1] if run.confirmed_at else sent_at[-1]
         elapsed_s = ended_at - sent_at[0]
         # After the last one was sent, the number falls.
@@ -228,7 +222,9 @@ class Hospital(Handler):
             "ended_at": ended_at,
             "sending_s": sent_at[-1] - sent_at[0],
             "orders_s": len(run.confirmed) / elapsed_s if elapsed_s > 0 else None,
-            **{name: asdict(latency) if latency else None for name, latency in found.items()},
+            "latency": latency_of(counted),
+            "placing": latency_of(run.counted(run.placing_s)),
+            "confirming": latency_of(run.counted(run.confirming_s)),
             "jitter_ms": jitter_ms(counted),
             "smoothed_jitter_ms": smoothed_jitter_ms(counted),
             "request_ms": self._requests.mean_ms(),

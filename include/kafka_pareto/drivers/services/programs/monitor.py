@@ -109,7 +109,7 @@ class Monitor(Handler):
         latency = latency_of([latency_s for _, latency_s in self._confirmed])
         values = {"lag_orders": float(self._open), **self._health.values}
         if latency is not None:
-            values["latency_p95_ms"] = latency.p95_ms
+            values["latency_p95_ms"] = latency["p95_ms"]
         if self._open and self._busy_since < now - _WINDOW_S:
             values["orders_s"] = len(self._confirmed) / _WINDOW_S
         return values

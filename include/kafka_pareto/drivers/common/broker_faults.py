@@ -22,7 +22,12 @@ def broken(brokers: Brokers, fault: BrokerFault, health: TopicHealth) -> Iterato
     Raises:
         ClusterError: If no broker leads a partition, or on leaving if the broker cannot be started.
     """
-    name = broker_to_lose(brokers, health)
+    leading = [node for node in brokers.nodes.values() if node.number in health.leaders]
+    if not leading:
+        raise ClusterError(f"no broker leads a partition of topic {health.topic}")
+    # Rather one that leaves a controller quorum.
+    controllers = sum(node.is_controller for node in brokers.nodes.values())
+    name = max(leading, key=lambda node: (controllers > 1 or not node.is_controller, node.number)).name
     log.info("%s: %s", fault, name)
     if fault == "leader_killed":
         brokers.kill(name)
@@ -35,19 +40,6 @@ def broken(brokers: Brokers, fault: BrokerFault, health: TopicHealth) -> Iterato
     finally:
         mend(name)
         log.info("%s: %s is back", fault, name)
-
-
-def broker_to_lose(brokers: Brokers, health: TopicHealth) -> str:
-    """Return a broker that leads a partition; prefer one without which a controller quorum remains.
-
-    Raises:
-        ClusterError: If none does.
-    """
-    leading = [node for node in brokers.nodes.values() if node.number in health.leaders]
-    controllers = sum(node.is_controller for node in brokers.nodes.values())
-    if not leading:
-        raise ClusterError(f"no broker leads a partition of topic {health.topic}")
-    return max(leading, key=lambda node: (controllers > 1 or not node.is_controller, node.number)).name
 
 
 @contextmanager

@@ -137,7 +137,15 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
             yield OpenCluster(cluster, description, lease, servers, client_config)
             return
         lease = opened.enter_context(ClusterLease(store, machine_lease(), LEASE_WAIT_S))
-        brokers = opened.enter_context(_own_brokers(study, case, settings))
+        log.info("starting %d brokers of the study's own", study.own_brokers.brokers)
+        own_brokers = Brokers(
+            study.own_brokers.brokers,
+            settings,
+            properties=study.broker_properties(study.baseline_configuration(case)),
+            heap_mib=study.own_brokers.heap_mib,
+            jmx_configuration=BROKER_METRICS,
+        )
+        brokers = opened.enter_context(own_brokers)
         cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
         yield OpenCluster(cluster, cluster.describe(), lease, brokers.bootstrap_servers, None, brokers)
 
@@ -160,21 +168,6 @@ def deleted_at_the_end(system: OpenCluster, topics: Sequence[str]) -> Iterator[N
                 system.cluster.delete_topic(topic)
             except ClusterError as error:
                 log.warning("topic %s is left on the cluster, until `make remove-topics` removes it: %s", topic, error)
-
-
-def _own_brokers(study: TopicStudy, case: str, settings: Settings) -> Brokers:
-    asked = study.own_brokers
-    if asked is None:
-        raise RuntimeError(f"study {study.name} has no brokers of its own")
-    properties = study.broker_properties(study.baseline_configuration(case))
-    log.info("starting %d brokers of the study's own", asked.brokers)
-    return Brokers(
-        asked.brokers,
-        settings,
-        properties=properties,
-        heap_mib=asked.heap_mib,
-        jmx_configuration=BROKER_METRICS,
-    )
 
 
 def machine_lease(boot_id: Path = _BOOT_ID) -> str:

@@ -130,9 +130,10 @@ def parse_perf_output(text: str) -> PerfOutput:
         elif match := _METRIC.fullmatch(line.strip()):
             metrics[match[1]] = float(match[2])
     if len(whole_run) != 1 or len(steady_state) > 1:
+        ending = next((line[-200:] for line in reversed(text.splitlines()) if line.strip()), "")
         raise LoadToolError(
             f"the load tool's output holds {len(whole_run)} whole-run and {len(steady_state)} steady-state lines "
-            f"where one and at most one are expected; it ends with: {_ending(text)!r}"
+            f"where one and at most one are expected; it ends with: {ending!r}"
         )
     return PerfOutput(whole_run[0], steady_state[0] if steady_state else None, client_metrics(metrics))
 
@@ -164,8 +165,3 @@ def _summary(match: re.Match[str]) -> PerfSummary:
         latency_from_send_p95_ms=p95,
     )
     return PerfSummary(records_sent, figures)
-
-
-def _ending(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1][-200:] if lines else ""

@@ -20,7 +20,7 @@ from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.drivers.common.cluster_access import require_started_here, target_of
 from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, why_no_mark
 from kafka_pareto.errors import ClusterError, PlanError
-from kafka_pareto.kafka.cluster import Cluster, ClusterDescription, LogDir
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.measurement.fingerprint import CONTAINER, Container, client_machine
 from kafka_pareto.measurement.own_topics import topic_name
@@ -81,7 +81,9 @@ class ClusterSystem(System):
                 log.warning("plan: %s", line)
         log_dirs = self._cluster.log_dirs(topic_name(campaign.keys, case))
         usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
-        needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
+        # Log folders of equal size count as one disk.
+        disks = max(len({directory.total_bytes for directory in log_dirs}), 1)
+        needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / disks
         if usable and min(usable) < needed_bytes:
             raise PlanError(
                 f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
@@ -96,17 +98,16 @@ class ClusterSystem(System):
 
 
 class OwnBrokersSystem(System):
-    """The `System` of a study that starts its own brokers, which do not run yet."""
+    """The `System` of a study that starts its own brokers, which do not run yet.
+
+    Attributes:
+        needed_mib: The memory of all brokers and the load tool, in MiB.
+    """
 
     def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:
         self._asked = asked
-        self._tool_mib = tool_heap_mib + _BESIDE_TOOL_HEAP_MIB
+        self.needed_mib = asked.brokers * (asked.heap_mib + _BESIDE_HEAP_MIB) + tool_heap_mib + _BESIDE_TOOL_HEAP_MIB
         self._folder = folder or Path(tempfile.gettempdir())
-
-    @property
-    def needed_mib(self) -> int:
-        """Return the memory of all brokers and the load tool, in MiB."""
-        return self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + self._tool_mib
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002
         """Describe this machine; the brokers are described once they run."""
@@ -152,11 +153,6 @@ def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> lis
     return lines
 
 
-def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
-    """Return the number of disks the replicas spread over; log folders of equal size count as one disk."""
-    return max(len({directory.total_bytes for directory in log_dirs}), 1)
-
-
 def fingerprint_of(
     description: ClusterDescription, study: TopicStudy, topic: str, container: Container = CONTAINER
 ) -> Fingerprint:
@@ -164,13 +160,14 @@ def fingerprint_of(
     return Fingerprint(
         system={
             "kafka_version": description.kafka_version or "unknown",
+            # Brokers of the study's own are new, with another id, at every start.
             "cluster_id": "own brokers" if study.own_brokers else description.cluster_id,
             "brokers": [f"{broker.host}:{broker.port}" for broker in description.brokers],
             "topic": topic,
             "topic_partitions": study.workload.topic_partitions,
             "replication_factor": study.workload.replication_factor,
             "min_insync_replicas": study.workload.min_insync_replicas,
-            **_own_brokers(study),
+            **({"broker_heap_mib": study.own_brokers.heap_mib} if study.own_brokers else {}),
         },
         **client_machine(container),
         load_and_brokers_share_a_machine=any(
@@ -193,12 +190,6 @@ def fingerprint_of_own(cluster: Cluster, heap_mib: int) -> Fingerprint:
         **client_machine(),
         load_and_brokers_share_a_machine=True,
     )
-
-
-def _own_brokers(study: TopicStudy) -> dict[str, int]:
-    """Describe brokers the study starts itself; they are new, with another id, at every start."""
-    own = study.own_brokers
-    return {} if own is None else {"broker_heap_mib": own.heap_mib}
 
 
 def _is_on_this_machine(host: str, docker_mark: Path) -> bool:

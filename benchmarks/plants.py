@@ -17,8 +17,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.brokers.processes import tied
+from kafka_pareto.kafka.java import java_environment
 
 _CLONE_NEWNET = 0x40000000
 _CPU_GROUPS = Path("/sys/fs/cgroup/cpu")

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from kafka_pareto.brokers.jvm import java_environment
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.kafka.known_properties import BOUNDS, CHOICES, DEFAULTS, PropertyValue, is_idempotent, typed_value
 from kafka_pareto.settings import load_settings
 

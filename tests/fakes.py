@@ -19,8 +19,16 @@ from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.producer.payload import payload_files
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic
-from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
+from kafka_pareto.kafka.cluster import (
+    AllTopicsHealth,
+    Broker,
+    Cluster,
+    ClusterDescription,
+    LogDir,
+    PartitionHealth,
+    TopicHealth,
+    TroubledTopic,
+)
 from kafka_pareto.kafka.known_properties import resolved
 from kafka_pareto.kafka.topic_mark import TopicMark
 from kafka_pareto.measurement.fingerprint import keep_fingerprint

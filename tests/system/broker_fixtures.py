@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.brokers.jvm import java_environment
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import load_settings
 
 _SEND_TIMEOUT_S = 120

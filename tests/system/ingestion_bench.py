@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.drivers.ingestion.file_ingestion import FileIngestion
 from kafka_pareto.drivers.ingestion.load import BooksRequest, CheckRequest, IngestionLoad, IngestionRequest
 from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import java_environment
 from tests.system.broker_fixtures import RunningBrokers
 
 ROWS, PARTITIONS = 20_000, 3

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, TopicPartition
 
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.filebeat_pair import AggregatorSettings, aggregator_argv
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import java_environment
 from tests.processes import end_process
 from tests.required import needs
 from tests.system.beats_client import BeatsClient, ConnectionEndedError, event_of

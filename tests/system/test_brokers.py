@@ -16,9 +16,9 @@ import pytest
 from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import load_settings
 from tests.processes import command_lines
 from tests.system.broker_fixtures import RunningBrokers

@@ -13,7 +13,6 @@ from typing import Any
 import psutil
 import pytest
 
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import baseline_candidate, candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.drivers.common.cluster_mark import MARK_TOPIC, ClusterMark
@@ -25,6 +24,7 @@ from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.own_topics import topic_name

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.drivers.consumer.load import ConsumerLoad, ConsumerRequest, ConsumerResult, LiveLoad
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.java import java_environment
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
 from kafka_pareto.drivers.ingestion.load import IngestionRequest
 from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
+from kafka_pareto.kafka.java import java_environment
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 
 CSV_FILES = Path(__file__).parents[1] / "fixtures" / "csv"

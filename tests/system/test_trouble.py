@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.exit_codes import EXIT_BAD_INPUT
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import load_settings
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.errors import LoadToolError
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import Record
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from kafka_pareto.brokers.jmx import JMX_CONFIGURATION, JmxAgent, prepare_jmx
-from kafka_pareto.brokers.jvm import HEAP_MIB, broker_argv, gc_log_option, java_environment
+from kafka_pareto.brokers.jvm import HEAP_MIB, broker_argv, gc_log_option
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.brokers.ports import free_ports, is_listening
@@ -18,6 +18,7 @@ from kafka_pareto.brokers.preparation import BrokerValue, cluster_id_in, prepare
 from kafka_pareto.brokers.processes import Launcher, Opened, last_lines
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import Settings
 
 _STOP_TIMEOUT_S = 30.0
@@ -119,7 +120,8 @@ class Brokers(Opened):
         Raises:
             ClusterError: If it is not running; likewise for `kill`, `pause` and `resume`.
         """
-        process = self._take(name)
+        process = self._running(name)
+        del self._processes[name]
         try:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):  # without a controller quorum it would wait for minutes
@@ -130,17 +132,18 @@ class Brokers(Opened):
 
     def kill(self, name: str) -> None:
         """Kill the broker with SIGKILL."""
-        process = self._take(name)
+        process = self._running(name)
+        del self._processes[name]
         process.kill()
         process.wait()
 
     def pause(self, name: str) -> None:
         """Suspend the broker with SIGSTOP: its connections stay open but unanswered."""
-        self._signal(name, signal.SIGSTOP)
+        self._running(name).send_signal(signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
         """Resume a paused broker."""
-        self._signal(name, signal.SIGCONT)
+        self._running(name).send_signal(signal.SIGCONT)
 
     def restart(self, name: str) -> None:
         """Stop the broker if it is running, start it, and wait until the cluster is ready.
@@ -220,13 +223,7 @@ class Brokers(Opened):
             raise ClusterError(f"there is no broker {name}; there are {', '.join(self.nodes)}")
         return self.nodes[name]
 
-    def _signal(self, name: str, number: signal.Signals) -> None:
+    def _running(self, name: str) -> subprocess.Popen[bytes]:
         if self._node(name).name not in self.pids:
             raise ClusterError(f"broker {name} does not run")
-        self._processes[name].send_signal(number)
-
-    def _take(self, name: str) -> subprocess.Popen[bytes]:
-        """Remove a running broker from those that should be running; return its process."""
-        if self._node(name).name not in self.pids:
-            raise ClusterError(f"broker {name} does not run")
-        return self._processes.pop(name)
+        return self._processes[name]

@@ -1,8 +1,7 @@
-"""Build the command line and environment of a broker's JVM."""
+"""Build the command line of a broker's JVM."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,9 +30,3 @@ def gc_log_option(file_name: str) -> str:
 def folder_options(node: Node) -> list[str]:
     """Return the JVM options that keep native libraries and crash reports in the node's folder."""
     return [f"-Djava.io.tmpdir={node.temporary_folder}", f"-XX:ErrorFile={node.temporary_folder}/hs_err_%p.log"]
-
-
-def java_environment() -> dict[str, str]:
-    """Return the environment of Kafka's programs, independent of the user's locale."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
-    return {**kept, "LC_ALL": "C"}

@@ -9,10 +9,11 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kafka_pareto.brokers.jvm import folder_options, java_environment
+from kafka_pareto.brokers.jvm import folder_options
 from kafka_pareto.brokers.nodes import LOOPBACK, Node, nodes_in
 from kafka_pareto.brokers.processes import without_frames
 from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.kafka.java import QUICK_START, java_environment
 from kafka_pareto.kafka.properties_file import escaped, properties_lines, property_text
 from kafka_pareto.storage.private_file import write_private
 
@@ -72,9 +73,16 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
     # The tool writes meta.properties last, so interrupted formatting is repeated.
     if all((node.data_folder / "meta.properties").exists() for node in nodes):
         return
-    argv = [java, *_quick_start_options(nodes[0]), "-cp", f"{jars}/*", "io.kafkapareto.FormatStorage"]
+    argv = [
+        java,
+        "-Xmx256m",
+        *QUICK_START,
+        *folder_options(nodes[0]),
+        "-cp",
+        f"{jars}/*",
+        "io.kafkapareto.FormatStorage",
+    ]
     argv += [_drawn_cluster_id(folder), *(str(node.properties_file) for node in nodes)]
-    remedy = f"mend the cause, or remove {folder} and start again"
     try:
         run = subprocess.run(
             argv,
@@ -86,12 +94,15 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ClusterError(f"formatting the brokers' storage in {folder} failed: {error}; {remedy}") from error
+        raise _formatting_failed(folder, error) from error
     if run.returncode != 0:
         told = without_frames((run.stderr or run.stdout).splitlines())
-        raise ClusterError(
-            f"formatting the brokers' storage in {folder} failed: {told[-1] if told else 'without a word'}; {remedy}"
-        )
+        raise _formatting_failed(folder, told[-1] if told else "without a word")
+
+
+def _formatting_failed(folder: Path, reason: object) -> ClusterError:
+    remedy = f"mend the cause, or remove {folder} and start again"
+    return ClusterError(f"formatting the brokers' storage in {folder} failed: {reason}; {remedy}")
 
 
 def cluster_id_in(folder: Path) -> str:
@@ -106,11 +117,6 @@ def _drawn_cluster_id(folder: Path) -> str:
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         write_private(folder / _CLUSTER_ID, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
     return cluster_id_in(folder)
-
-
-def _quick_start_options(node: Node) -> list[str]:
-    options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.language=en"]
-    return [*options, *folder_options(node)]
 
 
 def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, BrokerValue] | None = None) -> str:

@@ -16,20 +16,12 @@ from typing import IO, Any
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
+from kafka_pareto.kafka.java import QUICK_START, java_environment
 from kafka_pareto.settings import Settings
 
 _START_TIMEOUT_S = 30.0
 _GRACE_S = 5.0
-_JVM_OPTIONS = [
-    "-Xmx96m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:-UsePerfData",
-    "-XX:+ErrorFileToStderr",
-    "-Duser.language=en",
-]
 
-_MEND_CLIENT_CONFIG = "mend the client.properties, or the bootstrap servers"
 _REMEDIES = {
     r"Timeout|Disconnect|Network": "see whether its brokers run and the addresses are right, and whether it asks for "
     "SASL or TLS that the client.properties (KAFKA_CONFIG) must bring",
@@ -39,7 +31,7 @@ _REMEDIES = {
     r"InvalidReplicationFactor": "start more brokers, or lower workload.replication_factor in the study",
     r"PolicyViolation|Invalid": "the cluster takes no such topic: adapt the study's workload to its rules",
     r"UnknownTopic": "create the topic first, and see whether somebody deleted it",
-    r"^Config|^Kafka|Illegal|File|AccessDenied": _MEND_CLIENT_CONFIG,
+    r"^Config|^Kafka|Illegal|File|AccessDenied": "mend the client.properties, or the bootstrap servers",
 }
 
 
@@ -118,13 +110,13 @@ class ClusterHelper:
 
     def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
         tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
-        java = [self._settings.java, *_JVM_OPTIONS, "-cp", f"{self._settings.kafka_jars}/*"]
+        options = ["-Xmx96m", *QUICK_START, "-XX:+ErrorFileToStderr", "-cp", f"{self._settings.kafka_jars}/*"]
         return subprocess.Popen(
-            [*tether, *java, "io.kafkapareto.ClusterAdmin"],
+            [*tether, self._settings.java, *options, "io.kafkapareto.ClusterAdmin"],
             stdin=helpers_end.fileno(),
             stdout=helpers_end.fileno(),
             stderr=self._log,
-            env={name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ},
+            env=java_environment(),
             start_new_session=True,  # on Ctrl-C the step may still need the helper to clean up
         )
 

@@ -6,17 +6,15 @@ Only Kafka's Java client reads a Java `client.properties` (JKS stores, JAAS). It
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
-from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.admin_process import ClusterHelper
-from kafka_pareto.kafka.all_topics import AllTopicsHealth
 from kafka_pareto.kafka.topic_mark import TopicMark
 from kafka_pareto.settings import Settings
 
@@ -111,8 +109,34 @@ class TopicHealth(_Answer):
             f"below min.insync.replicas={self.min_insync_replicas}": self.under_min_isr_count,
             "with a replica out of sync": self.under_replicated_count,
         }
-        wrong = [f"{count} {what}" for what, count in counts.items() if count]
-        return f"topic {self.topic}: of {len(self.partitions)} partitions {', '.join(wrong)}" if wrong else ""
+        return _problem(self.topic, len(self.partitions), counts)
+
+
+class TroubledTopic(_Answer):
+    """A topic with a leaderless or under-replicated partition."""
+
+    topic: str
+    partitions: int
+    leaderless: int
+    out_of_sync: int
+
+    @property
+    def reason(self) -> str:
+        """Describe the problem."""
+        counts = {"without a leader": self.leaderless, "with a replica out of sync": self.out_of_sync}
+        return _problem(self.topic, self.partitions, counts)
+
+
+class AllTopicsHealth(_Answer):
+    """Count of the topics that this user may describe, and those in trouble; Kafka hides all others."""
+
+    topics: int
+    troubled: tuple[TroubledTopic, ...]
+
+
+def _problem(topic: str, partitions: int, counts: Mapping[str, int]) -> str:
+    wrong = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"topic {topic}: of {partitions} partitions {wrong}" if wrong else ""
 
 
 class LogDir(_Answer):
@@ -157,9 +181,7 @@ class Cluster:
         self._helper = ClusterHelper(self._bootstrap_servers, self._client_config, self._settings)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._helper.close()
 
     def describe(self) -> ClusterDescription:
@@ -274,17 +296,7 @@ class Cluster:
 
 def _poll(look: Callable[[], Answer], enough: Callable[[Answer], bool], deadline_s: float) -> Answer:
     """Poll until the value is enough or the deadline has passed; return the last value either way."""
-    last: list[Answer] = []
-
-    def look_and_keep() -> bool:
-        last[:] = [look()]
-        return enough(last[0])
-
-    polling = retry(
-        retry=retry_if_not_result(bool),
-        stop=stop_after_delay(deadline_s),
-        wait=wait_fixed(_POLL_S),
-        retry_error_callback=lambda _: False,
-    )
-    polling(look_and_keep)()
-    return last[0]
+    deadline = time.monotonic() + deadline_s
+    while not enough(found := look()) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return found

@@ -9,8 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kafka_pareto.brokers.jvm import broker_argv, java_environment
+from kafka_pareto.brokers.jvm import broker_argv
 from kafka_pareto.brokers.preparation import prepare_nodes
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.provision import MLFLOW_BUCKET
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK

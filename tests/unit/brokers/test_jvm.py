@@ -8,10 +8,11 @@ import pytest
 import yaml
 
 from kafka_pareto.brokers.jmx import JMX_CONFIGURATION, prepare_jmx
-from kafka_pareto.brokers.jvm import broker_argv, gc_log_option, java_environment
+from kafka_pareto.brokers.jvm import broker_argv, gc_log_option
 from kafka_pareto.brokers.nodes import Node, nodes_in
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import Settings
 
 pytestmark = pytest.mark.fast

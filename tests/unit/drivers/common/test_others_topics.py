@@ -13,7 +13,7 @@ from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.common.systems import ClusterSystem, missing_safeguards
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.errors import ClusterError, SafetyStop
-from kafka_pareto.kafka.all_topics import AllTopicsHealth, TroubledTopic
+from kafka_pareto.kafka.cluster import AllTopicsHealth, TroubledTopic
 from kafka_pareto_embedded.runs.follow import message_in
 from tests.fakes import FakeCluster
 from tests.unit.measuring import CASE, PLANNED, foreign, measuring, started

@@ -125,9 +125,7 @@ class ClusterGuard:
         self._seen_healthy = None
         with _refusals_stop():
             health = self._testbed.cluster.topic_health(self._testbed.topic)
-            if not health.is_healthy:
-                raise ClusterError(f"the cluster is in trouble: {health.reason}")
-            self._require_others_healthy("the cluster is in trouble")
+            self._require_no_trouble(health, "the cluster is in trouble")
         self._seen_healthy = time.monotonic(), health
         return health
 
@@ -147,13 +145,12 @@ class ClusterGuard:
             raise RuntimeError("begin() comes before attempt()")
         return health
 
-    def _require_others_healthy(self, words: str) -> None:
-        """Check the topics of other users on a foreign cluster.
-
-        Raises:
-            ClusterError: Naming the unhealthy topics.
-        """
-        if self._others is not None and (trouble := self._others.trouble()):
+    def _require_no_trouble(self, health: TopicHealth, words: str) -> None:
+        """Check the health of the topic and, on a foreign cluster, the topics of other users."""
+        trouble = "" if health.is_healthy else health.reason
+        if not trouble and self._others is not None:
+            trouble = self._others.trouble()
+        if trouble:
             raise ClusterError(f"{words}: {trouble}")
 
     def require_log_dirs(self, bytes_to_write: int = 0) -> None:
@@ -186,9 +183,7 @@ class ClusterGuard:
         def stop_when_harmed() -> None:
             with self.loading():
                 health = self._testbed.cluster.topic_health(self._testbed.topic, _WATCH_TIMEOUT_S)
-                if not health.is_healthy:
-                    raise ClusterError(f"the load was stopped: {health.reason}")
-                self._require_others_healthy("the load was stopped")
+                self._require_no_trouble(health, "the load was stopped")
 
         return stop_when_harmed
 

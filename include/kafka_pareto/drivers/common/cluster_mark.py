@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self
 
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
@@ -126,9 +125,7 @@ class ClusterMark:
             log.warning("no mark keeps other installations from this cluster: %s", self._trouble)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._released.set()
         if self._renewal.is_alive():
             self._renewal.join(self._term_s)
@@ -167,8 +164,7 @@ class ClusterMark:
         """Create the mark, or delete a lapsed one; retry after transient cluster trouble."""
         self._trouble = None
         try:
-            made = self._mark.make(self._replicas, _CONFIGS)
-            self._topic_id = made or self._found()
+            self._topic_id = self._mark.make(self._replicas, _CONFIGS) or self._found()
             if self._topic_id is None:
                 return False
             self._append()

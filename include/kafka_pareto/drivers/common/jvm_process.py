@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import resource
 import select
 import subprocess
@@ -12,8 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, ClassVar, Protocol, Self, TypeVar
 
 from kafka_pareto.brokers.processes import tied
@@ -29,6 +30,8 @@ _WATCH_EVERY_S = 1.0
 _NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
 _GRACE_S = 15.0
 _MOST_CHARACTERS = 1000
+_JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_JAVA_VERSION_WITHIN_S = 30.0
 
 
 class JvmRequest(Protocol):
@@ -105,7 +108,9 @@ class LoadProcess:
             with ExitStack() as opened:
                 all_options = list(options)
                 for option, properties in request.client_properties.items():
-                    content = self._properties_text(properties, client).encode("ascii")
+                    # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
+                    own = {"bootstrap.servers": self._bootstrap_servers, **properties}
+                    content = properties_lines({**parse_properties(client), **own}).encode("ascii")
                     all_options += [option, opened.enter_context(MemoryFile(content)).path]
                 if follow:
                     progress = opened.enter_context(MemoryFile())
@@ -135,11 +140,6 @@ class LoadProcess:
             output.seek(0)
             return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
 
-    def _properties_text(self, properties: Mapping[str, PropertyValue], client: str) -> str:
-        # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
-        own = {"bootstrap.servers": self._bootstrap_servers, **properties}
-        return properties_lines({**parse_properties(client), **own})
-
 
 def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_s: float = 0.0) -> list[str]:
     """Return the command line up to the program's own options.
@@ -160,11 +160,34 @@ def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subproc
     Raises:
         LoadStartError: If it cannot be started.
     """
-    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
     try:
-        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment)
+        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=_environment())
     except OSError as error:
         raise LoadStartError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
+
+
+@cache
+def java_version(java: str) -> int:
+    """Return the feature version of a Java installation, such as 17.
+
+    Raises:
+        LoadStartError: If it does not start or prints no version.
+    """
+    argv = [java, "-version"]
+    try:
+        said = subprocess.run(
+            argv, capture_output=True, text=True, timeout=_JAVA_VERSION_WITHIN_S, check=True, env=_environment()
+        ).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LoadStartError(f"{java}: does not say its version: {error}") from error
+    found = _JAVA_VERSION.search(said)
+    if found is None:
+        raise LoadStartError(f"{java}: does not say its version: {said[:100]!r}")
+    return int(found[1])
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
 
 
 def require_success(exit_code: int, complaint: str) -> None:
@@ -260,9 +283,7 @@ class MemoryFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     @property

@@ -71,7 +71,15 @@ def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> L
 
 def perf_test_options(request: LoadRequest) -> list[str]:
     """List the tool's own options, without its file of producer properties."""
-    rate = "-1" if request.throughput_records_s is None else str(_whole_rate(request))
+    rate = "-1"
+    if (asked := request.throughput_records_s) is not None:
+        if asked < 1:
+            raise BadInputError(
+                f"Kafka's load tool cannot send as little as {asked:.3g} records/s of {request.record_size_bytes} "
+                "bytes, only one or more: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or leave out "
+                "this size"
+            )
+        rate = str(math.floor(asked))  # rounded down, since it may be a ceiling
     options = ["--topic", request.topic, "--num-records", str(request.records)]
     if request.payload_file is None:
         options += ["--record-size", str(request.record_size_bytes)]
@@ -81,17 +89,6 @@ def perf_test_options(request: LoadRequest) -> list[str]:
     if request.warmup_records:
         options += ["--warmup-records", str(request.warmup_records)]
     return options
-
-
-def _whole_rate(request: LoadRequest) -> int:
-    """Return the tool's `--throughput`, a whole number; rounded down, since it may be a ceiling."""
-    asked = request.throughput_records_s or 0.0
-    if asked < 1:
-        raise BadInputError(
-            f"Kafka's load tool cannot send as little as {asked:.3g} records/s of {request.record_size_bytes} bytes, "
-            "only one or more: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or leave out this size"
-        )
-    return math.floor(asked)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.common.java_version import java_version
+from kafka_pareto.drivers.common.jvm_process import java_version
 from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest

@@ -10,7 +10,7 @@ from kafka_pareto.bottleneck.network import Address
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import deleted_at_the_end, open_cluster
-from kafka_pareto.drivers.common.java_version import java_version
+from kafka_pareto.drivers.common.jvm_process import java_version
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.ingestion.load import IngestionLoad

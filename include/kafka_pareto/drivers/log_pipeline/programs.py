@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kafka_pareto.drivers.common.java_version import java_version
+from kafka_pareto.drivers.common.jvm_process import java_version
 from kafka_pareto.drivers.log_pipeline.web_parts import find_program
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings

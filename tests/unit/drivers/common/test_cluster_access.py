@@ -20,21 +20,17 @@ STARTED_HERE = Settings(bootstrap_servers="a:9092,b:9092", own_cluster_id="ours"
 SOMEBODYS = Settings(bootstrap_servers="a:9092,b:9092")
 
 
-def test_the_installations_servers_are_others_unless_its_stack_says_which_cluster_it_has_started() -> None:
+def test_the_installations_servers_are_others_if_a_study_loads_them_and_its_stack_has_not_started_them() -> None:
     assert servers_of_others(quick(), SOMEBODYS) == "a:9092,b:9092"
     assert servers_of_others(quick(), STARTED_HERE) == ""
-
-
-def test_a_study_that_names_its_cluster_or_starts_its_own_brokers_does_not_load_the_installations() -> None:
     assert servers_of_others(foreign(), SOMEBODYS) == ""
     assert servers_of_others(comparison(testbed={"brokers": 3}), SOMEBODYS) == ""
 
 
 def test_an_installations_servers_that_others_depend_on_are_loaded_with_ceilings_and_consent_alone() -> None:
-    with pytest.raises(BadInputError, match="needs a ceiling above zero"):
-        cluster_with(None, {}, "a:9092")
-    with pytest.raises(BadInputError, match="needs a ceiling above zero"):
-        cluster_with(None, {"ceiling_mib_s": 5.0, "consent": True}, "a:9092")
+    for incomplete in ({}, {"ceiling_mib_s": 5.0, "consent": True}):
+        with pytest.raises(BadInputError, match="needs a ceiling above zero"):
+            cluster_with(None, incomplete, "a:9092")
     found = cluster_with(None, {"ceiling_mib_s": 5.0, "ceiling_gib": 2.0}, "a:9092")
     assert found is not None
     assert (found.bootstrap_servers, found.ceiling_gib, found.consent) == ("a:9092", 2.0, False)

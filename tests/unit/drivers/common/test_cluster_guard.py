@@ -182,15 +182,17 @@ def test_a_refused_load_stops_the_campaign_at_once(tmp_path: Path, says_so: str)
     assert len(m.tool.requests) == 1
 
 
-def test_a_user_who_may_not_look_is_not_waited_for(tmp_path: Path):
+@pytest.mark.parametrize(("question", "loads"), [("topic_health", 0), ("wait_for_end_offset_growth", 1)])
+def test_a_right_that_is_missing_before_or_after_a_load_stops_the_campaign(tmp_path: Path, question: str, loads: int):
     with measuring(tmp_path) as m:
 
         def refuse(*_: object) -> None:
-            raise ClusterError("topic_health: ask for Describe", "TopicAuthorizationException")
+            raise ClusterError("ask for Describe", "TopicAuthorizationException")
 
-        m.cluster.topic_health = refuse
+        setattr(m.cluster, question, refuse)
         with pytest.raises(SafetyStop, match="ask for Describe"):
             m.measure()
+    assert len(m.tool.requests) == loads
 
 
 def test_on_a_foreign_cluster_a_shrinking_isr_stops_the_campaign_at_once(tmp_path: Path):
@@ -253,18 +255,6 @@ def test_a_foreign_cluster_that_stops_answering_under_a_load_is_left_alone(tmp_p
 
         m.tool.before_run = lambda _: setattr(m.cluster, question, silence)
         with pytest.raises(SafetyStop, match="its load may be the cause: no answer within 5 s"):
-            m.measure()
-    assert len(m.tool.requests) == 1
-
-
-def test_a_right_that_is_found_missing_after_the_load_stops_the_campaign(tmp_path: Path):
-    with measuring(tmp_path) as m:
-
-        def refuse(*_: object) -> None:
-            raise ClusterError("end_offsets: ask for Describe", "TopicAuthorizationException")
-
-        m.tool.before_run = lambda _: setattr(m.cluster, "wait_for_end_offset_growth", refuse)
-        with pytest.raises(SafetyStop, match="ask for Describe"):
             m.measure()
     assert len(m.tool.requests) == 1
 

@@ -71,15 +71,13 @@ def test_every_recorded_output_has_an_expectation():
     assert kinds == EXPECTED.keys() | {"some_sends_failed", "stderr_mixed_in"}
 
 
-@pytest.mark.parametrize("name", [name for name in RECORDED if "some_sends_failed" in name])
-def test_failed_sends_only_lower_the_count_of_records_sent(name: str):
-    assert 0 < parse_perf_output(RECORDED[name]).whole_run.records_sent < 1000
-
-
-@pytest.mark.parametrize("name", [name for name in RECORDED if "stderr_mixed_in" in name])
-def test_complaints_between_the_lines_do_not_disturb_the_reading(name: str):
-    assert "RecordTooLargeException" in RECORDED[name]
-    assert 0 < parse_perf_output(RECORDED[name]).whole_run.records_sent < 1000
+@pytest.mark.parametrize("kind", ["some_sends_failed", "stderr_mixed_in"])
+def test_failed_sends_only_lower_the_count_of_records_sent_whatever_is_said_between_the_lines(kind: str):
+    outputs = [text for name, text in RECORDED.items() if kind in name]
+    assert outputs
+    for text in outputs:
+        assert 0 < parse_perf_output(text).whole_run.records_sent < 1000
+        assert kind != "stderr_mixed_in" or "RecordTooLargeException" in text
 
 
 @pytest.mark.parametrize("release", ["4.1.2", "4.2.1", "4.3.1"])
@@ -93,12 +91,6 @@ def test_every_client_metric_is_found_in_each_release(release: str):
 
 def test_a_run_without_metrics_knows_none():
     assert parse_perf_output(RECORDED["4.3.1_plain"]).client == ClientMetrics()
-
-
-def test_a_run_in_which_every_send_failed_measured_nothing_though_the_tool_ended_with_0():
-    summary = parse_perf_output(RECORDED["4.3.1_every_send_failed"]).whole_run
-
-    assert (summary.records_sent, summary.figures) == (0, None)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -90,12 +91,15 @@ def end_offset(opened: OpenTopology, partition: int = 0) -> int:
         consumer.close()
 
 
+def testbed_of(study: CompareServices) -> closing[ServicesTestbed]:
+    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
+    return closing(ServicesTestbed(campaign, study, load_settings(), lease))
+
+
 def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
     study = CompareServices.of(parse_study(yaml.safe_dump(STUDY), "tiny.yaml"))
-    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
-    testbed = ServicesTestbed(campaign, study, load_settings(), lease)
     one = {"topology": "one"}
-    try:
+    with testbed_of(study) as testbed:
         opened = testbed.topology_for(one)
         assert testbed.topology_for({**one, "orders": 100}) is opened
         brokers, services = opened.brokers.pids, opened.chain.pids
@@ -109,39 +113,26 @@ def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
 
         testbed.end_topology()
         assert not set(testbed.topology_for(one).brokers.pids.values()) & set(brokers.values())
-    finally:
-        testbed.close()
 
 
 def test_a_broker_is_lost_and_no_order_with_it() -> None:
-    study = CompareServices.of(
-        parse_study(
-            yaml.safe_dump(
-                {
-                    **STUDY,
-                    "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
-                    "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
-                    "reference": {"load": "100/s", "paced_s": 24},
-                    "series": [],
-                    "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
-                    "protocol": {
-                        "repetitions": 3,
-                        "warmup_orders": 50,
-                        "paced_warmup_s": 1,
-                        "fault": {"at_s": 2, "for_s": 14},
-                    },
-                }
-            ),
-            "lost.yaml",
-        )
-    )
-    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
-    testbed = ServicesTestbed(campaign, study, load_settings(), lease)
+    changes = {
+        "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
+        "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
+        "reference": {"load": "100/s", "paced_s": 24},
+        "series": [],
+        "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
+        "protocol": {
+            "repetitions": 3,
+            "warmup_orders": 50,
+            "paced_warmup_s": 1,
+            "fault": {"at_s": 2, "for_s": 14},
+        },
+    }
+    study = CompareServices.of(parse_study(yaml.safe_dump(STUDY | changes), "lost.yaml"))
     lost = Candidate("lost", is_baseline=False, configuration=study.levels_of("fault")[1])
-    try:
+    with testbed_of(study) as testbed:
         attempt = attempt_orders(PlannedRepetition("design", 0, "fault", lost, 0, 0), study, testbed)
-    finally:
-        testbed.close()
 
     found, timeline = attempt.quantities, attempt.timeline
     assert (attempt.outcome, attempt.reason) == ("valid", "")

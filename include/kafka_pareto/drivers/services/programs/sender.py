@@ -30,7 +30,11 @@ class Outgoing(NamedTuple):
 
 
 class Sender:
-    """Send records to partitions by the topology's rule, and fail as soon as one cannot be stored."""
+    """Send records to partitions by the topology's rule, and fail as soon as one cannot be stored.
+
+    Attributes:
+        failure: Why a record could not be stored; empty if all could.
+    """
 
     def __init__(
         self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
@@ -38,7 +42,7 @@ class Sender:
         self._is_keyed = options.partitioning == "key"
         # By turns: Kafka's default would stick to one partition for a while.
         self._partitions: defaultdict[str, Iterator[int]] = defaultdict(lambda: cycle(range(options.partitions)))
-        self._failure = ""
+        self.failure = ""
         settings: dict[str, object] = {
             "bootstrap.servers": options.bootstrap_servers,
             "partitioner": "murmur2_random",
@@ -72,15 +76,10 @@ class Sender:
             raise
         self.poll()
 
-    @property
-    def has_failed(self) -> bool:
-        """Return whether a record could not be stored."""
-        return bool(self._failure)
-
     def begin_anew(self) -> None:
         """Take outstanding answers and clear a failure."""
         self._producer.poll(0)
-        self._failure = ""
+        self.failure = ""
 
     def send(self, outgoing: Outgoing, stored: Callable[[], None] = lambda: None) -> None:
         """Send a record; `stored` is called once it is acknowledged.
@@ -91,7 +90,7 @@ class Sender:
 
         def answered(error: KafkaError | None, _message: Message) -> None:
             if error is not None:
-                self._failure = self._failure or f"{outgoing.topic}: {error}"
+                self.failure = self.failure or f"{outgoing.topic}: {error}"
             else:
                 stored()
 
@@ -112,8 +111,8 @@ class Sender:
             KafkaException: If a record could not be stored.
         """
         self._producer.poll(seconds)
-        if self._failure:
-            raise KafkaException(KafkaError(KafkaError._FAIL, self._failure))
+        if self.failure:
+            raise KafkaException(KafkaError(KafkaError._FAIL, self.failure))
 
     def flush(self, seconds: float = _STOP_S) -> None:
         """Wait until all is stored, at most so long.

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 
 from kafka_pareto.drivers.services.programs.messages import MalformedRecordError, Record, decode
 from kafka_pareto.drivers.services.programs.sender import KNOWS_PARTITIONS_WITHIN_MS, Outgoing, Sender, as_partitions
@@ -125,18 +125,18 @@ class Service:
             except KafkaException as error:
                 # What the consumer is refused ends the member, what the producer is refused the service.
                 is_of_the_member = error.args[0].code() in _OF_THE_MEMBER or self._transactional
-                if begun == _MOST_MEMBERS or not is_of_the_member or self._sender.has_failed:
+                if begun == _MOST_MEMBERS or not is_of_the_member or self._sender.failure:
                     raise
                 begun += 1
                 print(f"{self._name}: begins anew after {error}", file=sys.stderr, flush=True)
 
     def _run_as_member(self) -> None:
-        def assigned(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-            say({"ready": self._name})
-
         self._consumer = Consumer(self._consumer_settings)
         self._consumer.subscribe(
-            list(self._handler.reads), on_assign=assigned, on_revoke=self._revoked, on_lost=self._lost
+            list(self._handler.reads),
+            on_assign=lambda *_: say({"ready": self._name}),
+            on_revoke=lambda *_: self._settle(),
+            on_lost=lambda *_: self._open.clear(),
         )
         try:
             while not self._stopping:
@@ -217,16 +217,9 @@ class Service:
             self._consumer.commit(offsets=as_partitions(done))
 
     def _settle(self) -> None:
-        if self._transactional:
-            return
-        self._sender.flush()
-        self._commit(and_waits=True)
-
-    def _lost(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-        self._open.clear()
-
-    def _revoked(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-        self._settle()
+        if not self._transactional:
+            self._sender.flush()
+            self._commit(and_waits=True)
 
 
 def _order_ids(messages: Iterable[Message]) -> Iterator[str]:

@@ -33,10 +33,11 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
+from kafka_pareto.steps.pipeline import compare
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
-from kafka_pareto_airflow.forms import CAMPAIGN_ARGUMENTS, COMPARE_DESIGN_ARGUMENTS, comparison_parameters
+from kafka_pareto_airflow.forms import COMPARE_DESIGN_ARGUMENTS, comparison_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
-from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
+from kafka_pareto_airflow.steps.graph import DagGraph
 from kafka_pareto_airflow.task_rules import OWNER
 
 
@@ -55,34 +56,7 @@ def compare_dag(route: ClusterRoute) -> None:
         params=comparison_parameters(route.comparisons),
         on_failure_callback=FailureNotifier(),
     ):
-        design = step_task(
-            "design",
-            COMPARE_DESIGN_ARGUMENTS,
-            "Freezes the study, lists the levels of each part, and checks that the campaign fits.",
-        )
-        measure = step_for_each(
-            design.output,
-            "measure",
-            CAMPAIGN_ARGUMENTS,
-            "Measures every level of one part, block by block.",
-            pool=route.pool,
-        )
-        validate = step_task(
-            "validate",
-            CAMPAIGN_ARGUMENTS,
-            "Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
-        )
-        compare = step_task(
-            "compare",
-            CAMPAIGN_ARGUMENTS,
-            "Sets the levels of each part beside the reference, with intervals.",
-        )
-        report = step_task(
-            "report",
-            CAMPAIGN_ARGUMENTS,
-            "Writes the tables, the figures and the page, and tells MLflow.",
-        )
-        design >> measure >> validate >> compare >> report
+        compare(DagGraph(route.pool, arguments={"design": COMPARE_DESIGN_ARGUMENTS}))
 
 
 for route in (own_route(), *named_routes().values()):

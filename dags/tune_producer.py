@@ -46,52 +46,16 @@ downstream tasks, or trigger a run with the same campaign. Nothing that was meas
 
 from __future__ import annotations
 
-from airflow.sdk import DAG, TaskGroup
-from airflow.sdk.definitions.mappedoperator import MappedOperator
+from airflow.sdk import DAG
 
-from kafka_pareto.study.identifiers import MOST_ROUNDS, round_group
+from kafka_pareto.steps.pipeline import tune
 from kafka_pareto_airflow.approval import QuestionTrigger
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
-from kafka_pareto_airflow.forms import (
-    CAMPAIGN_ARGUMENTS,
-    HAND_OVER_ARGUMENTS,
-    TUNE_DESIGN_ARGUMENTS,
-    round_arguments,
-    tune_parameters,
-)
+from kafka_pareto_airflow.forms import HAND_OVER_ARGUMENTS, TUNE_DESIGN_ARGUMENTS, tune_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
-from kafka_pareto_airflow.steps.step_operator import StepOperator, step_for_each, step_task
+from kafka_pareto_airflow.steps.graph import DagGraph
 from kafka_pareto_airflow.task_rules import OWNER, RULES
-
-
-def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
-    """Add the four steps that follow a design or a proposal, and return the last; without a case all are skipped."""
-    measure = step_for_each(
-        designed.output,
-        "measure",
-        arguments,
-        "Measures every configuration on the cluster, repetition by repetition, for one record size.",
-        pool=pool,
-    )
-    validate = step_task(
-        "validate",
-        arguments,
-        "Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
-    )
-    train = step_task(
-        "train",
-        arguments,
-        "Trains one surrogate model per objective on all trials so far, and logs it in MLflow.",
-    )
-    optimize = step_for_each(
-        train.output,
-        "optimize",
-        arguments,
-        "Searches the surrogates for the non-dominated configurations of one record size.",
-    )
-    designed >> measure >> validate >> train >> optimize
-    return optimize
 
 
 def tune_dag(route: ClusterRoute) -> None:
@@ -109,43 +73,19 @@ def tune_dag(route: ClusterRoute) -> None:
         params=tune_parameters(route.studies),
         on_failure_callback=FailureNotifier(),
     ):
-        design = step_task(
-            "design",
-            TUNE_DESIGN_ARGUMENTS,
-            "Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
+        graph = DagGraph(
+            route.pool,
+            arguments={
+                "design": TUNE_DESIGN_ARGUMENTS,
+                "accept": [*HAND_OVER_ARGUMENTS, f"--cluster={route.cluster}"],
+            },
+            more={
+                "confirm": {"trigger_rule": "none_failed"},  # rounds that are not needed are skipped
+                "report": {"outlets": [RECOMMENDATION]},
+                "accept": {"outlets": [SETTINGS_IN_FORCE]},
+            },
         )
-        learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS, route.pool)
-        for number in range(1, MOST_ROUNDS + 1):
-            with TaskGroup(
-                round_group(number), tooltip="Measures what the surrogates expect most of; skipped when done"
-            ):
-                propose = step_task(
-                    "propose",
-                    round_arguments(number),
-                    "Proposes what to measure next, for each record size whose search goes on.",
-                )
-                learned >> propose
-                learned = measure_and_learn(propose, round_arguments(number), route.pool)
-        confirm = step_for_each(
-            design.output,
-            "confirm",
-            CAMPAIGN_ARGUMENTS,
-            "Measures points of the front and the baseline again, in blocks, and decides.",
-            pool=route.pool,
-            trigger_rule="none_failed",  # rounds that are not needed are skipped
-        )
-        report = step_task(
-            "report",
-            CAMPAIGN_ARGUMENTS,
-            "Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow.",
-            outlets=[RECOMMENDATION],
-        )
-        accept = step_task(
-            "accept",
-            [*HAND_OVER_ARGUMENTS, f"--cluster={route.cluster}"],
-            "Puts into force what is recommended, unless a person must decide.",
-            outlets=[SETTINGS_IN_FORCE],
-        )
+        accept = tune(graph)
         ask = QuestionTrigger(
             task_id="ask",
             asked_by="accept",
@@ -155,7 +95,7 @@ def tune_dag(route: ClusterRoute) -> None:
             **RULES["ask"],
         )
 
-        learned >> confirm >> report >> accept >> ask
+        accept >> ask
 
 
 for route in (own_route(), *named_routes().values()):

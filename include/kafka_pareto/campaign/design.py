@@ -65,6 +65,12 @@ def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Conf
     return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)
 
 
+def design_size(study: Tune, case: str) -> int:
+    """Count the configurations that a case's design will measure, the baseline among them."""
+    count = study.design.configurations
+    return 1 + (len(one_at_a_time(study, case)) if count is None else count)
+
+
 def one_at_a_time(study: Tune, case: str) -> list[Configuration]:
     """Return the baseline with one factor changed to each level, or to evenly spaced values, if feasible."""
     baseline, rules = study.baseline_configuration(), study.rules()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.design import design_size
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
@@ -26,7 +25,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
         in_force: Cases that may have active settings other than the baseline, which are then measured in every block.
     """
     protocol = study.protocol
-    configurations = Counter(design_table(study).case.tolist())
+    configurations = {case: design_size(study, case) for case in study.cases}
     in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
     confirmation = {
         case: study.confirmation.most_repetitions(case in in_force, study.advice) for case in configurations

@@ -61,6 +61,7 @@ def run(
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)
     if not is_known:
+        design_table(study)  # a design that cannot be drawn is refused before anything is frozen
         if study.advice:
             campaign.write_record(keys.advice(), follow(study, advice))
         if study.warm_start is not None:

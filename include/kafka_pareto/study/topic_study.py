@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.sections import OwnBrokers, Testbed
 from kafka_pareto.study.study import Study
@@ -44,6 +45,15 @@ class TopicStudy(Study):
                 "brokers, or for fewer replicas (with min_insync_replicas no higher)"
             )
         return self
+
+
+def servers_of_others(study: Study, settings: Settings) -> str:
+    """Return the installation's servers if the study would load them and this stack did not start them; else empty.
+
+    Ownership follows from who started the brokers: the stack that did knows the cluster's id.
+    """
+    loads_them = isinstance(study, TopicStudy) and study.own_brokers is None and study.cluster is None
+    return settings.bootstrap_servers if loads_them and not settings.own_cluster_id else ""
 
 
 def conditions_of(

@@ -96,15 +96,6 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
         )
 
 
-def servers_of_others(study: Study, settings: Settings) -> str:
-    """Return the installation's servers if the study would load them and this stack did not start them; else empty.
-
-    Ownership follows from who started the brokers: the stack that did knows the cluster's id.
-    """
-    loads_them = isinstance(study, TopicStudy) and study.own_brokers is None and study.cluster is None
-    return settings.bootstrap_servers if loads_them and not settings.own_cluster_id else ""
-
-
 def require_started_here(cluster_id: str, study: Study, settings: Settings) -> None:
     """Refuse to load a cluster as the stack's own, without ceilings, unless the stack started it.
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.common.cluster_access import machine_lease, require_started_here, servers_of_others
+from kafka_pareto.drivers.common.cluster_access import machine_lease, require_started_here
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.overrides import cluster_with
+from kafka_pareto.study.topic_study import servers_of_others
 from tests.compared import comparison
 from tests.unit.measuring import foreign, quick
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.kafka.java import java_environment
@@ -29,6 +31,13 @@ class RunningBrokers(Brokers):
             timeout=_SEND_TIMEOUT_S,
             check=True,
         )
+
+
+def end_offsets(brokers: Brokers, topic: str, partitions: int) -> list[int]:
+    """The high watermark of each partition."""
+    with closing(Consumer({"bootstrap.servers": brokers.bootstrap_servers, "group.id": "looking"})) as consumer:
+        places = [TopicPartition(topic, number) for number in range(partitions)]
+        return [consumer.get_watermark_offsets(each, timeout=10)[1] for each in places]
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import pytest
 import yaml
-from confluent_kafka import Consumer, TopicPartition
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
@@ -26,6 +25,7 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.faults import PARTITIONS_ADDED, FaultTimes
 from kafka_pareto.study.study_file import parse_study
+from tests.system.broker_fixtures import end_offsets
 from tests.system.steps import StepRunner
 
 pytestmark = [pytest.mark.brokers, pytest.mark.long]
@@ -83,14 +83,6 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
         assert len(list(groupby(each.configuration["topology"] for each in ordered))) == 2
 
 
-def end_offset(opened: OpenTopology, partition: int = 0) -> int:
-    consumer = Consumer({"bootstrap.servers": opened.brokers.bootstrap_servers, "group.id": "looking"})
-    try:
-        return int(consumer.get_watermark_offsets(TopicPartition(ORDER_PLACED, partition), timeout=10)[1])
-    finally:
-        consumer.close()
-
-
 def testbed_of(study: CompareServices) -> closing[ServicesTestbed]:
     campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
     return closing(ServicesTestbed(campaign, study, load_settings(), lease))
@@ -109,7 +101,7 @@ def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
         opened = testbed.topology_for(one)
         assert opened.brokers.pids == brokers
         assert not set(opened.chain.pids.values()) & set(services.values())
-        assert end_offset(opened) == 50  # those that warm up
+        assert opened.cluster.end_offset(ORDER_PLACED) == 50  # those that warm up
 
         testbed.end_topology()
         assert not set(testbed.topology_for(one).brokers.pids.values()) & set(brokers.values())
@@ -159,10 +151,10 @@ def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
         asked = Asked("added", 1600, rate_s=100, hospitals=20, timeout_s=60)
         handed = hand_on(opened, asked, Fault(PARTITIONS_ADDED, FaultTimes(at_s=1, for_s=1)))
         partitions = opened.cluster.topic_health(ORDER_PLACED).partitions
-        new = end_offset(opened, partition=3)
+        placed = end_offsets(opened.brokers, ORDER_PLACED, len(partitions))
 
-    assert len(partitions) == 4
-    assert new > 0
+    assert len(placed) == 4
+    assert placed[3] > 0
     assert handed.lost == 0
     assert handed.fault is not None
     assert handed.fault.what == "partitions, from 2 to 4"

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 import psutil
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from kafka_pareto.drivers.services.chain import CLIENT, SERVICES, Chain
 from kafka_pareto.drivers.services.orders import find_capacity
@@ -27,7 +27,7 @@ from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import LoadStartError
 from kafka_pareto.kafka.cluster import Cluster
 from tests.processes import left_after
-from tests.system.broker_fixtures import RunningBrokers
+from tests.system.broker_fixtures import RunningBrokers, end_offsets
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
@@ -56,28 +56,19 @@ def bench(single_broker: RunningBrokers) -> Iterator[Bench]:
         yield Bench(single_broker, chain)
 
 
-def end_offsets(brokers: RunningBrokers, topic: str) -> list[int]:
-    consumer = Consumer({"bootstrap.servers": brokers.bootstrap_servers, "group.id": "looking"})
-    try:
-        partitions = [TopicPartition(topic, number) for number in range(TOPOLOGY.partitions)]
-        return [consumer.get_watermark_offsets(each, timeout=10)[1] for each in partitions]
-    finally:
-        consumer.close()
-
-
 def require_complete(orders: int, placed: Record, seen: Record) -> None:
     assert (placed["sent"], placed["confirmed"], placed["failure"]) == (orders, orders, "")
     assert seen["complete"] == orders
 
 
 def test_every_order_is_complete_once_and_records_are_spread_evenly(bench: Bench) -> None:
-    before = end_offsets(bench.brokers, ORDER_PLACED)
+    before = end_offsets(bench.brokers, ORDER_PLACED, TOPOLOGY.partitions)
     placed, seen = bench.placed("burst", 600)
 
     require_complete(600, placed, seen)
     assert (placed["repeated"], seen["repeated"], seen["alerts"]) == (0, 0, [])
-    grown = [after - old for after, old in zip(end_offsets(bench.brokers, ORDER_PLACED), before, strict=True)]
-    assert grown == [200, 200, 200]
+    after = end_offsets(bench.brokers, ORDER_PLACED, TOPOLOGY.partitions)
+    assert after == [old + 200 for old in before]
     assert 0 < placed["latency"]["p50_ms"] <= placed["latency"]["p95_ms"] <= placed["latency"]["p99_ms"]
     assert placed["jitter_ms"] > 0
     assert placed["request_ms"] > 0

@@ -1,4 +1,4 @@
-"""Holds every load tool to the same behaviour: the real ones on a real broker, and the seeded fake."""
+"""The contract of every load tool: the real ones on a real broker, and the seeded fake."""
 
 from __future__ import annotations
 

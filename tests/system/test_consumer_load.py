@@ -121,7 +121,7 @@ def test_the_lag_of_a_group_that_reads_less_than_is_sent_grows_by_the_difference
 
 
 def _of_kafkas_tool(bench: Bench) -> tuple[float, int]:
-    """Returns the MB, of 2^20 bytes, and the records that Kafka's own tool says it has read."""
+    """Return the MB (of 2^20 bytes) and the records that Kafka's own tool reports."""
     tool = ["-cp", f"{bench.brokers.settings.kafka_jars}/*", "org.apache.kafka.tools.ConsumerPerformance"]
     what = ["--topic", bench.topic, "--num-records", str(RECORDS), "--bootstrap-server"]
     done = subprocess.run(

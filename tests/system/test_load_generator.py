@@ -66,7 +66,7 @@ class Bench:
         return result.figures
 
     def with_broker_paused(self, load: Callable[[], LoadFigures]) -> LoadFigures:
-        """Stops the broker's process for a second, about a second after the warm-up."""
+        """Stop the broker's process for a second, about a second after the warm-up."""
         before = self.cluster.end_offset(self.topic)
 
         def is_under_way() -> bool:

@@ -1,4 +1,4 @@
-"""Counts the part of a load that counts. It depends on when a thread is woken, so nothing else may run beside it."""
+"""The counted part of a load. It depends on when a thread is woken, so nothing else may run beside it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
 
 
 def log_objects(log_file: Path, form: str) -> list[dict[str, Any]]:
-    """Returns what a log holds; each object as the form says."""
+    """Return the objects in a log of this form."""
     text = log_file.read_text(encoding="utf-8")
     if form == "single":
         return [json.loads(line) for line in text.splitlines()]

@@ -1,4 +1,4 @@
-"""Looks for builds that fetch without the check that docs/third-party.md names."""
+"""Builds may fetch only with the check that docs/third-party.md names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUILDS = [
 
 
 def commands(pattern: str) -> list[str]:
-    """Returns the commands in which it is found, continued lines as one, of all files that build something."""
+    """Return the matching commands of all build files, continued lines as one."""
     lines = [line for file in BUILDS for line in re.sub(r"\\\n\s*", " ", file.read_text()).splitlines()]
     return [line.strip() for line in lines if re.search(pattern, line) and not line.lstrip().startswith("#")]
 

@@ -1,4 +1,4 @@
-"""Gives one verdict on several repetitions."""
+"""The common verdict on several repetitions."""
 
 from __future__ import annotations
 

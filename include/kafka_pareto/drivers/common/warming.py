@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 STILL_RISING = 1.1
 FLAT_LOADS = 2
-"""Is how many loads in a row must bring hardly more: brokers that warm up have slow moments, too."""
+"""Loads in a row that must bring at most a tenth more: brokers that warm up have slow moments, too."""
 
 
 def pace_when_warm(load: Callable[[float], float], most_loads: int) -> float:

@@ -11,7 +11,7 @@ from kafka_pareto.drivers.services.quantities import ProduceTimes
 from kafka_pareto.errors import ClusterError
 
 SERVICES_METRICS = Path(__file__).with_name("metrics.yaml")
-"""Names the beans that the JMX agents of brokers below services read."""
+"""The beans that the JMX agents of the topologies' brokers read."""
 
 _COUNT = "kafka_produce_total_ms_count"
 _PARTS = {

@@ -1,4 +1,4 @@
-"""Talks with children that say lines of JSON, and some that do not."""
+"""Child processes that answer in lines of JSON, and some that do not."""
 
 from __future__ import annotations
 

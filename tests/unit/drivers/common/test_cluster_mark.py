@@ -17,11 +17,11 @@ POLL_S = 0.02
 
 
 class EnoughAskedError(Exception):
-    """Ends a wait that nothing else would end."""
+    """The end of a wait that nothing else would end."""
 
 
 class MarkedCluster(FakeCluster):
-    """Has the mark of another installation, whose end it tells while `has_leader`."""
+    """A cluster with another installation's mark; its end can be read while `has_leader`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -69,7 +69,7 @@ def test_round_robin_promises_no_order() -> None:
 
 
 class SlowChain:
-    """Confirms three of 100 orders only after the time is over; the client has seen all of them by then."""
+    """A chain that confirms three of 100 orders only after the time is over; the client has seen all by then."""
 
     def __init__(self, confirmed: list[int]) -> None:
         self._confirmed = confirmed

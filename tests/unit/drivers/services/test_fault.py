@@ -1,4 +1,4 @@
-"""Notices whether a replica was ever missing, by what brokers answer one after the other."""
+"""The watch for missing replicas, by the brokers' successive answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHOLE, MISSING, SILENT = 2, 1, 0
 
 
 def saying(*in_sync: int) -> Callable[[str, float], TopicHealth]:
-    """Returns what answers one question after the other with so many replicas of two; for ever with the last."""
+    """Answer each question with the next number of in-sync replicas of two; the last one repeats."""
 
     def numbers() -> Iterator[int]:
         yield from in_sync

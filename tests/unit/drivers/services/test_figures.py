@@ -1,4 +1,4 @@
-"""Says of made orders what set their pace, and when what a fault broke was as before."""
+"""Figures of made orders: the bottleneck, and the recovery from a fault."""
 
 from __future__ import annotations
 

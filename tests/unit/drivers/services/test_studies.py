@@ -1,4 +1,4 @@
-"""Reads how the orders of a comparison of services are placed, and what is started for them."""
+"""Loads of a comparison of services, and the levels that share a topology."""
 
 from __future__ import annotations
 

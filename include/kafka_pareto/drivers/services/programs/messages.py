@@ -22,14 +22,14 @@ TOPICS: Final = (
     MONITOR_ALERTS,
 )
 PLACED_ONLY: Final = "placed-only"
-"""Is read by no service: it takes orders that show how fast the hospital alone places them."""
+"""The topic that no service reads, for measuring how fast the hospital alone places orders."""
 PICKED_UP: Final = "picked_up"
 DELIVERED: Final = "delivered"
 
 _LARGEST: Final = 1e12
 
 Record = dict[str, Any]
-"""Is a record's value. Times in it are in seconds since 1970."""
+"""A record's value. Times are in seconds since 1970."""
 
 
 class MalformedRecordError(ValueError):

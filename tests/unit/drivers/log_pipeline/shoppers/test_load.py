@@ -40,7 +40,7 @@ class _Slow(BaseHTTPRequestHandler):
         self.wfile.write(b"{}")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the server's name for it)
-        """Says nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Raises an alert once when a rule is broken, and clears it once when it holds again."""
+"""Alerts: raised once when a rule is broken, cleared once when it holds again."""
 
 from __future__ import annotations
 

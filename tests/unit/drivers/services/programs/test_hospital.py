@@ -1,4 +1,4 @@
-"""Counts the confirmations that reach the hospital, before and after a run has ended."""
+"""Confirmations that reach the hospital before and after a run has ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def confirmed(hospital: Hospital, order_id: str) -> None:
 
 
 def end_run(hospital: Hospital, run: str) -> None:
-    """Asks for two orders of which only the first is confirmed before the time is over."""
+    """Request two orders; confirm only the first before time is over."""
     hospital.ask(Asked(run, 2, timeout_s=0.2))
     hospital.tick()
     confirmed(hospital, f"{run}-0")

@@ -1,4 +1,4 @@
-"""Takes orders from a stock, and makes what is missing in lots."""
+"""The manufacturer's stock, and the lots it makes."""
 
 from __future__ import annotations
 

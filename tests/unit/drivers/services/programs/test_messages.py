@@ -1,4 +1,4 @@
-"""Reads what the services send each other, and refuses what is none."""
+"""The services' records, and the refusal of malformed ones."""
 
 from __future__ import annotations
 

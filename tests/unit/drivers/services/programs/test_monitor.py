@@ -1,4 +1,4 @@
-"""Counts brokers that are gone by who takes connections, where none says how the cluster is."""
+"""Brokers that are gone, counted by refused connections if no broker answers a request."""
 
 from __future__ import annotations
 

@@ -56,10 +56,8 @@ def read_broker(agent: JmxAgent) -> BrokerReading:
     Raises:
         ClusterError: If the agent does not answer.
     """
-    metrics = agent.read()
-    return BrokerReading(
-        time.monotonic(), metrics
-    )  # the beans are read at the end of the request, not at its beginning
+    metrics = agent.read()  # before the clock: the beans are read at the end of the request
+    return BrokerReading(time.monotonic(), metrics)
 
 
 def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
@@ -76,9 +74,7 @@ def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
     queued, queued_ms = growth(f"{_QUEUED}_count"), growth_of_sum(before, after, _QUEUED)
     flushed, flushed_ms = growth(f"{_FLUSHED}_count"), growth_of_sum(before, after, _FLUSHED)
     return BrokerUse(
-        network_idle_fraction=min(
-            (_share(wait_ns, seconds) for wait_ns in waits_ns if wait_ns is not None), default=None
-        ),
+        network_idle_fraction=min((_share(each, seconds) for each in waits_ns if each is not None), default=None),
         request_handler_idle_fraction=None if handler_idle_ns is None else _share(handler_idle_ns, seconds),
         request_queue_requests=None if queued_ms is None else queued_ms / _MS_PER_S / seconds,
         request_queue_time_ms=queued_ms / queued if queued and queued_ms is not None else None,

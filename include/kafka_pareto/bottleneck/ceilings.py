@@ -70,9 +70,8 @@ def measure_ceilings(
         batch_size_bytes=batch_size_bytes,
         loopback_mib_s=measure_loopback(),
         disk_write_mib_s=None if folder is None else measure_disk_write(folder),
-        codec_mib_s=client.codec_mib_s,
-        generator_records_s=client.generator_records_s,
         client_cores=client_cores,
+        **client.model_dump(),
     )
 
 
@@ -83,8 +82,7 @@ def measure_loopback(seconds: float = 0.5) -> float:
         sender.start()
         try:
             server.settimeout(_SOCKET_TIMEOUT_S)
-            connection = server.accept()[0]
-            with connection:
+            with server.accept()[0] as connection:
                 connection.settimeout(_SOCKET_TIMEOUT_S)
                 buffer, received = bytearray(_CHUNK_BYTES), 0
                 began_s = time.monotonic()

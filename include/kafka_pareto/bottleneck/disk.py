@@ -31,11 +31,11 @@ class DiskCounters:
 
 @dataclass(frozen=True)
 class DiskUse:
-    """A disk's work in an interval; `await_ms` is None if it completed nothing."""
+    """A disk's work in an interval, by the names of `LoadCounters`; the first is None if it completed nothing."""
 
-    await_ms: float | None
-    busy_fraction: float
-    write_mib_s: float
+    disk_await_ms: float | None = None
+    disk_busy_fraction: float | None = None
+    disk_write_mib_s: float | None = None
 
 
 def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVICES) -> Path | None:
@@ -51,9 +51,9 @@ def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVIC
     """
     folder = folder.resolve()
     numbers = [folder.stat().st_dev]
-    numbers += [
-        source.stat().st_rdev for source in [_mounted_from(folder, mounts)] if source and source.is_block_device()
-    ]
+    source = _mounted_from(folder, mounts)
+    if source and source.is_block_device():
+        numbers.append(source.stat().st_rdev)
     for number in numbers:
         device = devices / f"{number >> 8 & 0xFFF}:{number & 0xFF | number >> 12 & 0xFFF00}"
         if device.exists():
@@ -90,13 +90,15 @@ def read_io_stall_s() -> float | None:
     return int(full.rpartition("total=")[2]) / _US_PER_S if full else None
 
 
-def disk_use(before: DiskCounters, after: DiskCounters, seconds: float) -> DiskUse:
-    """Return what the disk did between two readings."""
+def disk_use(before: DiskCounters | None, after: DiskCounters | None, seconds: float) -> DiskUse:
+    """Return the disk's work between two readings; all None without both."""
+    if before is None or after is None:
+        return DiskUse()
     operations = after.operations - before.operations
     return DiskUse(
-        await_ms=(after.operations_ms - before.operations_ms) / operations if operations else None,
-        busy_fraction=min((after.busy_ms - before.busy_ms) / 1000 / seconds, 1.0),
-        write_mib_s=(after.written_bytes - before.written_bytes) / _MIB / seconds,
+        disk_await_ms=(after.operations_ms - before.operations_ms) / operations if operations else None,
+        disk_busy_fraction=min((after.busy_ms - before.busy_ms) / 1000 / seconds, 1.0),
+        disk_write_mib_s=(after.written_bytes - before.written_bytes) / _MIB / seconds,
     )
 
 

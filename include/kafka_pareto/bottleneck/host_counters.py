@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self
 
 import psutil
@@ -145,9 +144,7 @@ class HostCounters:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
         if not self._failed:
@@ -168,10 +165,8 @@ class HostCounters:
         if not seen or (seconds := seen[-1].at_s - seen[0].at_s) < _SHORTEST_S:
             return LoadCounters()
         first, last = seen[0], seen[-1]
-        disk = disk_use(first.disk, last.disk, seconds) if first.disk and last.disk else None
         broker_cpu_cores = _growth(0.0, _broker_cpu_s(first, last), seconds)
         uses = self._broker_uses(broker_cpu_cores)
-        links = link_use(first.links, last.links, seconds)
         pauses_ms = self._pauses_ms(first.at_s, last.at_s)
         ended_s = self._snapshots[-1].at_s
         later_ms = self._pauses_ms(last.at_s, ended_s) if ended_s - last.at_s >= _SHORTEST_S else []
@@ -183,13 +178,11 @@ class HostCounters:
             cpu_throttled_fraction=throttled_fraction(first.limited_periods, last.limited_periods),
             broker_cpu_s=_broker_cpu_s(self._snapshots[0], self._snapshots[-1]),
             broker_cpu_cores=broker_cpu_cores,
-            disk_await_ms=disk.await_ms if disk else None,
-            disk_busy_fraction=disk.busy_fraction if disk else None,
-            disk_write_mib_s=disk.write_mib_s if disk else None,
-            nic_busy_fraction=self._nic_busy_fraction(first, last, seconds),
-            link_wait_fraction=links.wait_fraction if links else None,
-            round_trip_ms=links.round_trip_ms if links else None,
-            least_round_trip_ms=links.least_round_trip_ms if links else None,
+            **vars(disk_use(first.disk, last.disk, seconds)),
+            nic_busy_fraction=interface_busy_fraction(
+                interface_speed_mbit_s(self._interface), first.nic_bytes, last.nic_bytes, seconds
+            ),
+            **vars(link_use(first.links, last.links, seconds)),
             gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in pauses_ms]),
             later_gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in later_ms]),
             gc_pause_fraction=_most([sum(of_one) / _MS_PER_S / seconds for of_one in pauses_ms]),
@@ -274,13 +267,6 @@ class HostCounters:
             for name, logs in self._gc_logs().items()
             if logs
         ]
-
-    def _nic_busy_fraction(self, first: _Snapshot, last: _Snapshot, seconds: float) -> float | None:
-        if self._interface is None:
-            return None
-        return interface_busy_fraction(
-            interface_speed_mbit_s(self._interface), first.nic_bytes, last.nic_bytes, seconds
-        )
 
 
 def _read_cpu_s(pids: Iterable[int]) -> dict[int, float]:

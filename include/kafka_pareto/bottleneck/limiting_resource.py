@@ -31,7 +31,7 @@ Each rule is held against loads in which its cause was made on purpose: `python 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -81,7 +81,7 @@ _LINK = ("round_trip_ms", "least_round_trip_ms", "request_handler_idle_fraction"
 
 @dataclass(frozen=True)
 class LoadSetting:
-    """Holds what a repetition was asked to do, as far as a verdict depends on it.
+    """The request of a repetition, as far as a verdict depends on it.
 
     Attributes:
         record_size_bytes: Of a record's value.
@@ -104,7 +104,7 @@ class LoadSetting:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Name what limited a load.
+    """The limit of a load.
 
     Attributes:
         code: The resource; empty if none was found.
@@ -126,50 +126,42 @@ def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None =
         setting: What the repetition was asked to do.
         ceilings: What the same machine can do without Kafka, where that was measured.
     """
-    look = _Look(values)
-    rules: tuple[Callable[[], Verdict | None], ...] = (
-        lambda: _throttled(look),
-        lambda: _client_limit(look, setting, ceilings),
-        lambda: _paused(look),
-        lambda: _busy_cores(look, FULL_CPU_FRACTION),
-        lambda: _above(look, "network", "nic_busy_fraction", BUSY_NIC_FRACTION),
-        lambda: _disk(look, ceilings),
-        lambda: _below(look, "request_handlers", "request_handler_idle_fraction", ("request_queue_time_ms",)),
-        lambda: _below(look, "network_threads", "network_idle_fraction"),
-        lambda: _busy_cores(look, BUSY_CPU_FRACTION),
-        lambda: _long_pauses(look),
-        lambda: _above(look, "network", "link_wait_fraction", LINK_WAIT_FRACTION, _LINK),
-        lambda: _in_flight(look, setting),
-        lambda: _buffer_memory(look, setting),
+    return (
+        _throttled(values)
+        or _client_limit(values, setting, ceilings)
+        or _above(values, "gc", "gc_pause_fraction", GC_FRACTION, ("gc_pause_longest_ms",))
+        or _busy_cores(values, FULL_CPU_FRACTION)
+        or _above(values, "network", "nic_busy_fraction", BUSY_NIC_FRACTION)
+        or _disk(values, ceilings)
+        or _below(values, "request_handlers", "request_handler_idle_fraction", ("request_queue_time_ms",))
+        or _below(values, "network_threads", "network_idle_fraction")
+        or _busy_cores(values, BUSY_CPU_FRACTION)
+        or _long_pauses(values)
+        or _above(values, "network", "link_wait_fraction", LINK_WAIT_FRACTION, _LINK)
+        or _in_flight(values, setting)
+        or _buffer_memory(values, setting)
+        or NONE_FOUND
     )
-    return next((found for rule in rules if (found := rule())), NONE_FOUND)
 
 
-class _Look:
-    """Read numbers of a repetition, and collects those that a verdict tells of."""
-
-    def __init__(self, values: Values) -> None:
-        self._values = values
-
-    def number(self, name: str) -> float | None:
-        value = self._values.get(name)
-        return float(value) if isinstance(value, int | float) else None
-
-    def is_bound_by_tool(self) -> bool:
-        return bool(self._values.get("generator_bound"))
-
-    def verdict(self, code: Code, *names: str, **more: float) -> Verdict:
-        found = {name: number for name in names if (number := self.number(name)) is not None}
-        return Verdict(code, {**found, **more})
+def number_in(values: Values, name: str) -> float | None:
+    """Return a quantity as a number; None if it is missing or a text."""
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) else None
 
 
-def _throttled(look: _Look) -> Verdict | None:
-    if (look.number("produce_throttle_max_ms") or 0.0) <= 0:
+def _verdict(values: Values, code: Code, *names: str, **more: float) -> Verdict:
+    found = {name: number for name in names if (number := number_in(values, name)) is not None}
+    return Verdict(code, {**found, **more})
+
+
+def _throttled(values: Values) -> Verdict | None:
+    if (number_in(values, "produce_throttle_max_ms") or 0.0) <= 0:
         return None
-    return look.verdict("throttled", "produce_throttle_max_ms", "throughput_mib_s")
+    return _verdict(values, "throttled", "produce_throttle_max_ms", "throughput_mib_s")
 
 
-def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> Verdict | None:
+def _client_limit(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> Verdict | None:
     """Find what limited sending threads that hardly waited for Kafka: the want of a core, a codec, or the tool itself.
 
     A thread that neither waits for Kafka nor runs waits for a core. While all cores are busy it is the CPU that is
@@ -179,31 +171,31 @@ def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) 
     so that the CPU is named. With ceilings the codec's share of the thread's CPU time is known. Without them gzip and
     zstd, which are slower than all else that the thread does, stand for more than half; lz4 and snappy do not.
     """
-    held = look.number("throughput_records_s")
+    held = number_in(values, "throughput_records_s")
     limit = setting.rate_limit_records_s
     if limit is not None and held is not None and held >= HELD_RATE_FRACTION * limit:
-        return look.verdict("load_tool", "throughput_records_s", rate_limit_records_s=limit)
-    if not look.is_bound_by_tool():
+        return _verdict(values, "load_tool", "throughput_records_s", rate_limit_records_s=limit)
+    if not values.get("generator_bound"):
         return None
-    if not _has_its_cores(look, setting) and (busy := _busy_cores(look, BUSY_CPU_FRACTION)):
+    if not _has_its_cores(values, setting) and (busy := _busy_cores(values, BUSY_CPU_FRACTION)):
         return busy
-    share = _codec_share(look, setting, ceilings)
+    share = _codec_share(values, setting, ceilings)
     if share is None:
         is_codec, known = setting.property_of("compression.type") in _SLOW_CODECS, {}
     else:
         is_codec, known = share >= CODEC_SHARE, {"codec_fraction": share}
     if is_codec:
         names = ("sending_cpu_cores", "sending_wait_fraction", "throughput_mib_s", "host_cpu_busy_fraction")
-        return look.verdict("cpu", *names, **known)
+        return _verdict(values, "cpu", *names, **known)
     if ceilings is not None:
         known["ceiling_records_s"] = ceilings.cores_for(setting.producers) * ceilings.generator_records_s
-    return look.verdict("load_tool", "throughput_records_s", "sending_cpu_cores", "sending_wait_fraction", **known)
+    return _verdict(values, "load_tool", "throughput_records_s", "sending_cpu_cores", "sending_wait_fraction", **known)
 
 
-def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> float | None:
+def _codec_share(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> float | None:
     """Return the share of the sending threads' CPU time that the codec takes; None where that is not known."""
     codec = str(setting.property_of("compression.type"))
-    sent_mib_s, cores = look.number("throughput_mib_s"), look.number("sending_cpu_cores")
+    sent_mib_s, cores = number_in(values, "throughput_mib_s"), number_in(values, "sending_cpu_cores")
     if codec == "none":
         return 0.0
     if ceilings is None or not ceilings.codec_mib_s.get(codec) or sent_mib_s is None or not cores:
@@ -211,46 +203,42 @@ def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -
     return min(sent_mib_s / ceilings.codec_mib_s[codec] / cores, 1.0)
 
 
-def _has_its_cores(look: _Look, setting: LoadSetting) -> bool:
+def _has_its_cores(values: Values, setting: LoadSetting) -> bool:
     """Return whether the sending threads ran nearly all the time in which they did not wait for Kafka."""
-    cores, waited = look.number("sending_cpu_cores"), look.number("sending_wait_fraction")
+    cores, waited = number_in(values, "sending_cpu_cores"), number_in(values, "sending_wait_fraction")
     if cores is None or waited is None:
         return False
     return cores >= OWN_CORE_FRACTION * setting.producers * (1 - waited)
 
 
-def _busy_cores(look: _Look, busy_fraction: float) -> Verdict | None:
+def _busy_cores(values: Values, busy_fraction: float) -> Verdict | None:
     """Find a machine without a free core, or a container that used up what it may have."""
     names = ("sending_cpu_cores", "broker_cpu_cores")
-    return _above(look, "cpu", "host_cpu_busy_fraction", busy_fraction, names) or _above(
-        look, "cpu", "cpu_throttled_fraction", THROTTLED_PERIODS_FRACTION, names
+    return _above(values, "cpu", "host_cpu_busy_fraction", busy_fraction, names) or _above(
+        values, "cpu", "cpu_throttled_fraction", THROTTLED_PERIODS_FRACTION, names
     )
 
 
-def _paused(look: _Look) -> Verdict | None:
-    return _above(look, "gc", "gc_pause_fraction", GC_FRACTION, ("gc_pause_longest_ms",))
-
-
-def _long_pauses(look: _Look) -> Verdict | None:
+def _long_pauses(values: Values) -> Verdict | None:
     """Find long pauses that are more than a single accident."""
-    if (look.number("gc_pause_fraction") or 0.0) <= LONG_PAUSES_FRACTION:
+    if (number_in(values, "gc_pause_fraction") or 0.0) <= LONG_PAUSES_FRACTION:
         return None
-    return _above(look, "gc", "gc_pause_longest_ms", LONG_PAUSE_MS, ("gc_pause_fraction",))
+    return _above(values, "gc", "gc_pause_longest_ms", LONG_PAUSE_MS, ("gc_pause_fraction",))
 
 
-def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
+def _disk(values: Values, ceilings: Ceilings | None) -> Verdict | None:
     """Find a disk that all wait for, one that works hard under busy handlers, or one whose flushes take their time.
 
     A disk that is limited before its queue, as a virtual machine's may be, looks idle while all wait for it. Stalls are
     this machine's: they count only if the brokers' disk is here, and so has counters.
     """
-    await_ms, busy = look.number("disk_await_ms") or 0.0, look.number("disk_busy_fraction") or 0.0
-    stalled, handlers_idle = look.number("io_stall_fraction"), look.number("request_handler_idle_fraction")
-    is_here = look.number("disk_busy_fraction") is not None
+    await_ms, busy = number_in(values, "disk_await_ms") or 0.0, number_in(values, "disk_busy_fraction") or 0.0
+    stalled, handlers_idle = number_in(values, "io_stall_fraction"), number_in(values, "request_handler_idle_fraction")
+    is_here = number_in(values, "disk_busy_fraction") is not None
     is_waited_for = is_here and stalled is not None and stalled > STALLED_FRACTION
     is_busy = await_ms > LONG_AWAIT_MS or busy > BUSY_DISK_FRACTION
     handlers_wait = handlers_idle is not None and handlers_idle < IDLE_FRACTION
-    flush_s, flushes = look.number("log_flush_s") or 0.0, look.number("log_flushes_per_s") or 0.0
+    flush_s, flushes = number_in(values, "log_flush_s") or 0.0, number_in(values, "log_flushes_per_s") or 0.0
     is_flushed = flush_s >= FLUSH_S and flushes >= MANY_FLUSHES_PER_S
     if not (is_flushed or is_waited_for or (is_busy and handlers_wait)):
         return None
@@ -258,36 +246,38 @@ def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
         {} if ceilings is None or ceilings.disk_write_mib_s is None else {"ceiling_mib_s": ceilings.disk_write_mib_s}
     )
     names = ("disk_await_ms", "disk_busy_fraction", "disk_write_mib_s", "io_stall_fraction")
-    return look.verdict("disk", *names, "log_flush_s", "log_flushes_per_s", **known)
+    return _verdict(values, "disk", *names, "log_flush_s", "log_flushes_per_s", **known)
 
 
-def _in_flight(look: _Look, setting: LoadSetting) -> Verdict | None:
+def _in_flight(values: Values, setting: LoadSetting) -> Verdict | None:
     """Find connections with as many unanswered requests as they may have.
 
     A connection then sends at most so many requests in each round trip: throughput = brokers x requests x request size
     / round trip.
     """
     most = float(setting.property_of("max.in.flight.requests.per.connection")) * setting.producers
-    in_flight = look.number("in_flight_requests")
+    in_flight = number_in(values, "in_flight_requests")
     if in_flight is None or in_flight < NEAR_FRACTION * most:
         return None
     names = ("in_flight_requests", "unthrottled_request_latency_ms", "throughput_mib_s")
-    return look.verdict("in_flight", *names, most_in_flight_requests=most)
+    return _verdict(values, "in_flight", *names, most_in_flight_requests=most)
 
 
-def _buffer_memory(look: _Look, setting: LoadSetting) -> Verdict | None:
-    waited = look.number("buffer_wait_fraction")
+def _buffer_memory(values: Values, setting: LoadSetting) -> Verdict | None:
+    waited = number_in(values, "buffer_wait_fraction")
     if waited is None or waited < BUFFER_WAIT_FRACTION:
         return None
     buffer_bytes = float(setting.property_of("buffer.memory"))
-    return look.verdict("buffer_memory", "buffer_wait_fraction", "in_flight_requests", buffer_memory_bytes=buffer_bytes)
+    return _verdict(
+        values, "buffer_memory", "buffer_wait_fraction", "in_flight_requests", buffer_memory_bytes=buffer_bytes
+    )
 
 
-def _above(look: _Look, code: Code, name: str, threshold: float, more: tuple[str, ...] = ()) -> Verdict | None:
-    value = look.number(name)
-    return look.verdict(code, name, *more) if value is not None and value > threshold else None
+def _above(values: Values, code: Code, name: str, threshold: float, more: tuple[str, ...] = ()) -> Verdict | None:
+    value = number_in(values, name)
+    return _verdict(values, code, name, *more) if value is not None and value > threshold else None
 
 
-def _below(look: _Look, code: Code, name: str, more: tuple[str, ...] = ()) -> Verdict | None:
-    value = look.number(name)
-    return look.verdict(code, name, *more) if value is not None and value < IDLE_FRACTION else None
+def _below(values: Values, code: Code, name: str, more: tuple[str, ...] = ()) -> Verdict | None:
+    value = number_in(values, name)
+    return _verdict(values, code, name, *more) if value is not None and value < IDLE_FRACTION else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LoadCounters:
-    """Holds what was counted while a load was sent as fast as it goes. None: not read, or not applicable.
+    """Counters of a load while it was sent as fast as it goes. None: not read, or not applicable.
 
     Where brokers differ, the value is of the one that has least to spare.
 

@@ -58,13 +58,12 @@ class Link:
 class LinkUse:
     """Connections between two looks, each weighted by its bytes sent.
 
-    Attributes:
-        wait_fraction: Share of the time in which sent data was on its way.
+    All None if none of those that existed throughout sent anything; names as in `LoadCounters`.
     """
 
-    wait_fraction: float
-    round_trip_ms: float
-    least_round_trip_ms: float
+    link_wait_fraction: float | None = None
+    round_trip_ms: float | None = None
+    least_round_trip_ms: float | None = None
 
 
 def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
@@ -96,13 +95,13 @@ def read_links(brokers: set[tuple[int, bytes, int]]) -> dict[Connection, Link]:
     return found
 
 
-def link_use(before: Mapping[Connection, Link], after: Mapping[Connection, Link], seconds: float) -> LinkUse | None:
-    """Return the use of the connections that existed throughout; None if none of them sent anything."""
+def link_use(before: Mapping[Connection, Link], after: Mapping[Connection, Link], seconds: float) -> LinkUse:
+    """Return the use of the connections that existed throughout."""
     pairs = [(earlier, after[connection]) for connection, earlier in before.items() if connection in after]
     sent = [later.acknowledged_bytes - earlier.acknowledged_bytes for earlier, later in pairs]
     total = sum(sent)
     if total <= 0:
-        return None
+        return LinkUse()
 
     def mean(values: Sequence[float]) -> float:
         return sum(value * weight for value, weight in zip(values, sent, strict=True)) / total
@@ -112,7 +111,7 @@ def link_use(before: Mapping[Connection, Link], after: Mapping[Connection, Link]
         for earlier, later in pairs
     ]
     return LinkUse(
-        wait_fraction=min(max(mean(waits) / seconds, 0.0), 1.0),
+        link_wait_fraction=min(max(mean(waits) / seconds, 0.0), 1.0),
         round_trip_ms=mean([later.round_trip_ms for _, later in pairs]),
         least_round_trip_ms=mean([later.least_round_trip_ms for _, later in pairs]),
     )
@@ -179,9 +178,9 @@ def interface_bytes(interface: str) -> tuple[int, int] | None:
     return (found.bytes_sent, found.bytes_recv) if found else None
 
 
-def interface_speed_mbit_s(interface: str) -> int:
+def interface_speed_mbit_s(interface: str | None) -> int:
     """Return the interface's speed; 0 if the kernel knows none, as for a virtual one."""
-    found = psutil.net_if_stats().get(interface)
+    found = psutil.net_if_stats().get(interface) if interface else None
     return max(found.speed, 0) if found else 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from kafka_pareto.bottleneck.ceilings import Ceilings
-from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict, verdict_on
+from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict, number_in, verdict_on
 from kafka_pareto.study.quantity import Values
 
 CeilingName: TypeAlias = Literal["generator", "codec", "disk", "loopback"]
@@ -51,26 +51,17 @@ def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[
         setting: The request.
         ceilings: Of the same machine. Those of codecs and generator count only for comparable records.
     """
-    sent_mib_s, codec = _number(values, "throughput_mib_s"), str(setting.property_of("compression.type"))
-    rate, kept = _number(values, "compression_rate_avg"), is_comparable(ceilings, setting)
+    sent_mib_s, codec = number_in(values, "throughput_mib_s"), str(setting.property_of("compression.type"))
+    rate, kept = number_in(values, "compression_rate_avg"), is_comparable(ceilings, setting)
     on_the_wire_mib_s = None if sent_mib_s is None else sent_mib_s * (1.0 if rate is None else rate)
     cores = ceilings.cores_for(setting.producers)
     pairs: Mapping[CeilingName, tuple[float | None, float | None]] = {
         "generator": (
-            _number(values, "throughput_records_s"),
+            number_in(values, "throughput_records_s"),
             ceilings.generator_records_s * cores if kept else None,
         ),
-        "codec": (sent_mib_s, _times(ceilings.codec_mib_s.get(codec) if kept else None, cores)),
-        "disk": (_number(values, "disk_write_mib_s"), ceilings.disk_write_mib_s),
+        "codec": (sent_mib_s, ceilings.codec_mib_s.get(codec, 0.0) * cores if kept else None),
+        "disk": (number_in(values, "disk_write_mib_s"), ceilings.disk_write_mib_s),
         "loopback": (on_the_wire_mib_s, ceilings.loopback_mib_s),
     }
     return {name: done / most for name, (done, most) in pairs.items() if done is not None and most}
-
-
-def _number(values: Values, name: str) -> float | None:
-    value = values.get(name)
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _times(value: float | None, factor: int) -> float | None:
-    return None if value is None else value * factor

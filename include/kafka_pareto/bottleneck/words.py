@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from kafka_pareto.bottleneck.limiting_resource import (
     BUSY_CPU_FRACTION,
@@ -36,11 +37,9 @@ LABELS: Mapping[str, str] = {
 
 def verdict_text(code: str, numbers: Mapping[str, float]) -> str:
     """Return the verdict as one sentence, with its numbers."""
-    return _SENTENCES.get(code, _none_found)(numbers)
-
-
-def _none_found(_: Mapping[str, float]) -> str:
-    return "No single resource was found that limited the load."
+    if code not in _SENTENCES:
+        return "No single resource was found that limited the load."
+    return _SENTENCES[code](numbers)
 
 
 def _throttled(numbers: Mapping[str, float]) -> str:
@@ -124,14 +123,6 @@ def _disk(numbers: Mapping[str, float]) -> str:
     )
 
 
-def _request_handlers(numbers: Mapping[str, float]) -> str:
-    return _idle("request handlers (num.io.threads)", numbers, "request_handler_idle_fraction")
-
-
-def _network_threads(numbers: Mapping[str, float]) -> str:
-    return _idle("network threads (num.network.threads)", numbers, "network_idle_fraction")
-
-
 def _in_flight(numbers: Mapping[str, float]) -> str:
     unanswered, most = (_number(numbers, f"{which}in_flight_requests", "{:.1f}") for which in ("", "most_"))
     return (
@@ -148,7 +139,7 @@ def _buffer_memory(numbers: Mapping[str, float]) -> str:
     )
 
 
-def _idle(threads: str, numbers: Mapping[str, float], name: str) -> str:
+def _idle(threads: str, name: str, numbers: Mapping[str, float]) -> str:
     return (
         f"The {threads} of a broker limited the load: they were idle only {_percent(numbers, name)} of the time "
         f"(threshold {IDLE_FRACTION:.0%})."
@@ -167,15 +158,15 @@ def _number(numbers: Mapping[str, float], name: str, form: str) -> str:
     return form.format(numbers[name]) if name in numbers else "an unknown part"
 
 
-_SENTENCES = {
+_SENTENCES: Mapping[str, Callable[[Mapping[str, float]], str]] = {
     "throttled": _throttled,
     "load_tool": _load_tool,
     "gc": _gc,
     "cpu": _cpu,
     "network": _network,
     "disk": _disk,
-    "request_handlers": _request_handlers,
-    "network_threads": _network_threads,
+    "request_handlers": partial(_idle, "request handlers (num.io.threads)", "request_handler_idle_fraction"),
+    "network_threads": partial(_idle, "network threads (num.network.threads)", "network_idle_fraction"),
     "in_flight": _in_flight,
     "buffer_memory": _buffer_memory,
 }

@@ -31,12 +31,12 @@ def test_an_older_kernel_counts_no_flushes(tmp_path: Path) -> None:
 
 def test_use_is_what_was_added_in_the_time() -> None:
     use = disk_use(DiskCounters(100, 1000, 5000, 0), DiskCounters(150, 1600, 7000, 64 << 20), seconds=4.0)
-    assert (use.await_ms, use.busy_fraction, use.write_mib_s) == (12.0, 0.5, 16.0)
+    assert (use.disk_await_ms, use.disk_busy_fraction, use.disk_write_mib_s) == (12.0, 0.5, 16.0)
 
 
 def test_a_disk_that_did_nothing_has_no_await() -> None:
     idle = disk_use(DiskCounters(5, 5, 5, 5), DiskCounters(5, 5, 5, 5), seconds=1.0)
-    assert (idle.await_ms, idle.busy_fraction, idle.write_mib_s) == (None, 0.0, 0.0)
+    assert (idle.disk_await_ms, idle.disk_busy_fraction, idle.disk_write_mib_s) == (None, 0.0, 0.0)
 
 
 def test_a_folder_on_a_partition_is_on_the_whole_disk(tmp_path: Path) -> None:

@@ -43,10 +43,9 @@ def test_time_on_the_way_is_that_without_an_acknowledgement_less_that_in_which_t
 
 def test_connections_count_by_what_they_sent_and_new_or_idle_ones_not_at_all() -> None:
     idle = {SECOND: BEFORE}
-    assert link_use(idle, idle, 4.0) is None
-    assert link_use({}, idle, 4.0) is None
+    assert link_use(idle, idle, 4.0) == LinkUse()
+    assert link_use({}, idle, 4.0) == LinkUse()
     after = {FIRST: Link(4_000, 5.0, 0.5, 20.0, 0.1), SECOND: Link(2_000, 1.0, 0.5, 40.0, 0.5)}
     found = link_use({FIRST: BEFORE, SECOND: BEFORE}, after, 4.0)
-    assert found is not None
-    assert found.wait_fraction == pytest.approx(0.75)  # of the bytes, three quarters were on their way all the time
+    assert found.link_wait_fraction == pytest.approx(0.75)  # three quarters of the bytes were always on their way
     assert found.round_trip_ms == pytest.approx(25.0)

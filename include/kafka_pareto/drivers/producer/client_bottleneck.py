@@ -18,14 +18,6 @@ _NEVER_WAITED_FRACTION = 0.05
 _HARDLY_WAITED_FRACTION = 0.2
 _HELD_FRACTION = 0.97
 _BUFFERS_SENT = 4.0
-_BOUND_BY_THREAD = (
-    "the load tool's sending thread set the pace (making, serialising and compressing records): it waited for Kafka"
-)
-
-_BOUND_BY_THREADS = (
-    "the load tool's {threads} sending threads set the pace (making, serialising and compressing records): together "
-    "they waited for Kafka"
-)
 _MS_PER_S = 1000.0
 # A cold JVM of the generator sends its first record 0.6 to 1.2 s after it was started, on 2 cores.
 _JVM_START_S = 1.0
@@ -76,8 +68,7 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
     if limit is not None and sent_records_s is not None and sent_records_s >= _HELD_FRACTION * limit:
         return ""
     cpu = "" if result.sending_cpu_s is None else f", with {result.sending_cpu_s:.1f} s of CPU"
-    bound = _BOUND_BY_THREAD if request.producers == 1 else _BOUND_BY_THREADS.format(threads=request.producers)
-    return f"{bound} for {waited_s:.2f} of {seconds:.1f} s{cpu}"
+    return f"{_bound_by_threads(request.producers, waited_s, seconds)}{cpu}"
 
 
 def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
@@ -98,7 +89,15 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     # The shortfall, in buffers: records sent on time lag by one at most. Beyond two, they were not even sent.
     if limit is not None and (limit / held - 1) * buffers_sent <= 2.0:
         return ""
-    return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s"
+    return _bound_by_threads(1, waited_s, seconds)
+
+
+def _bound_by_threads(threads: int, waited_s: float, seconds: float) -> str:
+    who, they = ("sending thread", "it") if threads == 1 else (f"{threads} sending threads", "together they")
+    return (
+        f"the load tool's {who} set the pace (making, serialising and compressing records): {they} waited for Kafka "
+        f"for {waited_s:.2f} of {seconds:.1f} s"
+    )
 
 
 def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import kafka_pareto.drivers
+from kafka_pareto.drivers import driver_list
 from kafka_pareto.study.declarations import drivers
 from kafka_pareto.study.study_file import study_classes
 
@@ -16,7 +16,7 @@ from kafka_pareto.study.study_file import study_classes
 def known_driver() -> Iterator[None]:
     """Within, the driver of `tests/drivers` stands in the list."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kafka_pareto.drivers, "NAMES", (*kafka_pareto.drivers.NAMES, "calls"))
+        patch.setattr(driver_list, "NAMES", (*driver_list.NAMES, "calls"))
         _forget()
         try:
             yield

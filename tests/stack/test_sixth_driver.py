@@ -14,7 +14,7 @@ from tests.stack.embedded_stack import ROOT, EmbeddedStack, embedded_stack
 
 pytestmark = [pytest.mark.stack, pytest.mark.studies]
 
-LIST = Path("include/kafka_pareto/drivers/__init__.py")
+LIST = Path("include/kafka_pareto/drivers/driver_list.py")
 STUDY = {
     "schema_version": 1,
     "kind": "tune",

@@ -8,6 +8,3 @@ The library opens a driver's folder by three doors:
 
 `common` is no driver: it holds what several of them use.
 """
-
-NAMES = ("producer", "consumer", "ingestion", "services", "log_pipeline")
-"""The list of drivers, in the order of pages and messages. A new driver is a folder and a name here."""

@@ -14,7 +14,7 @@ _FOLDER = "kafka_pareto.drivers"
 
 def driver_names() -> tuple[str, ...]:
     """List the drivers in the order of pages and messages."""
-    names: tuple[str, ...] = import_module(_FOLDER).NAMES
+    names: tuple[str, ...] = import_module(f"{_FOLDER}.driver_list").NAMES
     return names
 
 

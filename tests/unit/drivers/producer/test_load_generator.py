@@ -1,4 +1,4 @@
-"""What the load generator prints, and what is made of it."""
+"""The load generator: its options, its output, and the results."""
 
 from __future__ import annotations
 
@@ -68,25 +68,18 @@ def test_throughput_comes_from_the_unthrottled_part_and_latency_from_the_paced_o
     assert figures.paced_rate_records_s == pytest.approx(500.0, rel=0.05)
     assert result.client.batch_size_avg_bytes == paced["client_metrics"]["batch-size-avg"]
     assert (result.unthrottled_s, result.sending_cpu_s) == (unthrottled["sending_s"], unthrottled["sending_cpu_s"])
+    for percentile in ("p50", "p95", "p99", "p999"):
+        from_send_us = unthrottled["latency_from_send_us"][percentile]
+        assert getattr(figures, f"unthrottled_latency_{percentile}_ms") == from_send_us / 1000
 
 
-def test_the_unthrottled_parts_latencies_stand_beside_the_paced_ones_and_count_from_send():
-    unthrottled = json.loads(BOTH_PARTS)["parts"][0]["latency_from_send_us"]
-    figures = result_of(BOTH_PARTS).figures
-
-    assert figures is not None
-    assert figures.unthrottled_latency_p50_ms == unthrottled["p50"] / 1000
-    assert figures.unthrottled_latency_p95_ms == unthrottled["p95"] / 1000
-    assert figures.unthrottled_latency_p99_ms == unthrottled["p99"] / 1000
-    assert figures.unthrottled_latency_p999_ms == unthrottled["p999"] / 1000
-
-
-def test_every_record_counts_as_sent_warm_ups_included():
+def test_every_record_counts_as_sent_warm_ups_included_whatever_the_process_complained_of():
     parts = json.loads(BOTH_PARTS)["parts"]
     result = result_of(BOTH_PARTS)
 
     assert result.records_sent == result.records_attempted
     assert result.records_sent == sum(part["warmup_acknowledged"] + part["acknowledged"] for part in parts)
+    assert result.errors == "a complaint"
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -102,13 +95,13 @@ def test_with_one_part_only_all_figures_come_from_it(at: int):
     assert figures.unthrottled_latency_p95_ms is None
 
 
-def test_made_payloads_and_several_producers_are_asked_for_by_name_and_are_no_options_of_a_usual_load():
-    asked = generator_options(request(TIMED, made_payload="zeros", producers=3), TIMED)
+def test_made_payloads_several_producers_and_time_to_write_back_are_no_options_of_a_usual_load():
+    asked = generator_options(request(TIMED, made_payload="zeros", producers=3), TIMED, settle_s=5.0)
     usual = generator_options(request(TIMED), TIMED)
 
-    assert asked[asked.index("--payload") + 1] == "zeros"
-    assert asked[asked.index("--producers") + 1] == "3"
-    assert not {"--payload", "--producers"} & set(usual)
+    for option, value in (("--payload", "zeros"), ("--producers", "3"), ("--settle-seconds", "5.0")):
+        assert asked[asked.index(option) + 1] == value
+        assert option not in usual
 
 
 def test_the_waits_of_several_producers_are_those_of_all_their_threads():
@@ -129,13 +122,6 @@ def test_a_quota_a_retry_and_an_exhausted_buffer_are_seen_in_either_part():
     assert client.produce_throttle_max_ms == 40.0
     assert (client.record_retries, client.buffer_exhausted_records) == (4.0, 2.0)
     assert client.buffer_wait_s == 1e-9  # of the part that the latencies are of
-
-
-def test_a_machine_with_brokers_is_given_time_between_the_parts_to_write_what_the_first_has_left():
-    asked = generator_options(request(TIMED), TIMED, settle_s=5.0)
-
-    assert asked[asked.index("--settle-seconds") + 1] == "5.0"
-    assert "--settle-seconds" not in generator_options(request(TIMED), TIMED)
 
 
 @pytest.mark.parametrize("settled", [True, False])
@@ -161,10 +147,6 @@ def test_a_load_that_broke_off_measured_nothing_and_says_why():
     assert result.figures is None
     assert "TimeoutException" in result.errors
     assert "record" in result.errors
-
-
-def test_a_load_without_failures_passes_on_the_complaint_of_its_process():
-    assert result_of(BOTH_PARTS).errors == "a complaint"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ Bounds: TypeAlias = tuple[int, int | None]
 INT_MAX = 2147483647
 """Maximum of Kafka's type INT, the only upper bound of many settings."""
 
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
+_LONG_MAX = 2**63 - 1
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 
 DEFAULTS: dict[str, PropertyValue] = {
     "acks": "all",
@@ -117,7 +118,11 @@ def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue
 
 
 def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
-    """Return whether the producer is idempotent (KIP-679: on by default, silently off if a setting conflicts)."""
+    """Return whether the producer is idempotent (KIP-679: on by default, silently off if a setting conflicts).
+
+    More than 5 requests in flight conflict as before Kafka 4.0. Later clients refuse to start with them, unless
+    `enable.idempotence=false` is stated.
+    """
     stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
     acks = str(properties.get("acks", "all"))
     in_flight = int(properties.get("max.in.flight.requests.per.connection", 5))
@@ -141,7 +146,10 @@ def typed_value(name: str, text: str) -> PropertyValue:
     Raises:
         ValueError: If the text is not one of the property's choices or not a whole number within its bounds.
     """
-    return value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)
+    value = value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)
+    if (name, value) == ("compression.gzip.level", 0):
+        raise ValueError(f"{name}: 0 must be -1, the default, or 1 to 9")
+    return value
 
 
 def value_of(
@@ -165,8 +173,9 @@ def value_of(
     if not _WHOLE_NUMBER.fullmatch(text):
         raise ValueError(f"{name}: {text!r} must be a whole number")
     number, (least, most) = int(text), bounds.get(name, (None, None))
+    most = _LONG_MAX if most is None else most
     if least is not None and number < least:
         raise ValueError(f"{name}: {number} must be at least {least}")
-    if most is not None and number > most:
+    if number > most:
         raise ValueError(f"{name}: {number} must be at most {most}")
     return number

@@ -5,65 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import yaml
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue, resolved, typed_value
-from kafka_pareto.kafka.properties_file import parse_properties, property_text
+from kafka_pareto.kafka import librdkafka_names
+from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX, PropertyValue, resolved, typed_value
+from kafka_pareto.kafka.properties_file import property_text
+from kafka_pareto.kafka.settings_forms import OF_THE_CLIENT, Form, recognised
 
-Form = Literal["Java properties", "Spring Boot", "librdkafka"]
-
-_SPRING = "spring.kafka."
-# Spring binds batch-size, batchSize and batch_size alike; sizes may have a unit (DataSize).
-_SPRING_NAMES = {
-    "acks": "acks",
-    "batchsize": "batch.size",
-    "bootstrapservers": "bootstrap.servers",
-    "buffermemory": "buffer.memory",
-    "clientid": "client.id",
-    "compressiontype": "compression.type",
-    "keyserializer": "key.serializer",
-    "retries": "retries",
-    "transactionidprefix": "transactional.id",
-    "valueserializer": "value.serializer",
-}
-_DATA_SIZE = re.compile(r"([0-9]{1,18}) *(B|KB|MB|GB|TB)", re.IGNORECASE)
-_UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KB", "MB", "GB", "TB"))}
-
-# librdkafka's CONFIGURATION.md: names that it alone has for settings of the Java client.
-_LIBRDKAFKA_NAMES = {
-    "compression.codec": "compression.type",
-    "max.in.flight": "max.in.flight.requests.per.connection",
-    "message.max.bytes": "max.request.size",
-    "message.send.max.retries": "retries",
-    "message.timeout.ms": "delivery.timeout.ms",
-    "metadata.broker.list": "bootstrap.servers",
-    "partitioner": "partitioner.class",
-    "queue.buffering.max.kbytes": "buffer.memory",
-    "queue.buffering.max.ms": "linger.ms",
-    "request.required.acks": "acks",
-    "socket.receive.buffer.bytes": "receive.buffer.bytes",
-    "socket.send.buffer.bytes": "send.buffer.bytes",
-}
-_LIBRDKAFKA_ONLY = {
-    "batch.num.messages",
-    "compression.level",
-    "enable.gapless.guarantee",
-    "message.copy.max.bytes",
-    "queue.buffering.backpressure.threshold",
-    "queue.buffering.max.messages",
-    "queuing.strategy",
-    "socket.keepalive.enable",
-    "socket.nagle.disable",
-    "socket.timeout.ms",
-    "statistics.interval.ms",
-    "sticky.partitioning.linger.ms",
-    "topic.metadata.refresh.interval.ms",
-}
-_LIBRDKAFKA_DEFAULTS = "defaults differ from Java's: state batch.size (1000000) and enable.idempotence (false)"
-
+NOTHING_USED = "holds no tunable property of Kafka's producer, like linger.ms=20"
 
 _CHANGES_THE_MEANING = {
     "interceptor.classes": "no load generator runs your interceptors",
@@ -78,6 +27,12 @@ _NOT_VARIED = re.compile(
     r"|transaction\.(timeout\.ms|two\.phase\.commit\.enable)"
 )
 _PLACEHOLDER = re.compile(r"\$\{|#\{|\{\{|%[({]|\$[A-Za-z_(]|@[A-Za-z_.-]+@")
+_NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]*", re.ASCII)
+_OF_CONNECT = re.compile(r"producer\.(override\.)?(?P<name>.+)")
+_JAVA_TRIMS = "".join(map(chr, range(33)))  # String.trim(): unlike Python's, it leaves a no-break space
+_IN_FLIGHT = "max.in.flight.requests.per.connection"
+_MOST_IN_FLIGHT_IDEMPOTENT = 5
+_NEEDS_FEW_IN_FLIGHT = f"needs at most {_MOST_IN_FLIGHT_IDEMPOTENT} requests in flight"
 
 
 @dataclass(frozen=True)
@@ -91,12 +46,21 @@ class ProducerFile:
     def report_lines(self) -> list[str]:
         """Describe how the file was understood, one fact a line."""
         used = ", ".join(f"{name}={property_text(value)}" for name, value in self.used.items())
-        defaults = [f"note: {_LIBRDKAFKA_DEFAULTS}"] if self.form == "librdkafka" else []
         return [
             f"read as {self.form}: {used or 'nothing'}",
             *(f"left out {name}: {reason}" for name, reason in self.left_out.items()),
-            *defaults,
+            *(f"note: {note}" for note in self._notes()),
         ]
+
+    def _notes(self) -> Iterator[str]:
+        if self.form == "librdkafka":
+            if unstated := librdkafka_names.unstated_defaults(self.used):
+                yield f"defaults differ from Java's: state {', '.join(unstated)}"
+        elif "enable.idempotence" not in self.used and int(self.used.get(_IN_FLIGHT, 0)) > _MOST_IN_FLIGHT_IDEMPOTENT:
+            yield (
+                f"{_IN_FLIGHT}={self.used[_IN_FLIGHT]} is measured with enable.idempotence=false, as by clients before "
+                f"Kafka 4.0; later ones refuse to start without it, as idempotence {_NEEDS_FEW_IN_FLIGHT}"
+            )
 
 
 def read_producer_file(text: str) -> ProducerFile:
@@ -106,12 +70,12 @@ def read_producer_file(text: str) -> ProducerFile:
         ValueError: If the file cannot be parsed, a value is malformed or a placeholder, one setting has two values, or
             a producer with these settings would not start or would mean something else than what is measured.
     """
-    form, given, left_out = _in_form(text.removeprefix("\ufeff"))
+    found = recognised(text.removeprefix("\ufeff"))
     used: dict[str, PropertyValue] = {}
+    left_out = dict(found.left_out)
     written_as: dict[str, str] = {}
-    for written, name, value in given:
-        if name in _CHANGES_THE_MEANING and value.strip():
-            raise ValueError(f"{written}: {_CHANGES_THE_MEANING[name]}; remove the line to compare without")
+    for written, name, value in found.settings:
+        _require_setting_of_a_producer(found.form, written, name, value)
         if name not in DEFAULTS:
             left_out[written] = _why_left_out(name)
             continue
@@ -122,82 +86,32 @@ def read_producer_file(text: str) -> ProducerFile:
                 f"{value}; keep one"
             )
         used[name], written_as[name] = typed, written
-    if reason := _why_no_start(used):
-        raise ValueError(f"{reason}: Kafka's producer refuses to start")
-    return ProducerFile(form, used, left_out)
+    if reason := _why_no_start(used, written_as):
+        raise ValueError(reason)
+    left_out.pop("", None)  # a file that ends in a backslash has an empty name, which Kafka ignores
+    return ProducerFile(found.form, used, left_out)
 
 
-def _in_form(text: str) -> tuple[Form, list[tuple[str, str, str]], dict[str, str]]:
-    """Return the form, each setting as (name in the file, Kafka's name, value), and names of other programs."""
-    nested = _nested_yaml(text)
-    given = parse_properties(text) if nested is None else dict(_flat(nested))
-    if any(name.startswith(_SPRING) for name in given):
-        return "Spring Boot", *_of_spring(given)
-    if nested is not None:
-        raise ValueError("is YAML without spring.kafka.producer; write Kafka's own names, one name=value a line")
-    if given.keys() & (_LIBRDKAFKA_NAMES.keys() | _LIBRDKAFKA_ONLY):
-        return "librdkafka", [_of_librdkafka(name, value) for name, value in given.items()], {}
-    return "Java properties", [(name, name, value) for name, value in given.items()], {}
-
-
-def _nested_yaml(text: str) -> dict[Any, Any] | None:
-    """Return the mapping of a YAML text; None for a properties file, which as YAML has no mapping within another."""
-    try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            return None
-        documents = list(yaml.safe_load_all(text))
-    except (yaml.YAMLError, ValueError):
-        return None
-    nested = [each for each in documents if isinstance(each, dict) and any(isinstance(v, dict) for v in each.values())]
-    if len(nested) > 1:
-        raise ValueError("holds several YAML documents, such as Spring's profiles; keep the one in use")
-    return nested[0] if nested else None
-
-
-def _flat(node: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, value in node.items():
-        name = f"{prefix}{str(key).strip('[]')}"
-        if isinstance(value, dict):
-            yield from _flat(value, f"{name}.")
-        elif isinstance(value, list):
-            yield name, ",".join(map(str, value))
-        else:
-            yield name, "" if value is None else property_text(value)
-
-
-def _of_spring(given: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
-    """Return the producer's settings; those under `producer` go before those of all clients."""
-    shared, own, left_out = {}, {}, {}
-    for name, value in given.items():
-        rest = re.sub(r"\.?\[([^]]*)\]", r".\1", name.removeprefix(_SPRING))  # properties[linger.ms]
-        kafka_name = rest.removeprefix("producer.").removeprefix("properties.")
-        if not name.startswith(_SPRING):
-            left_out[name] = "is not under spring.kafka"
-        elif rest.startswith("properties."):
-            shared[kafka_name] = (name, kafka_name, value)
-        elif rest.startswith("producer.properties."):
-            own[name] = (name, kafka_name, value)
-        elif rest.startswith("producer."):
-            own[name] = (name, _SPRING_NAMES.get(re.sub("[-_]", "", kafka_name).lower(), kafka_name), value)
-        else:
-            left_out[name] = "is not a setting of the producer"
-    taken = {kafka_name for _, kafka_name, _ in own.values()}
-    return [*(each for name, each in shared.items() if name not in taken), *own.values()], left_out
-
-
-def _of_librdkafka(written: str, value: str) -> tuple[str, str, str]:
-    name = _LIBRDKAFKA_NAMES.get(written, written)
-    if written == "queue.buffering.max.kbytes" and value.strip().isdecimal():
-        return written, name, str(int(value) * 1024)
-    return written, name, value
+def _require_setting_of_a_producer(form: Form, written: str, name: str, value: str) -> None:
+    if written and not _NAME.fullmatch(written):
+        raise ValueError(
+            "has a line that is not name=value (not shown: it may hold a secret); look for a broken line, stray quotes "
+            "or a comment without #"
+        )
+    if (prefixed := _OF_CONNECT.fullmatch(written)) and prefixed["name"] in DEFAULTS:
+        raise ValueError(
+            f"{written}: the prefix is that of Kafka Connect or Kafka Streams; give only the lines with it, without it"
+        )
+    if name in _CHANGES_THE_MEANING and value.strip():
+        raise ValueError(f"{written}: {_CHANGES_THE_MEANING[name]}; remove the line to compare without")
+    if form == "Java properties" and name in ("partitioner.class", "transactional.id") and not value.strip():
+        raise ValueError(f"{written}: is empty, and Kafka's producer refuses to start; remove the line")
 
 
 def _typed(written: str, name: str, value: str) -> PropertyValue:
-    value = value.strip()
+    value = value.strip(_JAVA_TRIMS)
     if _PLACEHOLDER.search(value):
         raise ValueError(f"{written}: {value!r} is a placeholder that Spring or a template fills in; write its value")
-    if written.startswith(_SPRING) and (size := _DATA_SIZE.fullmatch(value)):
-        value = str(int(size[1]) * _UNITS[size[2].upper()])
     try:
         return typed_value(name, value.lower() if isinstance(DEFAULTS[name], bool) else value)
     except ValueError as error:
@@ -206,33 +120,41 @@ def _typed(written: str, name: str, value: str) -> PropertyValue:
 
 def _why_left_out(name: str) -> str:
     if _NOT_VARIED.fullmatch(name):
-        return "belongs to your client and is not measured"
+        return OF_THE_CLIENT
     if name in _CHANGES_THE_MEANING:
         return "is empty"
-    if name in _LIBRDKAFKA_ONLY:
+    if librdkafka_names.without_counterpart(name):
         return "has no counterpart in the Java client, which is measured"
     return f"no producer of Kafka 4.3 knows it{did_you_mean(name, DEFAULTS)}"
 
 
-def _why_no_start(used: Mapping[str, PropertyValue]) -> str:
-    """Return why `ProducerConfig` refuses the settings; empty if it does not."""
+def _why_no_start(used: Mapping[str, PropertyValue], written_as: Mapping[str, str]) -> str:
+    """Return why a producer with the settings does not start, or sends nothing; empty if it works."""
     applied = resolved(used)
-    if used.get("enable.idempotence") is True:
-        for name, is_wrong, rule in (
-            ("acks", applied["acks"] != "all", "acks=all"),
-            ("retries", applied["retries"] == 0, "retries above 0"),
-            (
-                "max.in.flight.requests.per.connection",
-                int(applied["max.in.flight.requests.per.connection"]) > 5,
-                "at most 5 requests in flight",
-            ),
-        ):
-            if is_wrong:
-                return f"{name}={property_text(applied[name])} with enable.idempotence=true, which needs {rule}"
-    linger_ms, request_ms = int(applied["linger.ms"]), int(applied["request.timeout.ms"])
-    if "delivery.timeout.ms" in used and int(used["delivery.timeout.ms"]) < linger_ms + request_ms:
+    if reason := _idempotence_conflict(used, applied):
+        return f"{reason}: Kafka's producer refuses to start"
+    linger_ms, request_ms = min(int(applied["linger.ms"]), INT_MAX), int(applied["request.timeout.ms"])
+    if "delivery.timeout.ms" in used and int(used["delivery.timeout.ms"]) < min(linger_ms + request_ms, INT_MAX):
         return (
-            f"delivery.timeout.ms={used['delivery.timeout.ms']} is below linger.ms + request.timeout.ms "
-            f"({linger_ms} + {request_ms})"
+            f"{written_as['delivery.timeout.ms']}={used['delivery.timeout.ms']} is below linger.ms + "
+            f"request.timeout.ms ({linger_ms} + {request_ms}): Kafka's producer refuses to start"
         )
+    if int(applied["buffer.memory"]) < int(applied["batch.size"]):
+        return (
+            f"buffer.memory={applied['buffer.memory']} is below batch.size={applied['batch.size']}: it holds no batch, "
+            "and Kafka's producer fails in every send"
+        )
+    return ""
+
+
+def _idempotence_conflict(used: Mapping[str, PropertyValue], applied: Mapping[str, PropertyValue]) -> str:
+    """Return the setting that a stated idempotence does not allow; empty if there is none."""
+    if used.get("enable.idempotence") is not True:
+        return ""
+    if applied["acks"] != "all":
+        return f"acks={applied['acks']} with enable.idempotence=true, which needs acks=all"
+    if applied["retries"] == 0:
+        return "retries=0 with enable.idempotence=true, which needs retries above 0"
+    if int(applied[_IN_FLIGHT]) > _MOST_IN_FLIGHT_IDEMPOTENT:
+        return f"{_IN_FLIGHT}={applied[_IN_FLIGHT]} with enable.idempotence=true, which {_NEEDS_FEW_IN_FLIGHT}"
     return ""

@@ -70,7 +70,9 @@ def test_librdkafkas_names_are_javas_where_there_is_one_and_named_where_there_is
         "delivery.timeout.ms": 60000,
     }
     assert found.left_out["batch.num.messages"] == "has no counterpart in the Java client, which is measured"
-    assert found.report_lines()[-1].startswith("note: defaults differ from Java's")
+    assert found.report_lines()[-1] == (
+        "note: defaults differ from Java's: state batch.size (1000000), enable.idempotence (false)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,6 +106,14 @@ def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_fir
         ("kafka:\n  producer:\n    acks: all\n", "is YAML without spring.kafka.producer"),
         ("spring: {kafka: {producer: {acks: all}}}\n---\nspring: {kafka: {producer: {acks: 0}}}\n", "several YAML"),
         ("linger.ms={{ linger }}", "is a placeholder"),
+        ("transactional.id=\nacks=all", "transactional.id: is empty, and Kafka's producer refuses to start"),
+        ("partitioner.class=\nacks=all", "partitioner.class: is empty, and Kafka's producer refuses to start"),
+        ("linger.ms=5\u00a0\nacks=all", r"linger.ms: '5\\xa0' must be a whole number"),  # String.trim() leaves it
+        ("compression.gzip.level=0", "compression.gzip.level: 0 must be -1, the default, or 1 to 9"),
+        ("max.block.ms=9223372036854775808", "must be at most 9223372036854775807"),
+        ("buffer.memory=16383", "buffer.memory=16383 is below batch.size=16384: it holds no batch"),
+        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: the prefix is that of Kafka Connect or"),
+        ("producer.override.acks=1\nacks=all", "producer.override.acks: the prefix is that of Kafka Connect or"),
         ("batch.size=@batch@", "is a placeholder"),
     ],
 )
@@ -114,13 +124,13 @@ def test_what_would_not_start_or_cannot_be_known_is_refused(text: str, rule: str
 
 def test_addresses_logins_and_serializers_are_the_clients_own_and_a_misspelt_name_is_named():
     found = read_producer_file(
-        "bootstrap.servers=a:9092\nclient.id=shop\nkey.serializer=S\nsecurity.protocol=SSL\ntransactional.id=\n"
+        "bootstrap.servers=a:9092\nclient.id=shop\nkey.serializer=S\nsecurity.protocol=SSL\ninterceptor.classes=\n"
         "linger.mss=5\nschema.registry.url=http://r\nacks=1\n"
     )
     assert found.used == {"acks": "1"}
     own = {name for name, reason in found.left_out.items() if reason == "belongs to your client and is not measured"}
     assert own == {"bootstrap.servers", "client.id", "key.serializer", "security.protocol"}
-    assert found.left_out["transactional.id"] == "is empty"
+    assert found.left_out["interceptor.classes"] == "is empty"
     assert found.left_out["linger.mss"] == f"{REMOVED}; did you mean linger.ms?"
     assert found.left_out["schema.registry.url"].startswith(REMOVED)
 
@@ -128,3 +138,52 @@ def test_addresses_logins_and_serializers_are_the_clients_own_and_a_misspelt_nam
 def test_idempotence_by_default_gives_way_to_acks_as_in_kafka():
     assert read_producer_file("acks=1\n").used == {"acks": "1"}
     assert read_producer_file("linger.ms=20000\n").used == {"linger.ms": 20000}
+
+
+def test_the_longest_times_are_those_of_kafkas_types():
+    text = "max.block.ms=9223372036854775807\nlinger.ms=99999999999\ndelivery.timeout.ms=2147483647\n"
+    assert read_producer_file(text).used == {
+        "max.block.ms": 9223372036854775807,
+        "linger.ms": 99999999999,  # the producer waits at most 2147483647 ms, which the timeout allows
+        "delivery.timeout.ms": 2147483647,
+    }
+
+
+def test_more_requests_in_flight_than_idempotence_allows_are_read_as_before_kafka_4_and_noted():
+    text = "max.in.flight.requests.per.connection=6\n"
+    found = read_producer_file(text)
+    assert found.used == {"max.in.flight.requests.per.connection": 6}
+    assert found.report_lines()[-1].startswith("note: max.in.flight.requests.per.connection=6 is measured with enable.")
+    assert not any(line.startswith("note") for line in read_producer_file("linger.ms=1\n").report_lines())
+    stated = read_producer_file(f"{text}enable.idempotence=false\n")
+    assert not any(line.startswith("note") for line in stated.report_lines())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['"hunter2";', "---", "// acks=all", "foo\x1b[31mbar=1", "a\0c\0k\0s\0=1"],
+)
+def test_a_line_without_a_name_is_refused_and_not_shown(line: str):
+    with pytest.raises(ValueError, match="has a line that is not name=value") as refused:
+        read_producer_file(f"acks=all\n{line}\n")
+    assert line[:4] not in str(refused.value)
+
+
+def test_an_ending_backslash_is_no_setting():
+    found = read_producer_file("acks=1\n\\")
+    assert (found.used, found.left_out) == ({"acks": "1"}, {})
+
+
+def test_separators_continuations_escapes_and_line_ends_are_javas():
+    found = read_producer_file(
+        "! note\r\nacks = 1\r\nlinger.ms : 7\r\nbatch.size 1000\r\ncompression.type=\\\r\n   lz4\r\n"
+        "ret\\u0072ies=3\r\nmax.block.ms=1\rmax.block.ms=2\r\n"
+    )
+    assert found.used == {
+        "acks": "1",
+        "linger.ms": 7,
+        "batch.size": 1000,
+        "compression.type": "lz4",
+        "retries": 3,
+        "max.block.ms": 2,
+    }

@@ -1,0 +1,134 @@
+"""librdkafka's names and values of producer settings, from its CONFIGURATION.md (2.16), as Java's producer has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX
+
+_NAMES = {
+    "compression.codec": "compression.type",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "message.max.bytes": "max.request.size",
+    "message.send.max.retries": "retries",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "metadata.broker.list": "bootstrap.servers",
+    "partitioner": "partitioner.class",
+    "queue.buffering.max.kbytes": "buffer.memory",
+    "queue.buffering.max.ms": "linger.ms",
+    "request.required.acks": "acks",
+    "sasl.mechanisms": "sasl.mechanism",
+    "socket.receive.buffer.bytes": "receive.buffer.bytes",
+    "socket.send.buffer.bytes": "send.buffer.bytes",
+}
+_WITHOUT_COUNTERPART = {
+    "api.version.fallback.ms",
+    "api.version.request",
+    "api.version.request.timeout.ms",
+    "batch.num.messages",
+    "broker.address.family",
+    "broker.address.ttl",
+    "broker.version.fallback",
+    "compression.level",
+    "debug",
+    "delivery.report.only.error",
+    "enable.gapless.guarantee",
+    "enable.random.seed",
+    "enable.ssl.certificate.verification",
+    "internal.termination.signal",
+    "log.connection.close",
+    "log.queue",
+    "log.thread.name",
+    "log_level",
+    "message.copy.max.bytes",
+    "plugin.library.paths",
+    "queue.buffering.backpressure.threshold",
+    "queue.buffering.max.messages",
+    "queuing.strategy",
+    "receive.message.max.bytes",
+    "sasl.password",
+    "sasl.username",
+    "socket.keepalive.enable",
+    "socket.max.fails",
+    "socket.nagle.disable",
+    "socket.timeout.ms",
+    "ssl.ca.location",
+    "ssl.ca.pem",
+    "ssl.certificate.location",
+    "ssl.certificate.pem",
+    "ssl.key.location",
+    "ssl.key.pem",
+    "statistics.interval.ms",
+    "sticky.partitioning.linger.ms",
+    "topic.metadata.propagation.max.ms",
+    "topic.metadata.refresh.fast.interval.ms",
+    "topic.metadata.refresh.interval.ms",
+    "topic.metadata.refresh.sparse",
+}
+# Where a 0 means unlimited, or left to the system, Java's producer has another number.
+_ZERO = {
+    "connections.max.idle.ms": "-1",
+    "delivery.timeout.ms": str(INT_MAX),
+    "receive.buffer.bytes": "-1",
+    "send.buffer.bytes": "-1",
+}
+_DEFAULTS = {
+    "batch.size": "batch.size (1000000)",
+    "buffer.memory": "queue.buffering.max.kbytes (1048576)",
+    "delivery.timeout.ms": "message.timeout.ms (300000)",
+    "enable.idempotence": "enable.idempotence (false)",
+    "max.in.flight.requests.per.connection": "max.in.flight (1000000)",
+}
+_LEVEL = "compression.level"
+_LEAST_LZ4_HC_LEVEL = 3
+
+
+def shown_by(names: Mapping[str, str]) -> bool:
+    """Return whether librdkafka alone has one of the names."""
+    return bool(names.keys() & (_NAMES.keys() | _WITHOUT_COUNTERPART))
+
+
+def without_counterpart(name: str) -> bool:
+    """Return whether librdkafka has the setting and Java's client does not."""
+    return name in _WITHOUT_COUNTERPART
+
+
+def unstated_defaults(names: Mapping[str, object]) -> list[str]:
+    """Return the settings not among Kafka's names given, whose defaults Java does not share, with the default."""
+    return [shown for name, shown in _DEFAULTS.items() if name not in names]
+
+
+def translated(given: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
+    """Return (name as written, Kafka's name, Java's value) of each setting, and the names left out with the reason."""
+    settings, left_out = [], {}
+    codec = given.get("compression.type", given.get("compression.codec", "none")).strip()
+    for written, value in given.items():
+        name, number = _NAMES.get(written, written), value.strip()
+        if written == _LEVEL:
+            name, number, reason = _level(codec, number)
+            if reason:
+                left_out[written] = reason
+                continue
+        elif written == "queue.buffering.max.kbytes" and number.isdecimal():
+            number = str(int(number) * 1024)
+        elif number == "0":
+            number = _ZERO.get(name, number)
+        else:
+            number = value
+        settings.append((written, name, number))
+    return settings, left_out
+
+
+def _level(codec: str, level: str) -> tuple[str, str, str]:
+    """Return the name and level in Java, and the reason if there is none."""
+    name = f"compression.{codec}.level"
+    if name not in DEFAULTS:
+        return name, level, f"does not apply to compression.type={codec}"
+    if level == "-1":
+        return name, level, "is the codec's default"
+    if codec == "lz4" and level.isdecimal():
+        if int(level) < _LEAST_LZ4_HC_LEVEL:
+            return name, str(DEFAULTS[name]), ""  # the fast compressor, which in Java is the default level
+        if int(level) == DEFAULTS[name]:
+            return name, level, f"is the fast compressor in Java's client, which has no level {level} of lz4"
+    return name, level, ""

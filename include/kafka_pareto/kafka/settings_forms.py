@@ -1,0 +1,186 @@
+"""Recognise the form of a producer's settings file and translate its names to Kafka's."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+from kafka_pareto.kafka import librdkafka_names
+from kafka_pareto.kafka.properties_file import parse_properties, property_text
+
+Form = Literal["Java properties", "Spring Boot", "librdkafka"]
+
+OF_THE_CLIENT = "belongs to your client and is not measured"
+
+_SPRING = "spring.kafka."
+# Spring binds batch-size, batchSize and batch_size alike.
+_SPRING_NAMES = {
+    "acks": "acks",
+    "batchsize": "batch.size",
+    "bootstrapservers": "bootstrap.servers",
+    "buffermemory": "buffer.memory",
+    "clientid": "client.id",
+    "compressiontype": "compression.type",
+    "keyserializer": "key.serializer",
+    "retries": "retries",
+    "transactionidprefix": "transactional.id",
+    "valueserializer": "value.serializer",
+}
+_SPRING_CLIENT_KEYS = re.compile(r"(ssl|security)\..+|bootstrapservers\.[0-9]+")
+_NO_SPRING_KEY = "Spring Boot ignores this key; Kafka's own names belong under spring.kafka.producer.properties"
+# Spring's DataSize. Its units are case-sensitive.
+_DATA_SIZES = ("batch.size", "buffer.memory")
+_DATA_SIZE = re.compile(r"([+-]?[0-9]{1,18})([a-zA-Z]{1,2})")
+_UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KB", "MB", "GB", "TB"))}
+
+_SEVERAL = "such as Spring's profiles; keep the one in use"
+_PROPERTIES_SEPARATOR = re.compile(r"^[#!]---[ \t]*\r?$", re.MULTILINE)
+# A key without a value, and a deeper line below it.
+_LOOKS_NESTED = re.compile(
+    r"^([ \t]*)[\w.\"'\[\]-]+:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*\1[ \t]+[^\s#]", re.MULTILINE
+)
+_INI_SECTION = re.compile(r"^[ \t]*\[[^\]\r\n]*\][ \t]*\r?$", re.MULTILINE)
+
+
+class Setting(NamedTuple):
+    """A line of the file: its name as written, Kafka's name, and the text of its value."""
+
+    written: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The settings of a file with Kafka's names, and names already left out, each with the reason."""
+
+    form: Form
+    settings: list[Setting]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def recognised(text: str) -> Recognised:
+    """Return the settings in the form that the names show.
+
+    Raises:
+        ValueError: If the text holds settings of several documents or sections, or is broken YAML or JSON. Read as
+            properties, these would lose some lines or mix those of two programs.
+    """
+    of_yaml = _yaml_mapping(text)
+    given = _properties(text) if of_yaml is None else dict(_flat(of_yaml))
+    if any(name.startswith(_SPRING) for name in given):
+        if of_yaml is None and len([part for part in _PROPERTIES_SEPARATOR.split(text) if part.strip()]) > 1:
+            raise ValueError(f"holds several documents, {_SEVERAL}")
+        return Recognised("Spring Boot", *_of_spring(given))
+    if of_yaml is not None and any(isinstance(value, dict) for value in of_yaml.values()):
+        raise ValueError("is YAML without spring.kafka.producer; write Kafka's own names, one name=value a line")
+    if librdkafka_names.shown_by(given):
+        translated, left_out = librdkafka_names.translated(given)
+        return Recognised("librdkafka", [Setting(*each) for each in translated], left_out)
+    return Recognised("Java properties", [Setting(name, name, value) for name, value in given.items()])
+
+
+def _properties(text: str) -> dict[str, str]:
+    sections = _INI_SECTION.findall(text)
+    if len(sections) > 1:
+        raise ValueError("is an INI file of several sections; keep the producer's")
+    return parse_properties(_INI_SECTION.sub("", text) if sections else text)
+
+
+def _yaml_mapping(text: str) -> dict[Any, Any] | None:
+    """Return the mapping of a YAML or JSON text; None for a properties file, which as YAML has no nested mapping."""
+    is_json = text.lstrip().startswith("{")
+    try:
+        roots = [root for root in yaml.compose_all(text, yaml.SafeLoader) if isinstance(root, yaml.MappingNode)]
+    except (yaml.YAMLError, RecursionError) as error:
+        if is_json or _LOOKS_NESTED.search(text):
+            raise ValueError(f"is not valid {'JSON' if is_json else 'YAML'}{_where(error)}") from None
+        return None
+    if not is_json and not any(map(_is_of_yaml, roots)):
+        return None
+    if len(roots) > 1:
+        raise ValueError(f"holds several YAML documents, {_SEVERAL}")
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+        raise ValueError("has YAML aliases (*name); write their values out")
+    _require_unique_keys(roots[0])
+    try:
+        mapping: dict[Any, Any] = yaml.SafeLoader("").construct_document(roots[0])
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        raise ValueError(f"is not valid YAML{_where(error)}") from None
+    return mapping
+
+
+def _where(error: Exception) -> str:
+    """Return line and problem of a YAML error without the line itself, perhaps a secret."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f": line {error.problem_mark.line + 1}: {error.problem}"
+    return ""
+
+
+def _is_of_yaml(root: yaml.MappingNode) -> bool:
+    keys = [str(key.value) for key, _ in root.value]
+    return any(isinstance(value, yaml.MappingNode) for _, value in root.value) or any(
+        key.startswith(_SPRING) and "=" not in key for key in keys
+    )
+
+
+def _require_unique_keys(node: yaml.Node) -> None:
+    """Refuse a key that a mapping holds twice, as Spring's and most other readers do."""
+    if isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            _require_unique_keys(each)
+    if isinstance(node, yaml.MappingNode):
+        keys = [str(key.value) for key, _ in node.value]
+        if twice := next((key for key, times in Counter(keys).items() if times > 1), None):
+            raise ValueError(f"{twice}: appears twice in the mapping at line {node.start_mark.line + 1}; keep one")
+        for _, value in node.value:
+            _require_unique_keys(value)
+
+
+def _flat(node: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in node.items():
+        name = f"{prefix}{str(key).strip('[]')}"
+        if isinstance(value, dict):
+            yield from _flat(value, f"{name}.")
+        elif isinstance(value, list):
+            yield name, ",".join(map(str, value))
+        else:
+            yield name, "" if value is None else property_text(value)
+
+
+def _of_spring(given: Mapping[str, str]) -> tuple[list[Setting], dict[str, str]]:
+    """Return the producer's settings; those under `producer` go before those of all clients."""
+    shared, own, left_out = [], [], {}
+    for written, value in given.items():
+        rest = re.sub(r"\.?\[([^]]*)\]", r".\1", written.removeprefix(_SPRING))  # properties[linger.ms]
+        if not written.startswith(_SPRING):
+            left_out[written] = "is not under spring.kafka"
+        elif rest.startswith("properties."):
+            shared.append(Setting(written, rest.removeprefix("properties."), value))
+        elif rest.startswith("producer.properties."):
+            own.append(Setting(written, rest.removeprefix("producer.properties."), value))
+        elif rest.startswith("producer."):
+            key = re.sub("[-_]", "", rest.removeprefix("producer.")).lower()
+            if name := _SPRING_NAMES.get(key):
+                own.append(Setting(written, name, _bytes(written, value) if name in _DATA_SIZES else value))
+            else:
+                left_out[written] = OF_THE_CLIENT if _SPRING_CLIENT_KEYS.fullmatch(key) else _NO_SPRING_KEY
+        else:
+            left_out[written] = "is not a setting of the producer"
+    taken = {each.name for each in own}
+    return [*(each for each in shared if each.name not in taken), *own], left_out
+
+
+def _bytes(written: str, value: str) -> str:
+    """Return a size as a number of bytes; text that is no size is returned as it is."""
+    size = _DATA_SIZE.fullmatch("".join(value.split()))
+    if size is None:
+        return value
+    if size[2] not in _UNITS:
+        raise ValueError(f"{written}: {value!r}: the unit must be one of {', '.join(_UNITS)}")
+    return str(int(size[1]) * _UNITS[size[2]])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Phase
 from kafka_pareto.study.cases import case_seed
+from kafka_pareto.study.factors import Configuration
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ def plan_blocks(
     """List every repetition of a phase in measuring order.
 
     `blocks`: each block holds every candidate once, in its own random order, so that drift spreads evenly.
-    `sequential`:
-    all repetitions of a candidate after each other, as in the paper. Blocks are numbered from `first_block` on.
+    `sequential`: all repetitions of a candidate after each other, as in the paper. Blocks are numbered from
+    `first_block` on.
     """
     planned: list[PlannedRepetition] = []
     for block in range(first_block, first_block + blocks):
@@ -58,3 +60,18 @@ def plan_blocks(
     if order == "sequential":
         planned.sort(key=lambda repetition: (repetition.order_in_block, repetition.block))
     return planned
+
+
+def grouped(planned: Sequence[PlannedRepetition], group_of: Callable[[Configuration], str]) -> list[PlannedRepetition]:
+    """Return the plan with each block's groups kept together, in the place of their first member.
+
+    A random order within the block stays random among groups and within each. `group_of` names a configuration's group;
+    a single name changes nothing.
+    """
+    arranged: list[PlannedRepetition] = []
+    for _, members in groupby(planned, lambda each: each.block):
+        block = list(members)
+        groups = list(dict.fromkeys(group_of(each.candidate.configuration) for each in block))
+        together = sorted(block, key=lambda each: groups.index(group_of(each.candidate.configuration)))
+        arranged += [replace(each, order_in_block=place) for place, each in enumerate(together)]
+    return arranged

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import psutil
-from tenacity import retry, retry_if_result, stop_after_delay
 
 from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
@@ -55,15 +54,9 @@ def wait_until_undisturbed(
             machine.
     """
     look = look or _look_at_this_machine
-
-    def disturbance() -> str:
-        return outlier_reason(rule, *look(limits.look_s))
-
-    retry(
-        retry=retry_if_result(bool),
-        stop=stop_after_delay(limits.undisturbed_deadline_s),
-        retry_error_callback=lambda _: None,
-    )(disturbance)()
+    deadline = time.monotonic() + limits.undisturbed_deadline_s
+    while outlier_reason(rule, *look(limits.look_s)) and time.monotonic() < deadline:
+        pass  # a look takes its time
 
 
 def _look_at_this_machine(seconds: float) -> tuple[float, float]:
@@ -74,11 +67,10 @@ def _look_at_this_machine(seconds: float) -> tuple[float, float]:
 
 def cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
     """Return the shares of CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
-    spent = {name: getattr(after, name) - getattr(before, name) for name in ("user", "nice", "system", "idle")}
-    spent |= {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in ("iowait", "irq", "softirq")}
-    steal = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)
-    total = sum(spent.values()) + steal
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    spent = {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in names}
+    total = sum(spent.values())
     if total <= 0:
         return 0.0, 0.0
-    busy = total - spent["idle"] - spent["iowait"] - steal
-    return steal / total, max(busy - client_cpu_s, 0.0) / total
+    busy = total - spent["idle"] - spent["iowait"] - spent["steal"]
+    return spent["steal"] / total, max(busy - client_cpu_s, 0.0) / total

@@ -18,7 +18,6 @@ from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner, r
 from kafka_pareto.measurement.host_load import judged_by_machine, wait_until_undisturbed
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.storage.lease import require_ours
-from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)
@@ -27,10 +26,13 @@ log = logging.getLogger(__name__)
 class Measurer:
     """Measure phases of one case, with the runner of the study's driver."""
 
+    _phase: MeasurementPhase
+
     def __init__(self, study: Study, runner: RepetitionRunner) -> None:
         self._protocol = study.protocol
         self._runner = runner
         self._rules = PlausibilityRules(study)
+        self._unconfirmed: Repetition | None = None
 
     def measure(self, phase: MeasurementPhase) -> list[Repetition]:
         """Measure what is planned and not yet stored, one object per repetition.
@@ -48,30 +50,17 @@ class Measurer:
             LeaseHeldError: If the lease was lost.
         """
         phase.require_few_failures()
-        measurement = _PhaseMeasurement(phase, self._runner, self._rules, self._protocol)
+        self._phase, self._unconfirmed = phase, None
         for block in phase.blocks():
-            measurement.measure_block(block)
+            self._measure_block(block)
             if phase.may_end_early:  # what follows is decided by records in their last form
-                measurement.end()
-        measurement.end()
+                self._end()
+        self._end()
         return phase.repetitions()
 
-
-class _PhaseMeasurement:
-    """One pass through a phase."""
-
-    def __init__(
-        self, phase: MeasurementPhase, runner: RepetitionRunner, rules: PlausibilityRules, protocol: Protocol
-    ) -> None:
-        self._phase = phase
-        self._runner = runner
-        self._rules = rules
-        self._protocol = protocol
-        self._unconfirmed: Repetition | None = None
-
-    def measure_block(self, block: Block) -> None:
+    def _measure_block(self, block: Block) -> None:
         """Measure a block's missing repetitions; all of it again after trouble."""
-        if self._phase.is_partly_aside(block):  # by a task that was killed
+        if self._phase.store.is_partly_aside(block):  # by a task that was killed
             self._set_block_aside(block)
         for _ in range(self._protocol.max_attempts):
             missing = self._phase.missing(block)
@@ -96,7 +85,7 @@ class _PhaseMeasurement:
             f"never be measured to its end, at last because {trouble}"
         ) from trouble
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Amend the last repetition if something came to light about it, and free what the loads have left."""
         self._amend(self._runner.end(self._unconfirmed))
 
@@ -108,14 +97,14 @@ class _PhaseMeasurement:
             upsets += attempt.upsets
             measured = repetition_of(planned, attempt, attempts, upsets)
             if attempt.trouble:
-                self._phase.set_aside(measured)
+                self._phase.store.set_aside(measured)
                 raise attempt.trouble
             if not attempt.is_excused:
                 break
             log.warning("%s: attempt %d was disturbed: %s", planned.repetition_id, attempts, attempt.reason)
             wait_until_undisturbed(self._protocol.outliers, self._runner.limits)
         if attempt.is_excused:  # perhaps no fault of the configuration: what it upset is counted, not that it failed
-            self._phase.set_aside(measured)
+            self._phase.store.set_aside(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
         measured = self._rules.with_implausible_failed(measured)
         if measured.broken_rules:
@@ -143,11 +132,11 @@ class _PhaseMeasurement:
     def _set_block_aside(self, block: Block) -> None:
         if self._unconfirmed and self._unconfirmed.repetition_id in {planned.repetition_id for planned in block}:
             self._unconfirmed = None
-        self._phase.set_block_aside(block)
+        self._phase.store.set_block_aside(block)
 
     def _amend(self, amended: Repetition | None) -> None:
         """Store an amendment of the last stored repetition."""
         self._unconfirmed = None
         if amended is not None:
             log.warning("%s: %s, late", amended.repetition_id, amended.reason)
-            self._phase.amend(amended)
+            self._phase.store.put(amended)

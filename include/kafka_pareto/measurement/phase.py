@@ -36,7 +36,7 @@ class MeasurementPhase:
 
     def __init__(self, planned: Sequence[PlannedRepetition], store: RepetitionStore, race: Race | None = None) -> None:
         self._planned = planned
-        self._store = store
+        self.store = store
         self._race = race
         # Other phases have no gate that would stop their campaign.
         is_design = bool(planned) and planned[0].phase == "design"
@@ -59,19 +59,19 @@ class MeasurementPhase:
             block = list(planned)
             if self._race is not None:
                 # Of the blocks before this one alone, so that a task that was killed within it decides the same again.
-                block = self._race(block, [each for each in self._store.repetitions() if each.block < number])
+                block = self._race(block, [each for each in self.store.repetitions() if each.block < number])
                 if not block:
                     return
             yield block
 
     def missing(self, block: Block) -> Block:
         """Return the repetitions of the block that are not stored."""
-        return [planned for planned in block if not self._store.holds(planned)]
+        return [planned for planned in block if not self.store.holds(planned)]
 
     def repetitions(self) -> list[Repetition]:
         """Return the planned repetitions that are stored, by id."""
         wanted = {planned.repetition_id for planned in self._planned}
-        return [repetition for repetition in self._store.repetitions() if repetition.repetition_id in wanted]
+        return [repetition for repetition in self.store.repetitions() if repetition.repetition_id in wanted]
 
     def require_few_failures(self) -> None:
         """Stop a campaign with more failures than the study tolerates.
@@ -89,25 +89,9 @@ class MeasurementPhase:
             StoreError: If it cannot be stored, even after some minutes.
             GateError: If there are more failures now than the study tolerates.
         """
-        self._store.put(measured)
+        self.store.put(measured)
         self.require_few_failures()
         self._log(measured)
-
-    def amend(self, measured: Repetition) -> None:
-        """Replace the stored record of a repetition."""
-        self._store.put(measured)
-
-    def set_aside(self, measured: Repetition) -> None:
-        """Store a rejected repetition apart."""
-        self._store.set_aside(measured)
-
-    def set_block_aside(self, block: Block) -> None:
-        """Move the block's repetitions out of the phase, so that all are measured again."""
-        self._store.set_block_aside(block)
-
-    def is_partly_aside(self, block: Block) -> bool:
-        """Return whether a killed task has moved only part of the block aside."""
-        return self._store.is_partly_aside(block)
 
     def _log(self, measured: Repetition) -> None:
         self._measured += 1
@@ -115,7 +99,7 @@ class MeasurementPhase:
         left = len(self.missing(list(self._planned)))
         left_s = (time.monotonic() - self._started) / self._measured * left
         figures: str = measured.outcome
-        for mean in self._store.campaign.study.means:
+        for mean in self.store.campaign.study.means:
             value = per_repetition_value(measured, mean, "within_run")
             figures += "" if value is None else f", {label_of(mean)} {value_text(value, mean)}"
         progress = f"{len(self._planned) - left} of {most}{len(self._planned)}, {most}about {left_s:.0f} s left"

@@ -12,8 +12,7 @@ from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, cand
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.measurement.block_groups import grouped
-from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.blocks import grouped, plan_blocks
 from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase

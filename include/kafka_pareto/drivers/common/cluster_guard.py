@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -34,32 +33,20 @@ _MIB = 1 << 20
 _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
 
 
-class TopicTestbed(Protocol):
-    """The cluster and the topic to watch."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """Return the cluster."""
-
-    @property
-    def topic(self) -> str:
-        """Return the topic's name."""
-
-
 class ClusterGuard:
-    """Watch one testbed's cluster before, during and after each load."""
+    """Watch a cluster, and the topic of a load, before, during and after each load."""
 
     def __init__(
-        self, study: TopicStudy, testbed: TopicTestbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS
+        self, study: TopicStudy, cluster: Cluster, topic: str, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS
     ) -> None:
         self._foreign = study.cluster
         self._replication_factor = study.workload.replication_factor
-        self._testbed = testbed
+        self._cluster, self._topic = cluster, topic
         self._sent_bytes = sent_bytes
         self._recovery_deadline_s = limits.recovery_deadline_s
         self._seen_healthy: tuple[float, TopicHealth] | None = None
         self._begun: TopicHealth | None = None
-        self._others = None if study.cluster is None else AllTopicsWatch(testbed.cluster)
+        self._others = None if study.cluster is None else AllTopicsWatch(cluster)
 
     def allow(self, load_bytes: int) -> None:
         """Count the load towards the ceiling of a foreign cluster.
@@ -124,7 +111,7 @@ class ClusterGuard:
             return self._seen_healthy[1]
         self._seen_healthy = None
         with _refusals_stop():
-            health = self._testbed.cluster.topic_health(self._testbed.topic)
+            health = self._cluster.topic_health(self._topic)
             self._require_no_trouble(health, "the cluster is in trouble")
         self._seen_healthy = time.monotonic(), health
         return health
@@ -164,7 +151,7 @@ class ClusterGuard:
         """
         needed_bytes = bytes_to_write * self._replication_factor
         with _refusals_stop():
-            log_dirs = self._testbed.cluster.log_dirs(self._testbed.topic)
+            log_dirs = self._cluster.log_dirs(self._topic)
         for found in log_dirs:
             place = f"log directory {found.path} of broker {found.broker_id}"
             if found.error:
@@ -182,7 +169,7 @@ class ClusterGuard:
 
         def stop_when_harmed() -> None:
             with self.loading():
-                health = self._testbed.cluster.topic_health(self._testbed.topic, _WATCH_TIMEOUT_S)
+                health = self._cluster.topic_health(self._topic, _WATCH_TIMEOUT_S)
                 self._require_no_trouble(health, "the load was stopped")
 
         return stop_when_harmed
@@ -245,7 +232,7 @@ class ClusterGuard:
         if _REFUSAL.search(complaint):
             raise SafetyStop(
                 f"the cluster refused the load, so the campaign stops: {complaint}; this user needs Write on the "
-                f"topic {self._testbed.topic}, and valid credentials"
+                f"topic {self._topic}, and valid credentials"
             )
 
 

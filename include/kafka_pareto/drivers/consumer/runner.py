@@ -23,7 +23,7 @@ class ConsumerRunner(RepetitionRunner):
         self._study = study
         self._testbed = testbed
         self.limits, self.lease = limits, testbed.lease
-        self._guard = ClusterGuard(study, testbed, limits=limits)
+        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:

@@ -31,7 +31,7 @@ class IngestionRunner(RepetitionRunner):
         self._study = study
         self._testbed = testbed
         self.limits, self.lease = limits, testbed.lease
-        self._guard = ClusterGuard(study, testbed, limits=limits)
+        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
         self._warms_up = study.own_brokers is not None and not self._restarts_brokers
         self._reference = study.baseline_configuration(case)

@@ -40,7 +40,8 @@ class ProducerRunner(RepetitionRunner):
     @cached_property
     def _guard(self) -> ClusterGuard:
         _ = self._sizing  # first, so that the bytes of its loads are counted
-        return ClusterGuard(self._study, self._testbed, sent_bytes(self._campaign), self.limits)
+        cluster, topic = self._testbed.cluster, self._testbed.topic
+        return ClusterGuard(self._study, cluster, topic, sent_bytes(self._campaign), self.limits)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Wait for a healthy cluster with room for these repetitions."""

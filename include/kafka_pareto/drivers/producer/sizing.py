@@ -140,13 +140,13 @@ class _BaselineLoads:
     """Loads of the baseline that explore the cluster; guarded like any other, but no repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
-        self._study = ProducerStudy.of(campaign.study)
-        self._configuration = campaign.study.baseline_configuration(case)
-        self._load = ProducerStudy.of(campaign.study).load_of(case, self._configuration)
+        self._study = study = ProducerStudy.of(campaign.study)
+        self._configuration = study.baseline_configuration(case)
+        self._load = study.load_of(case, self._configuration)
         self._testbed = testbed
-        self._guard = ClusterGuard(ProducerStudy.of(campaign.study), testbed, sent_bytes(campaign))
+        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic, sent_bytes(campaign))
         self._limit_records_s = _limit_records_s(campaign, case)
-        self._is_timed = ProducerStudy.of(campaign.study).protocol.load_tool == "load_generator"
+        self._is_timed = study.protocol.load_tool == "load_generator"
         self.sent_bytes = 0
 
     def pace_records_s(self) -> float:

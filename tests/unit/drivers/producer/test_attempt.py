@@ -23,7 +23,7 @@ def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_pa
         study, planned = ProducerStudy.of(m.campaign.study), m.planned()[0]
         sizing, configuration = sizing_of(m.campaign, CASE, m.testbed), planned.candidate.configuration
         request = request_for(CASE, configuration, study, sizing, m.testbed.topic)
-        guard, offsets = ClusterGuard(study, m.testbed), EndOffsets(m.cluster, m.testbed.topic)
+        guard, offsets = ClusterGuard(study, m.cluster, m.testbed.topic), EndOffsets(m.cluster, m.testbed.topic)
         offsets.begin()
         healthy = guard.require_healthy()
         attempt, _ = attempt_repetition(request, m.testbed, guard, healthy, offsets, cores)

@@ -11,6 +11,12 @@ from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Broker, Cluster
 
 _LOG_FOLDERS = ("log.dirs", "log.dir")
+_UNKNOWN = {
+    "UnknownTopicOrPartitionException": "TOPIC={topic}: the cluster has no such topic",
+    "InvalidTopicException": "TOPIC={topic}: the cluster has no such topic",
+    "GroupIdNotFoundException": "GROUP={group}: the cluster has no such consumer group",
+    "InvalidGroupIdException": "GROUP={group}: the cluster has no such consumer group",
+}
 
 Answer = TypeVar("Answer")
 
@@ -53,6 +59,8 @@ def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str 
         try:
             return question()
         except ClusterError as error:
+            if error.kafka_error in _UNKNOWN:
+                raise BadInputError(_UNKNOWN[error.kafka_error].format(topic=topic, group=group)) from error
             if "Authorization" not in error.kafka_error:
                 raise
             refused.add(about)
@@ -62,26 +70,12 @@ def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str 
     names = [*guide.names("broker"), *_LOG_FOLDERS]
     configs = ask("broker", lambda: cluster.broker_configs(names))
     about_topic = None if topic is None else ask("topic", lambda: _topic(cluster, guide, topic))
-    members = None if group is None else ask("group", lambda: _members(cluster, group))
+    members = None if group is None else ask("group", lambda: cluster.group_members(group))
     version = described.kafka_version
     return ClusterFacts(described.brokers, version, configs, about_topic, members, frozenset(refused))
 
 
 def _topic(cluster: Cluster, guide: Guide, topic: str) -> dict[str, Plain | None]:
-    try:
-        health = cluster.topic_health(topic)
-        configs = cluster.topic_configs(topic, guide.names("topic"))
-    except ClusterError as error:
-        if error.kafka_error in ("UnknownTopicOrPartitionException", "InvalidTopicException"):
-            raise BadInputError(f"TOPIC={topic}: the cluster has no such topic") from error
-        raise
+    health = cluster.topic_health(topic)
+    configs = cluster.topic_configs(topic, guide.names("topic"))
     return {**configs, "partitions": len(health.partitions), "replication_factor": health.replication_factor}
-
-
-def _members(cluster: Cluster, group: str) -> int:
-    try:
-        return cluster.group_members(group)
-    except ClusterError as error:
-        if error.kafka_error in ("GroupIdNotFoundException", "InvalidGroupIdException"):
-            raise BadInputError(f"GROUP={group}: the cluster has no such consumer group") from error
-        raise

@@ -63,15 +63,13 @@ def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host
         with Cluster(request.kafka, request.kafka_config, settings) as cluster:
             facts = cluster_facts(cluster, guide, request.topic, request.group)
             left = tuple(left_topics(cluster))
-    report = _report(request, guide, facts, host or Host(), clients)
-    return report.model_copy(update={"topics_left": left})
-
-
-def _report(
-    request: DoctorRequest, guide: Guide, facts: ClusterFacts | None, host: Host, clients: dict[str, dict[str, str]]
-) -> DoctorReport:
     here = local_brokers(facts.brokers) if facts else []
-    places = Places(host, facts, here, clients)
+    places = Places(host or Host(), facts, here, clients)
+    return _report(request.kafka or "", guide, places, left)
+
+
+def _report(kafka: str, guide: Guide, places: Places, left: tuple[str, ...]) -> DoctorReport:
+    facts = places.cluster
     version = facts.kafka_version if facts else None
     linux = platform.release() if places.is_a_brokers_machine else None
     circumstances = Circumstances(
@@ -79,14 +77,15 @@ def _report(
     )
     return DoctorReport(
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-        kafka=request.kafka or "",
+        kafka=kafka,
         kafka_version=version,
         brokers=sorted(broker.id for broker in facts.brokers) if facts else [],
-        brokers_here=sorted(broker.id for broker in here),
+        brokers_here=sorted(broker.id for broker in places.here),
         cores=places.cores,
         guide=guide.title,
         source=guide.source,
         findings=[judge(check, read(check, places), circumstances) for check in guide.checks],
+        topics_left=left,
     )
 
 

@@ -84,7 +84,9 @@ class Host:
             LookupError: If none of them holds the folder.
         """
         text = (self.proc / process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-        holding = [(point, mount) for point, mount in map(_mount, text.splitlines()) if _lies_in(folder, point)]
+        holding = [
+            (point, mount) for point, mount in map(_mount, text.splitlines()) if Path(folder).is_relative_to(point)
+        ]
         if not holding:
             raise LookupError(folder)
         longest = max(len(point) for point, _ in holding)
@@ -121,10 +123,6 @@ def _mount(line: str) -> tuple[str, Mount]:
     options = ",".join([before[5], *after[2:]]).split(",")
     about_speed = dict.fromkeys(option for option in options if _ABOUT_SPEED.fullmatch(option))
     return point, Mount(after[0], ",".join(about_speed) or "defaults", before[2])
-
-
-def _lies_in(folder: str, point: str) -> bool:
-    return Path(folder).is_relative_to(point)
 
 
 @dataclass(frozen=True)

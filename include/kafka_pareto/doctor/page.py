@@ -19,14 +19,10 @@ def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    by_group = {
-        name: [finding for finding in report.findings if finding.check.group == group]
-        for group, name in words.GROUPS.items()
-    }
     return environment.get_template("page.html.j2").render(
         report=report,
         addresses=addresses or {},
-        by_group={name: findings for name, findings in by_group.items() if findings},
+        by_group=words.by_group(report),
         verdicts=VERDICTS,
         verdict_words=words.VERDICT_WORDS,
         subject=words.subject_text(report),

@@ -73,19 +73,16 @@ class Places:
 
 def read(check: Check, places: Places) -> Reading:
     """Read the value a check is about."""
-    return _READERS[check.reads.source](check, places)
-
-
-def _cluster(_: Check, places: Places) -> Reading:
-    if places.cluster is None:
-        return Reading(reason="no_cluster")
-    return Reading((Found(subject="cluster", value=len(places.cluster.brokers)),))
+    source = check.reads.source
+    if source in _OF_MACHINE:
+        return _OF_MACHINE[source](check, places) if places.is_a_brokers_machine else Reading(reason="other_machine")
+    if source in _OF_CLUSTER:
+        return _OF_CLUSTER[source](check, places.cluster) if places.cluster else Reading(reason="no_cluster")
+    return _READERS[source](check, places)
 
 
 def _machine(check: Check, places: Places) -> Reading:
     """Divide the machine among its brokers."""
-    if not places.is_a_brokers_machine:
-        return Reading(reason="other_machine")
     amounts = {
         "cores_per_broker": float(psutil.cpu_count() or 0),
         "memory_gb_per_broker": psutil.virtual_memory().total / _GB,
@@ -146,19 +143,10 @@ def _of_log_folders(places: Places, value_of: Callable[[Mount], str]) -> Reading
     return Reading(tuple(dict.fromkeys(found)), reason)
 
 
-def _sysctl(check: Check, places: Places) -> Reading:
-    return _of_this_machine(places, lambda: places.host.sysctl(check.reads.name))
-
-
-def _sys(check: Check, places: Places) -> Reading:
-    return _of_this_machine(places, lambda: places.host.choice(check.reads.name))
-
-
-def _of_this_machine(places: Places, look: Callable[[], str]) -> Reading:
-    if not places.is_a_brokers_machine:
-        return Reading(reason="other_machine")
+def _kernel(check: Check, places: Places) -> Reading:
+    look = places.host.sysctl if check.reads.source == "sysctl" else places.host.choice
     try:
-        value = look()
+        value = look(check.reads.name)
     except FileNotFoundError:
         return Reading(reason="no_such_file")
     except OSError:
@@ -167,8 +155,6 @@ def _of_this_machine(places: Places, look: Callable[[], str]) -> Reading:
 
 
 def _limit(check: Check, places: Places) -> Reading:
-    if not places.is_a_brokers_machine:
-        return Reading(reason="other_machine")
     processes = {f"broker {broker.id}": str(broker.process_id) for broker in places.here} or {"this shell": "self"}
     found: list[Found] = []
     for subject, process in processes.items():
@@ -202,32 +188,26 @@ def _jvm(check: Check, places: Places) -> Reading:
     return Reading(tuple(found), reason)
 
 
-def _broker(check: Check, places: Places) -> Reading:
-    if places.cluster is None:
-        return Reading(reason="no_cluster")
-    if places.cluster.configs is None:
+def _broker(check: Check, cluster: ClusterFacts) -> Reading:
+    if cluster.configs is None:
         return Reading(reason="not_allowed")
-    told = {broker: configs for broker, configs in places.cluster.configs.items() if check.reads.name in configs}
-    found = tuple(Found(subject=f"broker {n}", value=_set(told[n][check.reads.name])) for n in sorted(told))
-    return Reading(found, "" if len(told) == len(places.cluster.configs) else "not_told")
+    told = {broker: configs for broker, configs in cluster.configs.items() if check.reads.name in configs}
+    found = tuple(Found(subject=f"broker {n}", value=_plain(told[n][check.reads.name])) for n in sorted(told))
+    return Reading(found, "" if len(told) == len(cluster.configs) else "not_told")
 
 
-def _topic(check: Check, places: Places) -> Reading:
-    if places.cluster is None:
-        return Reading(reason="no_cluster")
-    if places.cluster.topic is None:
-        return Reading(reason="not_allowed" if "topic" in places.cluster.refused else "no_topic")
-    if check.reads.name not in places.cluster.topic:
+def _topic(check: Check, cluster: ClusterFacts) -> Reading:
+    if cluster.topic is None:
+        return Reading(reason="not_allowed" if "topic" in cluster.refused else "no_topic")
+    if check.reads.name not in cluster.topic:
         return Reading(reason="not_told")
-    return Reading((Found(subject="topic", value=_set(places.cluster.topic[check.reads.name])),))
+    return Reading((Found(subject="topic", value=_plain(cluster.topic[check.reads.name])),))
 
 
-def _group(_: Check, places: Places) -> Reading:
-    if places.cluster is None:
-        return Reading(reason="no_cluster")
-    if places.cluster.members is None:
-        return Reading(reason="not_allowed" if "group" in places.cluster.refused else "no_group")
-    return Reading((Found(subject="group", value=places.cluster.members),))
+def _group(_: Check, cluster: ClusterFacts) -> Reading:
+    if cluster.members is None:
+        return Reading(reason="not_allowed" if "group" in cluster.refused else "no_group")
+    return Reading((Found(subject="group", value=cluster.members),))
 
 
 def _client(check: Check, places: Places) -> Reading:
@@ -236,23 +216,27 @@ def _client(check: Check, places: Places) -> Reading:
         return Reading(reason=f"no_{check.reads.source}")
     value = given.get(check.reads.name)
     is_given = value is not None
-    text = _set(value) if is_given else check.reads.default
+    text = _plain(value) if is_given else check.reads.default
     return Reading((Found(subject="file" if is_given else "Kafka's default", value=text),))
 
 
-_READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
-    "cluster": _cluster,
+_OF_MACHINE: Mapping[Source, Callable[[Check, Places], Reading]] = {
     "machine": _machine,
-    "network": lambda _, places: link_speed(places),
-    "mount": _mount,
-    "disk": _disk,
-    "sysctl": _sysctl,
-    "sys": _sys,
+    "sysctl": _kernel,
+    "sys": _kernel,
     "limit": _limit,
-    "jvm": _jvm,
+}
+_OF_CLUSTER: Mapping[Source, Callable[[Check, ClusterFacts], Reading]] = {
+    "cluster": lambda _, cluster: Reading((Found(subject="cluster", value=len(cluster.brokers)),)),
     "broker": _broker,
     "topic": _topic,
     "group": _group,
+}
+_READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
+    "network": lambda _, places: link_speed(places),
+    "mount": _mount,
+    "disk": _disk,
+    "jvm": _jvm,
     "producer": _client,
     "consumer": _client,
     "code": lambda _, __: Reading(reason="in_code"),
@@ -265,14 +249,12 @@ def _elsewhere(places: Places) -> str:
     return "brokers_elsewhere" if places.brokers_elsewhere else ""
 
 
-def _set(value: Plain | None) -> Plain | None:
-    return _plain(value) if isinstance(value, str) else value
-
-
-def _plain(text: str) -> Plain:
-    """Parse a whole number; return other texts unchanged."""
-    digits = text[1:] if text.startswith("-") else text
-    return int(text) if digits.isascii() and digits.isdigit() else text
+def _plain(value: Plain | None) -> Plain | None:
+    """Parse a whole number; return other values unchanged."""
+    if not isinstance(value, str):
+        return value
+    digits = value.removeprefix("-")
+    return int(value) if digits.isascii() and digits.isdigit() else value
 
 
 def subjects(found: Iterable[Found]) -> dict[str, list[str]]:

@@ -33,10 +33,7 @@ _SURE_ERRORS = 3.0
 _LIMITS_OF_BYTES = ("throttled", "network", "disk")
 # Where fewer and larger requests would carry more.
 _LIMITS_OF_REQUESTS = ("", "cpu", "request_handlers", "network_threads", "in_flight")
-_LIMITS_BEHIND_THE_BUFFER = (
-    *("throttled", "gc", "cpu", "network", "disk"),
-    *("request_handlers", "network_threads"),
-)
+_LIMITS_BEHIND_THE_BUFFER = ("throttled", "gc", "cpu", "network", "disk", "request_handlers", "network_threads")
 _BUFFER = ("", "buffer_memory")
 
 _SYMPTOMS: Mapping[SymptomCode, str] = {
@@ -172,9 +169,13 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
         known = [float(value) for value in values if isinstance(value, int | float)]
         if known:
             numbers[name] = statistics.median(known)
-    told = {name: float(value) for name, value in settings.items() if _is_number(value)}
+    told = {
+        name: float(value)
+        for name, value in settings.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    linger_ms = told.get("linger.ms")
     queue_ms, request_ms = numbers.get("queue_time_avg_ms"), numbers.get("request_latency_avg_ms")
-    bytes_s = _times(numbers.get("throughput_mib_s"), _MIB)
     limits = [value if isinstance(value, str) else None for value in measured.get("limited_by", ())]
     limit = common_code(limits)
     bytes_wait = limit in _LIMITS_OF_BYTES or numbers.get("link_wait_fraction", 0.0) >= LINK_WAIT_FRACTION
@@ -185,7 +186,7 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
     pause_ms = numbers.get("later_gc_pause_longest_ms", numbers.get("gc_pause_longest_ms"))
     derived = {
         "p99_ms": p99_ms,
-        "linger_ms": told.get("linger.ms"),
+        "linger_ms": linger_ms,
         "fetch_min_bytes": told.get("fetch.min.bytes"),
         "is_uncompressed": None if "compression.type" not in settings else settings["compression.type"] == "none",
         "bytes_wait": bytes_wait,
@@ -194,11 +195,13 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
         "batch_size_bytes": told.get("batch.size"),
         "batch_fill_fraction": _ratio(batch_bytes, told.get("batch.size")),
         "buffer_wait_fraction": numbers.get("buffer_wait_fraction", _waited(numbers)),
-        "buffer_holds_s": _ratio(told.get("buffer.memory"), bytes_s),
+        "buffer_holds_s": _ratio(told.get("buffer.memory"), _MIB * numbers.get("throughput_mib_s", 0.0)),
         "queue_fraction": None if request_ms is None or queue_ms is None else _ratio(queue_ms, queue_ms + request_ms),
-        "linger_of_latency_fraction": _ratio(told.get("linger.ms"), p99_ms),
-        "queue_of_linger_ratio": _ratio(queue_ms, told.get("linger.ms")),
-        "backlog_of_latency_fraction": _ratio(_beyond(queue_ms, told.get("linger.ms")), p99_ms),
+        "linger_of_latency_fraction": _ratio(linger_ms, p99_ms),
+        "queue_of_linger_ratio": _ratio(queue_ms, linger_ms),
+        "backlog_of_latency_fraction": (
+            None if queue_ms is None or linger_ms is None else _ratio(queue_ms - linger_ms, p99_ms)
+        ),
         "pause_ms": pause_ms,
         "pause_of_latency_fraction": _ratio(pause_ms, p99_ms),
         "fetch_of_latency_fraction": _ratio(numbers.get("live_fetch_latency_avg_ms"), p99_ms),
@@ -208,10 +211,6 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
     }
     numbers |= {name: float(value) for name, value in derived.items() if value is not None}
     return numbers | {"has_backlog": float(all(condition.holds(numbers) for condition in BACKLOG))}
-
-
-def _is_number(value: str | float | bool) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _waited(numbers: Mapping[str, float]) -> float | None:
@@ -228,11 +227,3 @@ def _lag_growth_records_s(numbers: Mapping[str, float]) -> float | None:
     """Return the slope of the lag; zero if it is not significant."""
     slope, error = numbers.get("lag_slope_records_s"), numbers.get("lag_slope_error_records_s", 0.0)
     return 0.0 if slope is not None and slope < _SURE_ERRORS * error else slope
-
-
-def _beyond(value: float | None, least: float | None) -> float | None:
-    return None if value is None or least is None else value - least
-
-
-def _times(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor

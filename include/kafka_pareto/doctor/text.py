@@ -6,9 +6,9 @@ import textwrap
 
 from kafka_pareto.doctor.records import DoctorReport, Finding
 from kafka_pareto.doctor.words import (
-    GROUPS,
     VERDICT_WORDS,
     advice_text,
+    by_group,
     count_text,
     expected_text,
     found_text,
@@ -25,10 +25,8 @@ _TITLE_WIDTH = 42
 def report_text(report: DoctorReport) -> str:
     """Return the findings by group, fixes for those not met, and the counts; without a trailing newline."""
     lines = [f"Looked at: {subject_text(report)}", f"Guide: {report.source}"]
-    for group, name in GROUPS.items():
-        findings = [finding for finding in report.findings if finding.check.group == group]
-        if findings:
-            lines += ["", name, *(line for finding in findings for line in _lines(finding, report.cores))]
+    for name, findings in by_group(report).items():
+        lines += ["", name, *(line for finding in findings for line in _lines(finding, report.cores))]
     lines += ["", items_text(report), count_text(report)]
     if left := left_text(report):
         lines += ["", *textwrap.wrap(left, _WIDTH, break_long_words=False, break_on_hyphens=False)]

@@ -50,6 +50,12 @@ REASONS: Mapping[str, str] = {
 }
 
 
+def by_group(report: DoctorReport) -> dict[str, list[Finding]]:
+    """Return the findings by the name of their group, in the guide's order of groups."""
+    groups = {name: [each for each in report.findings if each.check.group == group] for group, name in GROUPS.items()}
+    return {name: findings for name, findings in groups.items() if findings}
+
+
 def expected_text(rule: Rule, cores: int | None) -> str:
     """Describe the values a rule accepts."""
     return _EXPECTED[rule.key](rule.wanted, cores)

@@ -11,13 +11,13 @@ import threading
 import time
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.java import java_environment
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 
 _MIB = 1 << 20
 _MAIN_CLASS = "io.kafkapareto.ClientCeilings"
@@ -28,10 +28,8 @@ _CHUNK_BYTES = 1 * _MIB
 _LEFT_FREE_FRACTION = 0.1
 
 
-class ClientCeilings(BaseModel):
+class ClientCeilings(Frozen):
     """Output of the Java program; see `Ceilings`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     codec_mib_s: dict[str, FiniteFloat]
     generator_records_s: FiniteFloat = Field(gt=0)

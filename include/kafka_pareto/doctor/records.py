@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
 from kafka_pareto.doctor.guide import Check, Plain
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 
 Verdict: TypeAlias = Literal["met", "safer", "not_met", "not_applicable", "not_readable"]
 VERDICTS: tuple[Verdict, ...] = ("met", "safer", "not_met", "not_applicable", "not_readable")
 
 
-class _Content(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Found(_Content):
+class Found(Frozen):
     """One value and its subject, such as `broker 1`; None stands for a setting without a value."""
 
     subject: str
     value: Plain | None
 
 
-class Finding(_Content):
+class Finding(Frozen):
     """The result of one check.
 
     Attributes:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.options import Options
 
 IN_FLIGHT_REQUESTS = 5
@@ -62,7 +62,7 @@ class SizingRequest(Options):
     round_trip_ms: Amount = 10
 
 
-class Traffic(BaseModel):
+class Traffic(Frozen):
     """Bytes per second of the whole cluster, in GB/s.
 
     Attributes:
@@ -70,8 +70,6 @@ class Traffic(BaseModel):
         replicated_gb_s: Copied between brokers: the produced bytes, per replica except the leader's.
         consumed_gb_s: Read by consumers: the produced bytes, per group.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     produced_gb_s: float
     replicated_gb_s: float

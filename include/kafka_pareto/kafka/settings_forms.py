@@ -64,6 +64,20 @@ class Recognised:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
+def decoded(content: bytes) -> str:
+    """Return the text of a settings file: UTF-8, or else ISO 8859-1, in which Java reads `.properties` files.
+
+    Raises:
+        ValueError: If it is neither, like UTF-16.
+    """
+    if b"\0" in content:
+        raise ValueError("is no text in UTF-8 or ISO 8859-1; save it as UTF-8")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("iso-8859-1")
+
+
 def recognised(text: str) -> Recognised:
     """Return the settings in the form that the names show.
 

@@ -14,7 +14,8 @@ import yaml
 from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError, did_you_mean
-from kafka_pareto.kafka.user_settings import read_producer_file
+from kafka_pareto.kafka.settings_forms import decoded
+from kafka_pareto.kafka.user_settings import NOTHING_USED, read_producer_file
 from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.declarations import driver_module, driver_names
 from kafka_pareto.study.identifiers import STUDY_NAME
@@ -64,9 +65,12 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     if folder is not None and model.baseline_may_be_a_file and isinstance(content.get("baseline"), str):
         path = folder / content["baseline"]
         try:
-            content["baseline"] = read_producer_file(_read_text(path, file, f"baseline: {path}: ")).used
+            baseline = read_producer_file(decoded(_read_bytes(path, file, f"baseline: {path}: ")))
         except ValueError as error:
             raise StudyError(file, [f"baseline: {path}: {error}"]) from error
+        if not baseline.used:
+            raise StudyError(file, [f"baseline: {path}: {NOTHING_USED}"])
+        content["baseline"] = baseline.used
     study = checked(model, content, file)
     if folder is not None:
         read_corpus(study, folder, file)
@@ -143,17 +147,22 @@ def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnyS
 
 def _read_text(path: Path, study_file: str, place: str) -> str:
     try:
-        with path.open("rb") as opened:
-            content = opened.read(_LARGEST_FILE_BYTES + 1)
-        if len(content) > _LARGEST_FILE_BYTES:
-            raise StudyError(study_file, [f"{place}must not be larger than {_LARGEST_FILE_BYTES >> 20} MiB"])
-        return content.decode("utf-8")
-    except OSError as error:
-        raise StudyError(study_file, [f"{place}cannot be read: {error.strerror}"]) from error
+        return _read_bytes(path, study_file, place).decode("utf-8")
     except UnicodeDecodeError as error:
         raise StudyError(study_file, [f"{place}is not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+
+
+def _read_bytes(path: Path, study_file: str, place: str) -> bytes:
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(_LARGEST_FILE_BYTES + 1)
+    except OSError as error:
+        raise StudyError(study_file, [f"{place}cannot be read: {error.strerror}"]) from error
     except ValueError as error:
         raise StudyError(study_file, [f"{place}cannot be read: {error}"]) from error
+    if len(content) > _LARGEST_FILE_BYTES:
+        raise StudyError(study_file, [f"{place}must not be larger than {_LARGEST_FILE_BYTES >> 20} MiB"])
+    return content
 
 
 class _StudyLoader(yaml.SafeLoader):

@@ -16,6 +16,7 @@ from kafka_pareto.campaign.client_config import client_config_name, handed_over
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.properties_file import properties_lines
+from kafka_pareto.kafka.settings_forms import decoded
 from kafka_pareto.kafka.user_settings import ProducerFile
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
@@ -53,7 +54,14 @@ class RunRequest(DesignOptions, Approval):
         """Return the settings in the baseline's file; None without one."""
         if self.baseline is None:
             return None
-        return read_baseline(_text_of("BASELINE", Path(self.baseline)), f"BASELINE: {self.baseline}")
+        place = f"BASELINE: {self.baseline}"
+        try:
+            text = decoded(Path(self.baseline).read_bytes())
+        except OSError as error:
+            raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise BadInputError(f"{place}: {error}") from error
+        return read_baseline(text, place)
 
     @model_validator(mode="after")
     def _baseline_can_be_read(self) -> Self:
@@ -114,7 +122,7 @@ def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: S
     """
     if request.client_config is None:
         return None
-    text = _text_of("KAFKA_CONFIG", Path(request.client_config))
+    text = _text_of(request.client_config)
     servers = parameters.get("bootstrap_servers")
     return lambda run_id: handed_over(settings.client_configs, parameters["campaign"], run_id, text, servers)
 
@@ -180,9 +188,9 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
     return parameters
 
 
-def _text_of(option: str, path: Path) -> str:
+def _text_of(client_config: str) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return Path(client_config).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is no text"
-        raise BadInputError(f"{option}: {path}: cannot be read: {reason}") from error
+        raise BadInputError(f"KAFKA_CONFIG: {client_config}: cannot be read: {reason}") from error

@@ -118,6 +118,15 @@ def test_of_a_baselines_file_only_the_tunable_properties_travel(
     assert parameters["cool_down_s"] == 0
 
 
+def test_a_baselines_file_may_be_in_javas_iso_8859_1(store: FolderStore, settings: Settings, tmp_path: Path) -> None:
+    given = tmp_path / "producer.properties"
+    given.write_bytes("# Verzögerung\nlinger.ms=20\n".encode("latin-1"))
+    assert dag_parameters(RunRequest(baseline=str(given)), store, settings)["baseline"] == "linger.ms=20\n"
+    given.write_text("linger.ms=20\n", encoding="utf-16")
+    with pytest.raises(BadInputError, match=r"BASELINE: .*producer.properties: .* save it as UTF-8"):
+        RunRequest(baseline=str(given))
+
+
 def test_a_baselines_file_with_a_secret_is_refused_by_its_key(
     store: FolderStore, settings: Settings, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from kafka_pareto.drivers.producer.client_files import librdkafka_properties, spring_yaml
 from kafka_pareto.kafka.known_properties import INT_MAX, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines
+from kafka_pareto.kafka.settings_forms import decoded
 from kafka_pareto.kafka.user_settings import read_producer_file
 
 pytestmark = pytest.mark.fast
@@ -158,3 +159,14 @@ def test_librdkafka_is_not_idempotent_by_default():
     (note,) = [line for line in found.report_lines() if line.startswith("note")]
     assert "enable.idempotence (false)" in note
     assert "Kafka 4.0" not in note
+
+
+def test_a_file_is_utf_8_or_else_javas_iso_8859_1():
+    text = "# Verzögerung\nlinger.ms=5\n"
+    assert decoded(text.encode("utf-8-sig")) == decoded(text.encode()) == decoded(text.encode("latin-1")) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_file_in_another_encoding_is_refused(encoding: str):
+    with pytest.raises(ValueError, match="save it as UTF-8"):
+        decoded("linger.ms=5\n".encode(encoding))

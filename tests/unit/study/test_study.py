@@ -65,6 +65,13 @@ def test_a_users_properties_become_the_baseline_without_addresses_or_credentials
     assert "secret" not in dump_study(study)
 
 
+def test_a_baselines_file_without_a_setting_of_the_producer_is_refused(tmp_path: Path):
+    text = (GOOD_FOLDER / "baseline_from_properties.yaml").read_text(encoding="utf-8")
+    (tmp_path / "users_producer.properties").write_text("spring.kafka.consumer.group-id=g\n", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"baseline: .*: holds no tunable property of Kafka's producer"):
+        parse_study(text, "mine", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("properties", "durability"),
     [

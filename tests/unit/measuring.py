@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +17,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition, Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
@@ -80,6 +81,15 @@ class Measuring:
         stored = RepetitionStore(self.campaign, self.prefix(phase))
         runner = ProducerRunner(self.campaign, CASE, self.testbed, limits)
         return Measurer(self.campaign.study, runner).measure(MeasurementPhase(self.planned(phase), stored))
+
+    def fail(self, error: BaseException, when: Callable[[LoadRequest], bool] = lambda _: True) -> None:
+        """Raise the error in place of each load that `when` is true of."""
+
+        def before_run(request: LoadRequest) -> None:
+            if when(request):
+                raise error
+
+        self.tool.before_run = before_run
 
     def planned(self, phase: Phase = "design") -> list[PlannedRepetition]:
         design = self.campaign.read_table(self.campaign.keys.design(), DESIGN_COLUMNS)

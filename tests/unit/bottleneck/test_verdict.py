@@ -103,6 +103,7 @@ def test_each_way_in_which_a_resource_shows_is_named_in_a_whole_sentence(values:
 @pytest.mark.parametrize(
     ("named", "values", "text"),
     [
+        ("", {}, "No single resource was found that limited the load."),
         (
             "network",
             {"link_wait_fraction": 0.7, "round_trip_ms": 18.0, "least_round_trip_ms": 0.02},
@@ -146,10 +147,6 @@ def test_the_numbers_are_those_that_the_sentence_needs(named: str) -> None:
     assert "unknown" not in text
     assert text.endswith(".")
     assert found.code in LABELS
-
-
-def test_without_a_verdict_the_sentence_says_that_none_was_found() -> None:
-    assert verdict_text("", {}) == "No single resource was found that limited the load."
 
 
 def test_a_busy_disk_that_nobody_waits_for_is_no_limit() -> None:

@@ -57,14 +57,6 @@ def test_three_nodes_form_one_cluster_that_listens_on_loopback_only(formatted: P
         assert all("://127.0.0.1:" in listener for listener in listeners)
 
 
-def test_replication_fits_the_number_of_nodes(formatted: Path, tmp_path: Path) -> None:
-    for folder, ports, replicas, min_insync in ((tmp_path, PORTS[:1], "1", "1"), (formatted, PORTS, "3", "2")):
-        properties = properties_of(prepare(folder, ports)[0])
-
-        assert properties["default.replication.factor"] == replicas
-        assert properties["min.insync.replicas"] == min_insync
-
-
 def test_second_preparation_keeps_the_storage_and_follows_new_ports(copied: Path) -> None:
     before = [stored_identity(node) for node in prepare(copied, PORTS)]
 

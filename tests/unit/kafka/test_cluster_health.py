@@ -1,4 +1,4 @@
-"""What the cluster door makes of Kafka's answers, and of a helper that cannot start."""
+"""Health of a topic's partitions, and a helper process that cannot start."""
 
 from __future__ import annotations
 
@@ -13,37 +13,26 @@ from kafka_pareto.settings import load_settings
 pytestmark = pytest.mark.fast
 
 
-def health(*in_sync_replicas: int, leader_id: int | None = 1) -> TopicHealth:
+@pytest.mark.parametrize(
+    ("in_sync_replicas", "leader_id", "reason"),
+    [
+        ([3, 3], 1, ""),
+        ([3, 2], 1, "topic t: of 2 partitions 1 with a replica out of sync"),
+        ([1, 2], 1, "topic t: of 2 partitions 1 below min.insync.replicas=2, 2 with a replica out of sync"),
+        ([3], None, "topic t: of 1 partitions 1 without a leader"),
+    ],
+)
+def test_an_unhealthy_topic_is_described_by_what_its_partitions_lack(
+    in_sync_replicas: list[int], leader_id: int | None, reason: str
+) -> None:
     partitions = tuple(
         PartitionHealth(partition=number, leader_id=leader_id, replicas=3, in_sync_replicas=in_sync)
         for number, in_sync in enumerate(in_sync_replicas)
     )
-    return TopicHealth(topic="t", partitions=partitions, min_insync_replicas=2)
+    health = TopicHealth(topic="t", partitions=partitions, min_insync_replicas=2)
 
-
-def test_topic_with_all_replicas_in_sync_is_healthy_without_a_reason() -> None:
-    assert health(3, 3).is_healthy
-    assert health(3, 3).reason == ""
-
-
-def test_lagging_replica_is_unhealthy_but_above_min_isr() -> None:
-    lagging = health(3, 2)
-
-    assert not lagging.is_healthy
-    assert lagging.reason == "topic t: of 2 partitions 1 with a replica out of sync"
-
-
-def test_partition_below_min_isr_is_counted_apart() -> None:
-    assert health(1, 2).reason == (
-        "topic t: of 2 partitions 1 below min.insync.replicas=2, 2 with a replica out of sync"
-    )
-
-
-def test_partition_without_a_leader_is_unhealthy_even_when_in_sync() -> None:
-    leaderless = health(3, leader_id=None)
-
-    assert not leaderless.is_healthy
-    assert "1 without a leader" in leaderless.reason
+    assert health.reason == reason
+    assert health.is_healthy == (reason == "")
 
 
 def test_java_that_is_not_there_is_named_with_a_remedy(tmp_path: Path) -> None:

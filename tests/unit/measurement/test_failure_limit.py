@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import GateError, LoadToolError
 from kafka_pareto.measurement.failure_limit import failure_table
@@ -17,14 +16,9 @@ pytestmark = pytest.mark.fast
 
 
 def test_more_failures_than_the_study_tolerates_stop_the_campaign_with_a_table(tmp_path: Path):
-    with measuring(
-        tmp_path, quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.2})
-    ) as m:
-
-        def fail(_: LoadRequest) -> None:
-            raise LoadToolError("the machine\nhiccuped")
-
-        m.tool.before_run = fail
+    study = quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.2})
+    with measuring(tmp_path, study) as m:
+        m.fail(LoadToolError("the machine\nhiccuped"))
         with pytest.raises(GateError) as stop:
             m.measure()
     message = str(stop.value)
@@ -39,15 +33,9 @@ def test_more_failures_than_the_study_tolerates_stop_the_campaign_with_a_table(t
 
 
 def test_failures_of_an_earlier_try_count_so_that_a_stopped_campaign_stays_stopped(tmp_path: Path):
-    with measuring(
-        tmp_path, quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.0})
-    ) as m:
-
-        def fail_the_first(_: LoadRequest) -> None:
-            if not m.stored():
-                raise LoadToolError("the machine hiccuped")
-
-        m.tool.before_run = fail_the_first
+    study = quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.0})
+    with measuring(tmp_path, study) as m:
+        m.fail(LoadToolError("the machine hiccuped"), lambda _: not m.stored())
         with pytest.raises(GateError, match="1 of 12"):
             m.measure()
         loads = len(m.tool.requests)
@@ -62,12 +50,7 @@ def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_
     adaptive = {"repetitions": 10, "adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.5}}
     study = quick(record_sizes_bytes=[int(CASE)], protocol=adaptive, validation={"tolerated_rejected_fraction": 0.03})
     with measuring(tmp_path, study) as m:
-
-        def fail_the_first(_: LoadRequest) -> None:
-            if not m.stored():
-                raise LoadToolError("the machine hiccuped")
-
-        m.tool.before_run = fail_the_first
+        m.fail(LoadToolError("the machine hiccuped"), lambda _: not m.stored())
         with pytest.raises(GateError, match=r"^1 of (\d+) planned") as stop:
             measure.run(m.campaign, CASE, ProducerRunner(m.campaign, CASE, m.testbed))
         planned = int(str(stop.value).split()[2])

@@ -48,7 +48,7 @@ def test_measures_every_planned_repetition_once_and_the_baseline_in_every_block(
 
 def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitions(tmp_path: Path):
     with measuring(tmp_path) as m:
-        m.tool.before_run = dies_at(m, 7)
+        m.fail(KeyboardInterrupt(), lambda _: len(m.tool.requests) == 7)
         with pytest.raises(KeyboardInterrupt):
             m.measure()
     first = {repetition.repetition_id: repetition for repetition in m.stored()}
@@ -64,7 +64,7 @@ def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitio
 
 def test_what_was_measured_is_returned_whoever_measured_it(tmp_path: Path):
     with measuring(tmp_path) as m:
-        m.tool.before_run = dies_at(m, 7)
+        m.fail(KeyboardInterrupt(), lambda _: len(m.tool.requests) == 7)
         with pytest.raises(KeyboardInterrupt):
             m.measure()
     with measuring(tmp_path) as m:
@@ -87,7 +87,7 @@ def test_what_other_phases_have_stored_below_the_prefix_is_not_returned(tmp_path
 
 def test_a_phase_reads_what_is_stored_once(tmp_path: Path):
     with measuring(tmp_path) as m:
-        m.tool.before_run = dies_at(m, 9)
+        m.fail(KeyboardInterrupt(), lambda _: len(m.tool.requests) == 9)
         with pytest.raises(KeyboardInterrupt):
             m.measure()
     with measuring(tmp_path) as m:
@@ -135,30 +135,21 @@ def test_implausible_values_count_for_the_early_stop(tmp_path: Path):
             m.measure()
 
 
-def dies_at(m: Measuring, load: int) -> Callable[[LoadRequest], None]:
-    def die(_: LoadRequest) -> None:
-        if len(m.tool.requests) == load:
-            raise KeyboardInterrupt
-
-    return die
-
-
-def test_records_that_are_not_in_the_topic_are_an_outcome_that_is_kept(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("lost", "outcome", "reason"),
+    [
+        (3, "records_lost", "3 of 1000 records counted as sent are not in the topic"),
+        (-2, "records_duplicated", "the topic holds 2 records more than were sent"),
+    ],
+)
+def test_other_records_in_the_topic_than_were_sent_are_an_outcome_that_is_kept(
+    tmp_path: Path, lost: int, outcome: str, reason: str
+):
     with measuring(tmp_path) as m:
-        m.tool.lost_records = 3
+        m.tool.lost_records = lost
         m.measure()
 
-    assert {r.outcome for r in m.stored()} == {"records_lost"}
-    assert m.stored()[0].reason == "3 of 1000 records counted as sent are not in the topic"
-    assert all(r.attempts == 1 for r in m.stored())
-
-
-def test_more_records_than_were_sent_are_duplicates(tmp_path: Path):
-    with measuring(tmp_path) as m:
-        m.tool.lost_records = -2
-        m.measure()
-
-    assert {r.outcome for r in m.stored()} == {"records_duplicated"}
+    assert {(r.outcome, r.reason, r.attempts) for r in m.stored()} == {(outcome, reason, 1)}
 
 
 @pytest.mark.parametrize("late_after", [4, PLANNED], ids=["in the midst", "after the last"])
@@ -197,12 +188,7 @@ def test_a_late_duplicate_is_in_the_store_before_the_next_load_begins(tmp_path: 
 
 def test_a_failure_that_the_configuration_may_have_caused_is_kept_at_once(tmp_path: Path):
     with measuring(tmp_path, quick(validation=TOLERANT)) as m:
-
-        def fail_for_acks_0(request: LoadRequest) -> None:
-            if request.properties["acks"] == "0":
-                raise LoadToolError("the load tool did not end")
-
-        m.tool.before_run = fail_for_acks_0
+        m.fail(LoadToolError("the load tool did not end"), lambda request: request.properties["acks"] == "0")
         m.measure()
 
     found = m.stored()
@@ -231,12 +217,7 @@ def test_records_lost_while_a_leader_moved_are_lost(tmp_path: Path):
 
 def test_a_tool_that_did_not_start_is_started_again_and_the_attempts_are_kept(tmp_path: Path):
     with measuring(tmp_path) as m:
-
-        def fail_to_start_twice(_: LoadRequest) -> None:
-            if len(m.tool.requests) <= 2:
-                raise LoadStartError("the load tool cannot be started: java: Cannot allocate memory")
-
-        m.tool.before_run = fail_to_start_twice
+        m.fail(LoadStartError("java: Cannot allocate memory"), lambda _: len(m.tool.requests) <= 2)
         m.measure()
 
     assert sorted(r.attempts for r in m.stored())[-2:] == [1, 3]
@@ -245,11 +226,7 @@ def test_a_tool_that_did_not_start_is_started_again_and_the_attempts_are_kept(tm
 
 def test_a_tool_that_never_starts_counts_against_no_configuration(tmp_path: Path):
     with measuring(tmp_path) as m:
-
-        def never_start(_: LoadRequest) -> None:
-            raise LoadStartError("the load tool cannot be started: java: Cannot allocate memory")
-
-        m.tool.before_run = never_start
+        m.fail(LoadStartError("the load tool cannot be started: java: Cannot allocate memory"))
         with pytest.raises(DisturbedError, match="cannot be started"):
             m.measure()
 
@@ -345,12 +322,7 @@ def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows(
 
 def test_on_a_foreign_cluster_a_campaign_stops_at_its_ceiling_repeated_attempts_included(tmp_path: Path):
     with measuring(tmp_path, foreign(ceiling_gib=5 * 1000 * int(CASE) / (1 << 30))) as m:
-
-        def fail_the_second(_: LoadRequest) -> None:
-            if len(m.tool.requests) == 2:
-                raise LoadStartError("the machine hiccuped")
-
-        m.tool.before_run = fail_the_second
+        m.fail(LoadStartError("the machine hiccuped"), lambda _: len(m.tool.requests) == 2)
         with pytest.raises(PlanError, match="has sent as much as it may"):
             m.measure()
         assert len(m.tool.requests) == 5

@@ -35,9 +35,7 @@ def test_an_installations_servers_that_others_depend_on_are_loaded_with_ceilings
     found = cluster_with(None, {"ceiling_mib_s": 5.0, "ceiling_gib": 2.0}, "a:9092")
     assert found is not None
     assert (found.bootstrap_servers, found.ceiling_gib, found.consent) == ("a:9092", 2.0, False)
-
-
-def test_a_cluster_named_for_the_campaign_takes_the_place_of_the_installations() -> None:
+    # One that is named for the campaign takes their place.
     found = cluster_with(None, {"bootstrap_servers": "c:9092", "ceiling_mib_s": 5.0, "ceiling_gib": 2.0}, "a:9092")
     assert found is not None
     assert found.bootstrap_servers == "c:9092"
@@ -55,10 +53,7 @@ def test_the_stacks_own_cluster_and_one_with_ceilings_are_loaded() -> None:
     require_started_here("new at each start", comparison(testbed={"brokers": 3}), SOMEBODYS)
 
 
-def test_containers_of_a_machine_share_its_lease_whatever_they_are_called(tmp_path: Path) -> None:
+def test_containers_of_a_machine_share_its_lease_and_one_without_a_boot_id_is_known_by_its_name(tmp_path: Path) -> None:
+    assert machine_lease(tmp_path / "boot_id") == f"machine-{socket.gethostname()}"
     (tmp_path / "boot_id").write_text("0f3c\n", encoding="ascii")
     assert machine_lease(tmp_path / "boot_id") == "machine-0f3c"
-
-
-def test_a_machine_without_an_id_of_its_boot_is_known_by_its_name(tmp_path: Path) -> None:
-    assert machine_lease(tmp_path / "boot_id") == f"machine-{socket.gethostname()}"

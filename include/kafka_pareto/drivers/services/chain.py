@@ -60,7 +60,12 @@ class Chain(Opened):
         self._common += ["--delivery", delivery, "--groups", f"{secrets.token_hex(4)}-"]
         self._monitors = ["--brokers", str(topology.brokers), "--rules", json.dumps(dict(rules or {}))]
         self.events_port = free_ports(1)[0]
-        self._token = secrets.token_urlsafe(24)
+        self._environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "PYTHONPATH": str(_LIBRARY),
+            "LC_ALL": "C.UTF-8",
+            TOKEN_VARIABLE: secrets.token_urlsafe(24),
+        }
         self._processes: dict[str, ChildProcess] = {}
         self._ended_cpu_s = 0.0
 
@@ -92,7 +97,7 @@ class Chain(Opened):
         argv = [sys.executable, "-m", f"kafka_pareto.drivers.services.programs.{name}", *own]
         if name in self._processes:
             self._processes[name].close()
-        self._processes[name] = ChildProcess(f"service {name}", argv, self._environment())
+        self._processes[name] = ChildProcess(f"service {name}", argv, self._environment)
 
     def script_orders_s(self) -> float:
         """Measure the hospital's own limit: its rate with no service reading, in orders a second.
@@ -102,16 +107,8 @@ class Chain(Opened):
         """
         options = [*self._common, "--place-only", str(_PLACED_ONLY)]
         argv = [sys.executable, "-m", "kafka_pareto.drivers.services.programs.hospital", *options]
-        said = run_to_end("the hospital that places orders alone", argv, self._environment(), _READY_S)
+        said = run_to_end("the hospital that places orders alone", argv, self._environment, _READY_S)
         return float(json.loads(said)["orders_s"])
-
-    def _environment(self) -> dict[str, str]:
-        return {
-            "PATH": os.environ.get("PATH", ""),
-            "PYTHONPATH": str(_LIBRARY),
-            "LC_ALL": "C.UTF-8",
-            TOKEN_VARIABLE: self._token,
-        }
 
     def kill(self, name: str) -> None:
         """Send SIGKILL to a service."""

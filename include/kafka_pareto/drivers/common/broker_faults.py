@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Event
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.errors import ClusterError
@@ -64,26 +65,21 @@ def faults_meanwhile(
         return
     if brokers is None:
         raise RuntimeError("only brokers of the study's own are broken")
-    ended, trouble = threading.Event(), list[ClusterError]()
+    ended = Event()
 
     def make() -> None:
         wait_s = times.at_s
-        try:
-            for fault in faults:
-                if ended.wait(wait_s):
-                    return
-                with broken(brokers, fault, look()):
-                    ended.wait(times.for_s)
-                wait_s = times.for_s
-        except ClusterError as error:
-            trouble.append(error)
+        for fault in faults:
+            if ended.wait(wait_s):
+                return
+            with broken(brokers, fault, look()):
+                ended.wait(times.for_s)
+            wait_s = times.for_s
 
-    thread = threading.Thread(target=make, name="faults")
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-    if trouble:
-        raise trouble[0]
+    with ThreadPoolExecutor(1, "faults") as pool:
+        made = pool.submit(make)
+        try:
+            yield
+        finally:
+            ended.set()
+        made.result()

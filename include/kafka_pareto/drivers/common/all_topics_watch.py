@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import time
 
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
-
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 
@@ -47,11 +45,8 @@ class AllTopicsWatch:
         Raises:
             ClusterError: If they do not recover in time (it names them), or if the cluster does not answer.
         """
-        left = retry(
-            retry=retry_if_result(bool),
-            stop=stop_after_delay(within_s),
-            wait=wait_fixed(_POLL_S),
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else "",
-        )(self.trouble)()
-        if left:
-            raise ClusterError(f"the cluster is in trouble, and did not recover within {within_s:.0f} s: {left}")
+        deadline = time.monotonic() + within_s
+        while left := self.trouble():
+            if time.monotonic() >= deadline:
+                raise ClusterError(f"the cluster is in trouble, and did not recover within {within_s:.0f} s: {left}")
+            time.sleep(_POLL_S)

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
-
 from kafka_pareto.drivers.common.all_topics_watch import AllTopicsWatch
 from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
@@ -26,6 +24,7 @@ log = logging.getLogger(__name__)
 
 # Between two repetitions without a pause, the look after the first serves as the look before the second.
 _FRESH_S = 1.0
+_RECOVERY_POLL_S = 1.0
 # A cluster that takes longer to answer is in trouble, too, and the load goes on while it is asked.
 _WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30
@@ -76,27 +75,19 @@ class ClusterGuard:
             ClusterError: If it does not recover in time.
             SafetyStop: If this user lacks the rights to check.
         """
-        logged = ""
-
-        def log_a_new_reason(state: RetryCallState) -> None:
-            nonlocal logged
-            reason = str(state.outcome.exception()) if state.outcome else ""
-            if reason != logged:
-                log.warning("waiting up to %.0f s: %s", self._recovery_deadline_s, reason)
-            logged = reason
-
-        @retry(
-            retry=retry_if_exception_type(ClusterError),
-            stop=stop_after_delay(self._recovery_deadline_s),
-            wait=wait_fixed(1.0),
-            before_sleep=log_a_new_reason,
-            reraise=True,
-        )
-        def look() -> None:
-            self.require_healthy()
-            self.require_log_dirs(bytes_to_write)
-
-        look()
+        deadline, logged = time.monotonic() + self._recovery_deadline_s, ""
+        while True:
+            try:
+                self.require_healthy()
+                self.require_log_dirs(bytes_to_write)
+                break
+            except ClusterError as error:
+                if time.monotonic() >= deadline:
+                    raise
+                if str(error) != logged:
+                    logged = str(error)
+                    log.warning("waiting up to %.0f s: %s", self._recovery_deadline_s, logged)
+            time.sleep(_RECOVERY_POLL_S)
         if logged:
             log.info("the cluster has recovered")
 

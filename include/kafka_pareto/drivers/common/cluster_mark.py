@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Self
 
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
-
 from kafka_pareto.errors import ClusterError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.kafka.topic_mark import MarkEnd, TopicMark
@@ -105,13 +103,10 @@ class ClusterMark:
         self._trouble: ClusterError | None = None
 
     def __enter__(self) -> Self:
-        acquire = retry(
-            retry=retry_if_result(lambda acquired: not acquired and not self._is_refused),
-            stop=stop_after_delay(self._wait_s),
-            wait=wait_fixed(_POLL_S),
-            retry_error_callback=lambda _: False,
-        )(self._try_to_acquire)
-        if acquire():
+        deadline = time.monotonic() + self._wait_s
+        while not (acquired := self._try_to_acquire()) and not self._is_refused and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        if acquired:
             self._renewal.start()
         elif self._trouble is None:
             raise LeaseHeldError(
@@ -120,7 +115,7 @@ class ClusterMark:
             )
         else:
             self._delete()
-            if not is_refusal(self._trouble):
+            if not self._is_refused:
                 raise self._trouble
             log.warning("no mark keeps other installations from this cluster: %s", self._trouble)
         return self

@@ -148,10 +148,9 @@ class SyncWatch:
     def _is_whole(self, topics: Iterable[str], within_s: float) -> bool:
         try:
             is_whole = all(self._topic_health(topic, within_s).is_healthy for topic in topics)
+            is_missing = not is_whole
         except ClusterError:
             # Of several brokers the one that was asked may be gone while the others still count on it.
             is_whole, is_missing = False, self._is_single
-        else:
-            is_missing = not is_whole
         self.is_noticed = self.is_noticed or is_missing
         return is_whole

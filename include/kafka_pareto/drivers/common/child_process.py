@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from subprocess import DEVNULL
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import psutil
 
@@ -31,7 +31,7 @@ _LISTENED_S = 2.0
 
 
 class ChildProcess:
-    """A running program. Its standard error is kept for error messages.
+    """A running program. Of its output only lines of JSON objects count; its standard error is kept for messages.
 
     Args:
         name: Used in messages.
@@ -41,7 +41,6 @@ class ChildProcess:
 
     Attributes:
         name: Used in messages.
-        said: JSON lines from its standard output not yet taken; other output is discarded.
 
     Raises:
         LoadStartError: If it cannot be started.
@@ -49,7 +48,7 @@ class ChildProcess:
 
     def __init__(self, name: str, argv: Sequence[str], environment: Mapping[str, str], end_by: str = "KILL") -> None:
         self.name = name
-        self.said: queue.SimpleQueue[Line] = queue.SimpleQueue()
+        self._said: queue.SimpleQueue[Line] = queue.SimpleQueue()
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the process has ended)
         try:
             self._popen = subprocess.Popen(
@@ -62,7 +61,8 @@ class ChildProcess:
         except OSError as error:
             self._complaints.close()
             raise LoadStartError(f"{name}: cannot be started: {error}") from error
-        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._stdin, stdout = cast("tuple[BinaryIO, BinaryIO]", (self._popen.stdin, self._popen.stdout))
+        self._listener = threading.Thread(target=self._listen, args=(stdout,), daemon=True)
         self._listener.start()
 
     @property
@@ -87,12 +87,9 @@ class ChildProcess:
         Raises:
             LoadToolError: If it has ended.
         """
-        stdin = self._popen.stdin
-        if stdin is None:
-            raise RuntimeError(f"{self.name} has no standard input")
         try:
-            stdin.write(json.dumps(line).encode() + b"\n")
-            stdin.flush()
+            self._stdin.write(json.dumps(line).encode() + b"\n")
+            self._stdin.flush()
         except OSError as error:
             raise LoadToolError(f"{self.name} has ended: {self.last_words()}") from error
 
@@ -116,7 +113,7 @@ class ChildProcess:
         while True:
             code = self.exit_code
             try:
-                said = self.said.get(timeout=_LOOK_S)
+                said = self._said.get(timeout=_LOOK_S)
             except queue.Empty:
                 if code is not None:
                     raise kind(f"{self.name} has ended with exit code {code}: {self.last_words()}") from None
@@ -165,15 +162,11 @@ class ChildProcess:
         self.kill()
         # A grandchild that outlives it for a moment may still hold the pipe.
         self._listener.join(_LISTENED_S)
-        for stream in (self._popen.stdin, self._complaints):
+        for stream in (self._stdin, self._complaints):
             with suppress(OSError):
-                if stream is not None:
-                    stream.close()
+                stream.close()
 
-    def _listen(self) -> None:
-        stdout = self._popen.stdout
-        if stdout is None:
-            raise RuntimeError(f"{self.name} has no standard output")
+    def _listen(self, stdout: BinaryIO) -> None:
         with stdout:
             for line in stdout:
                 try:
@@ -181,7 +174,7 @@ class ChildProcess:
                 except ValueError:
                     continue
                 if isinstance(said, dict):
-                    self.said.put(said)
+                    self._said.put(said)
 
 
 def start_ready(

@@ -2,16 +2,14 @@
 
 import { marks, parallel, scatter } from "./chart_traces.js";
 
+export const CHART_OPTIONS = { displayModeBar: false, responsive: true };
+
 let last = null;
 let loading = null;
 
 export function colours() {
   const style = getComputedStyle(document.documentElement);
-  return {
-    ink: style.getPropertyValue("--ink").trim(),
-    line: style.getPropertyValue("--line").trim(),
-    panel: style.getPropertyValue("--panel").trim(),
-  };
+  return Object.fromEntries(["ink", "line", "panel"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
 /** Plotly, loaded at the first call after a paint, because it blocks the browser. */
@@ -44,10 +42,15 @@ export async function drawCharts(state, axes, picked) {
     ["parallel", parallel(view, drawn, theme)],
   ]) {
     const chart = document.getElementById(id);
-    library.react(chart, traces, layout, { displayModeBar: false, responsive: true });
+    library.react(chart, traces, layout, CHART_OPTIONS);
     chart.removeAllListeners("plotly_click");
     chart.on("plotly_click", (event) => event.points[0]?.customdata && picked(event.points[0].customdata));
   }
+  countDrawn();
+}
+
+/** Number the drawings, for whoever waits for one. */
+export function countDrawn() {
   document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
 }
 

@@ -2,8 +2,8 @@
 
 import { ask } from "./asking.js";
 import { layoutOf, logTicks, plain } from "./chart_traces.js";
-import { colours, plotly } from "./charts.js";
-import { el, fill, table } from "./dom.js";
+import { CHART_OPTIONS, colours, plotly } from "./charts.js";
+import { fill, quiet, table } from "./dom.js";
 import { moment } from "./values.js";
 
 const NOTHING =
@@ -142,7 +142,7 @@ async function draw(checks, allSeries) {
       xaxis: { gridcolor: theme.line, type: "date" },
       yaxis: { gridcolor: theme.line, type: "log", title: { text: "in force / baseline" }, ...logTicks(values) },
     }),
-    { displayModeBar: false, responsive: true },
+    CHART_OPTIONS,
   );
 }
 
@@ -154,13 +154,13 @@ export async function showChecks(view, current) {
   last = [checks, allSeries];
   if (checks.length === 0) {
     document.getElementById("checks-chart").hidden = true;
-    return fill("checks", el("p", { class: "quiet" }, NOTHING));
+    return fill("checks", quiet(NOTHING));
   }
   const { header, rows } = checkRows(checks, allSeries);
   fill(
     "checks",
     table([header, ...rows], { text: [header.length - 1], wrap: true }),
-    el("p", { class: "quiet" }, "In brackets, and as bars: 95 % intervals. A cross: this ratio drifted."),
+    quiet("In brackets, and as bars: 95 % intervals. A cross: this ratio drifted."),
   );
   return draw(checks, allSeries);
 }

@@ -1,40 +1,29 @@
 // The comparisons page: one part's levels beside the reference.
 
 import { ask } from "./asking.js";
-import { colours, plotly } from "./charts.js";
+import { CHART_OPTIONS, colours, countDrawn, plotly } from "./charts.js";
 import { heat, levels } from "./comparison_traces.js";
-import { EMBEDDED, el, fill, link, list, options, table } from "./dom.js";
+import { download, el, fill, link, list, options, quiet, siteLinks, table } from "./dom.js";
 import { $, followTheme, shell } from "./shell.js";
 
 let shown = null;
 
-const page = shell({
-  path: "api/comparisons",
-  hidden: ["waiting"],
-  openCampaign: (name, current = opening()) => openCampaign(name, current),
-});
-const { asked, encoded, remember, told } = page;
-const campaignPath = () => `api/comparisons/${encoded("study")}/${encoded("campaign")}`;
+const page = shell({ path: "api/comparisons", hidden: ["waiting"], openCampaign });
+const { asked, campaignPath, encoded, remember, told } = page;
 
 function opening() {
   shown = null;
   return page.opening();
 }
 
-async function openCampaign(name, current) {
+async function openCampaign(name, current = opening()) {
   shown = null;
   const [study, campaign] = name.split("/");
   remember({ study, campaign });
   const overview = await ask(campaignPath());
   if (!current()) return;
-  const report = `api/campaigns/${encoded("study")}/${encoded("campaign")}/artifacts/${overview.report}`;
-  fill(
-    "links",
-    overview.report ? link(report, "Report") : null,
-    el("a", { href: "./" }, "Pareto explorer"),
-    el("a", { href: "doctor" }, "Doctor"),
-    EMBEDDED ? null : el("a", { href: "../" }, "Airflow"),
-  );
+  const report = `${campaignPath("api/campaigns")}/artifacts/${overview.report}`;
+  fill("links", overview.report ? link(report, "Report") : null, ...siteLinks("./", "Pareto explorer"));
   $("waiting").hidden = overview.parts.length > 0;
   options(
     $("part"),
@@ -62,11 +51,8 @@ async function openPart(part, current = opening()) {
       rows.length > 0 ? table(rows, { chosen: rows.findIndex(isReference) - 1 }) : null,
     ]),
   );
-  fill("notes", list(view.notes), ...view.legend.map((sentence) => el("p", { class: "quiet" }, sentence)));
-  fill(
-    "downloads",
-    el("a", { href: `${path}/levels.csv`, download: true }, "CSV: all numbers, with the ids of the repetitions"),
-  );
+  fill("notes", list(view.notes), ...view.legend.map((sentence) => quiet(sentence)));
+  fill("downloads", download(`${path}/levels.csv`, "CSV: all numbers, with the ids of the repetitions"));
   $("view").hidden = false;
   await draw();
 }
@@ -88,10 +74,10 @@ async function draw() {
   fill("charts", ...charts.map(({ chart, place }) => el("div", {}, el("h3", {}, headingOf(chart)), place)));
   for (const { chart, place } of charts) {
     const drawn = chart.heat ? heat(chart, theme) : levels(view, chart, theme);
-    if (drawn) library.react(place, ...drawn, { displayModeBar: false, responsive: true });
-    else place.replaceWith(el("p", { class: "quiet" }, "Too few blocks have values for a ratio."));
+    if (drawn) library.react(place, ...drawn, CHART_OPTIONS);
+    else place.replaceWith(quiet("Too few blocks have values for a ratio."));
   }
-  document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+  countDrawn();
 }
 
 followTheme(told(draw));

@@ -11,15 +11,25 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+export const quiet = (...children) => el("p", { class: "quiet" }, ...children);
+
+export const download = (href, text) => el("a", { href, download: true }, text);
+
 const FILE_WORDS = { "application.yaml": "Spring Boot YAML", "librdkafka.properties": "librdkafka" };
 
-export const fileLinks = (path, files) =>
-  files.map((name) => el("a", { href: `${path}/${name}`, download: true }, FILE_WORDS[name] ?? name));
+export const fileLinks = (path, files) => files.map((name) => download(`${path}/${name}`, FILE_WORDS[name] ?? name));
 
 // Airflow's frame blocks other sites and new tabs.
 export const EMBEDDED = globalThis.self !== globalThis.top;
 
 export const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
+
+/** Links to the sibling page and to the doctor, and to Airflow unless its frame is around this page. */
+export const siteLinks = (href, text) => [
+  el("a", { href }, text),
+  el("a", { href: "doctor" }, "Doctor"),
+  EMBEDDED ? null : el("a", { href: "../" }, "Airflow"),
+];
 
 export function fill(id, ...children) {
   document.getElementById(id).replaceChildren(...children.filter((child) => child !== null));
@@ -32,28 +42,15 @@ const BEFORE_UNIT = / (?=%|ms\b|MiB\b)/gu;
 export function table(rows, { chosen = -1, text = [], wrap = false } = {}) {
   const [header, ...body] = rows;
   const kind = (column) => (text.includes(column) ? "text" : null);
+  const head = (name, column) => el("th", { scope: "col", class: kind(column) }, name);
   const cell = (value, column) => el("td", { class: kind(column) }, String(value).replace(BEFORE_UNIT, "\u00a0"));
-  return el(
-    "div",
-    { class: "scroll" },
-    el(
-      "table",
-      { class: wrap ? "wrap" : null },
-      el(
-        "thead",
-        {},
-        el("tr", {}, ...header.map((name, column) => el("th", { scope: "col", class: kind(column) }, name))),
-      ),
-      el("tbody", {}, ...body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell)))),
-    ),
-  );
+  const heads = el("thead", {}, el("tr", {}, ...header.map(head)));
+  const lines = body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell)));
+  return el("div", { class: "scroll" }, el("table", { class: wrap ? "wrap" : null }, heads, el("tbody", {}, ...lines)));
 }
 
-export function list(sentences) {
-  return sentences.length > 0
-    ? el("ul", { class: "plain" }, ...sentences.map((sentence) => el("li", {}, sentence)))
-    : null;
-}
+export const list = (sentences) =>
+  sentences.length > 0 ? el("ul", { class: "plain" }, ...sentences.map((sentence) => el("li", {}, sentence))) : null;
 
 export function options(select, entries, chosen) {
   select.replaceChildren(

@@ -3,7 +3,7 @@
 import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
-import { el, fill, options } from "./dom.js";
+import { fill, options, quiet } from "./dom.js";
 import { offer, showInForce } from "./in_force.js";
 // biome-ignore lint/performance/noNamespaceImport: panels.best reads better than best, and nothing is bundled
 import * as panels from "./panels.js";
@@ -25,13 +25,8 @@ const state = {
   settingsDag: null,
 };
 
-const page = shell({
-  path: "api/campaigns",
-  hidden: [],
-  openCampaign: (name, current = opening()) => openCampaign(name, current),
-});
-const { asked, encoded, remember, told } = page;
-const campaignPath = () => `api/campaigns/${encoded("study")}/${encoded("campaign")}`;
+const page = shell({ path: "api/campaigns", hidden: [], openCampaign });
+const { asked, campaignPath, encoded, remember, told } = page;
 const sizePath = () => `${campaignPath()}/${encoded("size")}`;
 
 function opening() {
@@ -39,7 +34,7 @@ function opening() {
   return state.current;
 }
 
-async function openCampaign(name, current) {
+async function openCampaign(name, current = opening()) {
   state.current = current;
   clearInterval(state.following);
   state.following = null;
@@ -239,5 +234,5 @@ addEventListener("unhandledrejection", (event) => {
     tell(event.reason);
   }
 });
-fill("card", el("p", { class: "quiet" }, "Reading …"));
+fill("card", quiet("Reading …"));
 page.start();

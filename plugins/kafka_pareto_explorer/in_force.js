@@ -1,7 +1,7 @@
 // The active settings, and the buttons that change them through an Airflow DAG, as the logged-in user.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
-import { el, fileLinks, fill, link, table } from "./dom.js";
+import { el, fileLinks, fill, link, quiet, table } from "./dom.js";
 import { counted, moment } from "./values.js";
 
 const LONGEST_REASON = 500;
@@ -73,7 +73,7 @@ export async function showInForce({ study, case: size, case_label: at }, dag, mo
     },
     "Go back …",
   );
-  const nothing = el("p", { class: "quiet" }, "Nothing was put in force here yet: the baseline is taken to be in use.");
+  const nothing = quiet("Nothing was put in force here yet: the baseline is taken to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(
     "in-force",
@@ -103,7 +103,7 @@ export async function offer(place, path, { conf, at, dag }, moved) {
       },
       `${title} …`,
     ),
-    el("p", { class: "quiet" }, move.refused),
+    quiet(move.refused),
   );
 }
 

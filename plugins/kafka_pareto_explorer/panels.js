@@ -1,7 +1,7 @@
 // The page's texts and tables.
 
 import { runAddress } from "./asking.js";
-import { EMBEDDED, el, fileLinks, fill, link, list, table } from "./dom.js";
+import { download, EMBEDDED, el, fileLinks, fill, link, list, quiet, siteLinks, table } from "./dom.js";
 import { ago, counted, duration, measuredOf, measuredValue, pointOf, roleOf, settingsOf, shown } from "./values.js";
 
 const STANDING = {
@@ -126,8 +126,7 @@ export function links(overview, path) {
       )
     : null;
   const report = overview.report ? artifact(overview.report, "Report") : null;
-  const pages = [el("a", { href: "comparisons" }, "Comparisons"), el("a", { href: "doctor" }, "Doctor")];
-  fill("links", report, ...rounds, tracked, alone, ...pages, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
+  fill("links", report, ...rounds, tracked, alone, ...siteLinks("comparisons", "Comparisons"));
 }
 
 export function prior(found) {
@@ -163,11 +162,7 @@ export function progress(report, run, dag) {
     "progress",
     el("p", {}, progressText(report, run), run && link(runAddress(run), "Its run in Airflow")),
     run?.state === "failed"
-      ? el(
-          "p",
-          { class: "quiet" },
-          `Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`,
-        )
+      ? quiet(`Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`)
       : null,
     el("progress", {
       max: likely ?? 1,
@@ -199,7 +194,7 @@ export function best(view, choice, path) {
       { class: "downloads" },
       "Download:",
       ...fileLinks(`${path}/${point.configuration_id}`, view.files),
-      el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV"),
+      download(`${path}/trials.csv`, "all trials, CSV"),
     ),
     el("div", { id: "put-best-in-force" }),
   );
@@ -215,27 +210,21 @@ export function compare(view, leftId, rightId) {
   return fill(
     "compare",
     table(comparison(view, ...sides), { wrap: true }),
-    el(
-      "p",
-      { class: "quiet" },
-      "A plain difference of what was measured; gains with intervals stand with the decision.",
-    ),
+    quiet("A plain difference of what was measured; gains with intervals stand with the decision."),
     el("div", { id: "put-left-in-force" }),
   );
 }
 
 export function estimates(view, choice) {
   const { header, rows, chosen } = estimateRows(view, choice);
-  if (rows.length === 0)
-    return fill("estimates", el("p", { class: "quiet" }, "Nothing is estimated or confirmed yet."));
-  const note = el("p", { class: "quiet" }, "Estimated → measured (choice blocks). In bold: the best that remains.");
+  if (rows.length === 0) return fill("estimates", quiet("Nothing is estimated or confirmed yet."));
+  const note = quiet("Estimated → measured (choice blocks). In bold: the best that remains.");
   return fill("estimates", table([header, ...rows], { chosen, text: [1, header.length - 1] }), note);
 }
 
 /** The card's decision, latency breakdown and noise floor. */
 export function evidence(view) {
   const { card } = view;
-  const pending = (text) => el("p", { class: "quiet" }, text);
   const problems = list(view.problems);
   const stopped = problems && el("div", { class: "warning" }, "The validation gate stopped this campaign:", problems);
   if (card) {
@@ -244,8 +233,8 @@ export function evidence(view) {
       "card",
       stopped,
       el("p", { class: "headline" }, card.headline),
-      card.holds_for ? pending(`For ${card.holds_for}.`) : null,
-      view.provisional ? pending("Of this alone; the report adjusts for all that are tuned.") : null,
+      card.holds_for ? quiet(`For ${card.holds_for}.`) : null,
+      view.provisional ? quiet("Of this alone; the report adjusts for all that are tuned.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,
@@ -258,13 +247,13 @@ export function evidence(view) {
         .filter(([title]) => title !== "Noise")
         .map(([title, texts]) => sentences(title, texts)),
       sentences("Notes", card.notes),
-      el("p", { class: "quiet" }, `Evidence: ${card.evidence}`),
+      quiet(`Evidence: ${card.evidence}`),
     );
   } else {
-    fill("card", stopped, pending("Not decided yet: candidates are confirmed after the last round."));
+    fill("card", stopped, quiet("Not decided yet: candidates are confirmed after the last round."));
   }
   if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
-  else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));
+  else fill("latency", quiet("The report tells it, where the clients' own metrics were recorded."));
   if (view.noise_table.length > 0) fill("noise", table(view.noise_table), list(view.noise_sentences));
-  else fill("noise", pending("This campaign spent no repetitions on the baseline against itself."));
+  else fill("noise", quiet("This campaign spent no repetitions on the baseline against itself."));
 }

@@ -1,7 +1,7 @@
 // The requirements form: a slider and a number for each objective. A slider's steps are the measured values, so every
 // keyboard step excludes or includes at least one configuration; one end means no limit.
 
-import { el, options } from "./dom.js";
+import { el, options, quiet } from "./dom.js";
 import { measuredValue, shown } from "./values.js";
 
 const PREFERENCES = [
@@ -34,7 +34,7 @@ export function requirementsForm(view, asked, changed) {
 
 function rulesOf(view) {
   const rules = [...view.rules, ...view.limits];
-  return el("p", { class: "quiet" }, rules.length > 0 ? `The study's rules: ${rules.join("; ")}.` : "");
+  return quiet(rules.length > 0 ? `The study's rules: ${rules.join("; ")}.` : "");
 }
 
 function requirement(view, [objective, about], asked, changed) {

@@ -106,9 +106,11 @@ export function shell({ path, hidden, openCampaign }) {
     told(() => openCampaign($("campaign").value)),
   );
   $("loading").remove(); // it stays if a part of this script fails to load
+  const encoded = (name) => encodeURIComponent(at.get(name));
   return {
     asked: (name) => at.get(name),
-    encoded: (name) => encodeURIComponent(at.get(name)),
+    encoded,
+    campaignPath: (root = path) => `${root}/${encoded("study")}/${encoded("campaign")}`,
     remember(changes) {
       change(at, changes);
       history.replaceState(null, "", `#${at}`);

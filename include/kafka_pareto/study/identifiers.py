@@ -12,8 +12,8 @@ FACTOR_NAME = "[a-z][a-z0-9._]{0,99}"  # a Kafka property, or a driver's own set
 _LEVEL = "[A-Za-z0-9_.-]+(%|/s)?( [a-z]+)?"  # a number, a word, or a load like `500/s`, `60%` or `60% own`
 LEVELS = f"{_LEVEL}(,{_LEVEL})*"
 CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"  # part of the ids of a DAG, a pool and a queue
-SENSITIVE_NAMES = (
-    r"sasl|ssl|passw|secret|credential|token|jaas|user\.info"  # in names of properties that may be secrets
+SENSITIVE_NAMES = (  # in names of properties that may be secrets
+    r"sasl|ssl|passw|pwd|secret|credential|token|jaas|user\.info|(api|access|private)[._-]?key"
 )
 
 MOST_RECORD_SIZE_BYTES = 1_000_000

@@ -146,6 +146,8 @@ def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are
         ("sas\\u006c.jaas.config=hidden", "mine: sasl.jaas.config: may hold a secret"),
         ("basic.auth.user.info=hidden", "mine: basic.auth.user.info: may hold a secret"),
         ("SSL.Keystore.Password=hidden", "mine: SSL.Keystore.Password: may hold a secret"),
+        ("linger.ms=1\nconfluent.api.key=hidden", "mine: confluent.api.key: may hold a secret"),
+        ("linger.ms=1\nprivate-key=hidden", "mine: private-key: may hold a secret"),
         ("linger.ms=soon", "mine: linger.ms: 'soon' must be a whole number"),
         ("acks=2", "mine: acks: '2' must be one of 0, 1, all"),
         ("bootstrap.servers=a:9092", "mine: holds no tunable property"),

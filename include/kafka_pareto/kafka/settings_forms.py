@@ -113,7 +113,7 @@ def _yaml_mapping(text: str) -> dict[Any, Any] | None:
         roots = [root for root in yaml.compose_all(text, yaml.SafeLoader) if isinstance(root, yaml.MappingNode)]
     except (yaml.YAMLError, RecursionError) as error:
         if is_json or _LOOKS_NESTED.search(text):
-            raise ValueError(f"is not valid {'JSON' if is_json else 'YAML'}{_where(error)}") from None
+            raise ValueError(f"is not valid {'JSON' if is_json else 'YAML'}{_where(error, text)}") from None
         return None
     if not is_json and not any(map(_is_of_yaml, roots)):
         return None
@@ -125,12 +125,14 @@ def _yaml_mapping(text: str) -> dict[Any, Any] | None:
     try:
         mapping: dict[Any, Any] = yaml.SafeLoader("").construct_document(roots[0])
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise ValueError(f"is not valid YAML{_where(error)}") from None
+        raise ValueError(f"is not valid YAML{_where(error, text)}") from None
     return mapping
 
 
-def _where(error: Exception) -> str:
+def _where(error: Exception, text: str) -> str:
     """Return line and problem of a YAML error without the line itself, perhaps a secret."""
+    if "{{" in text:
+        return ": holds {{ }}, a template's placeholder; write its value"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f": line {error.problem_mark.line + 1}: {error.problem}"
     return ""

@@ -27,8 +27,10 @@ _NOT_VARIED = re.compile(
     r"|transaction\.(timeout\.ms|two\.phase\.commit\.enable)"
 )
 _PLACEHOLDER = re.compile(r"\$\{|#\{|\{\{|%[({]|\$[A-Za-z_(]|@[A-Za-z_.-]+@")
-_NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]*", re.ASCII)
-_OF_CONNECT = re.compile(r"producer\.(override\.)?(?P<name>.+)")
+_NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]{0,199}", re.ASCII)
+_PREFIXED = re.compile(r"([\w.-]+(->[\w.-]+)?\.)?producer\.(override\.)?(?P<name>.+)")
+# A word, perhaps with a unit and a comment. After a stray backslash, a value holds the next lines, perhaps a secret.
+_SHOWN = re.compile(r"[^\s=]{0,60}(\s\w{0,3})?(\s+#[^=]{0,60})?")
 _JAVA_TRIMS = "".join(map(chr, range(33)))  # String.trim(): unlike Python's, it leaves a no-break space
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT_IDEMPOTENT = 5
@@ -93,14 +95,15 @@ def read_producer_file(text: str) -> ProducerFile:
 
 
 def _require_setting_of_a_producer(form: Form, written: str, name: str, value: str) -> None:
+    if (prefixed := _PREFIXED.fullmatch(written)) and prefixed["name"] in DEFAULTS and form != "Spring Boot":
+        raise ValueError(
+            f"{written}: the prefix is that of Kafka Connect, MirrorMaker or Kafka Streams; give only the lines with "
+            "it, without it"
+        )
     if written and not _NAME.fullmatch(written):
         raise ValueError(
             "has a line that is not name=value (not shown: it may hold a secret); look for a broken line, stray quotes "
             "or a comment without #"
-        )
-    if (prefixed := _OF_CONNECT.fullmatch(written)) and prefixed["name"] in DEFAULTS:
-        raise ValueError(
-            f"{written}: the prefix is that of Kafka Connect or Kafka Streams; give only the lines with it, without it"
         )
     if name in _CHANGES_THE_MEANING and value.strip():
         raise ValueError(f"{written}: {_CHANGES_THE_MEANING[name]}; remove the line to compare without")
@@ -110,8 +113,15 @@ def _require_setting_of_a_producer(form: Form, written: str, name: str, value: s
 
 def _typed(written: str, name: str, value: str) -> PropertyValue:
     value = value.strip(_JAVA_TRIMS)
+    is_shown = _SHOWN.fullmatch(value)
     if _PLACEHOLDER.search(value):
-        raise ValueError(f"{written}: {value!r} is a placeholder that Spring or a template fills in; write its value")
+        shown = repr(value) if is_shown else "it"
+        raise ValueError(f"{written}: {shown} is a placeholder that Spring or a template fills in; write its value")
+    if not is_shown:
+        raise ValueError(
+            f"{written}: must be one word or number (not shown: it may hold a secret); look for a backslash at the end "
+            "of its line"
+        )
     try:
         return typed_value(name, value.lower() if isinstance(DEFAULTS[name], bool) else value)
     except ValueError as error:

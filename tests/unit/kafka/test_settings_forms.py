@@ -45,6 +45,7 @@ def test_the_files_that_campaigns_deliver_are_read_back_as_they_were(write):
         (f"app: @project.name@\n{SPRING}", "is not valid YAML: line 1: found character '@' that cannot start"),
         ("spring:\n  kafka:\n    producer:\n\t  acks: all\n", "is not valid YAML: line 4: "),
         (f"{SPRING}      acks: '0'\n", "acks: appears twice in the mapping at line 4"),
+        (f"{SPRING}      batch-size: {{{{ .Values.batch }}}}\n", "is not valid YAML: holds {{ }}, a template's placeh"),
         (f"born: 2024-99-99\n{SPRING}", "is not valid YAML"),
         (f"spring.kafka.producer.acks: all\n---\n{SPRING}", "several YAML documents"),
         ("spring.kafka.producer.acks: all\n---\nspring.kafka.producer.acks: 0\n", "several YAML documents"),

@@ -112,8 +112,10 @@ def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_fir
         ("compression.gzip.level=0", "compression.gzip.level: 0 must be -1, the default, or 1 to 9"),
         ("max.block.ms=9223372036854775808", "must be at most 9223372036854775807"),
         ("buffer.memory=16383", "buffer.memory=16383 is below batch.size=16384: it holds no batch"),
-        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: the prefix is that of Kafka Connect or"),
-        ("producer.override.acks=1\nacks=all", "producer.override.acks: the prefix is that of Kafka Connect or"),
+        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: the prefix is that of Kafka Connect, "),
+        ("producer.override.acks=1\nacks=all", "producer.override.acks: the prefix is that of Kafka Connect, "),
+        ("us.producer.acks=1\nacks=all", "us.producer.acks: the prefix is that of Kafka Connect, MirrorMaker or"),
+        ("us->eu.producer.acks=1\nacks=all", "us->eu.producer.acks: the prefix is that of Kafka Connect, MirrorM"),
         ("batch.size=@batch@", "is a placeholder"),
     ],
 )
@@ -187,3 +189,24 @@ def test_separators_continuations_escapes_and_line_ends_are_javas():
         "retries": 3,
         "max.block.ms": 2,
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'acks=all \\\nsasl.jaas.config=x required password="hidden";\n',
+        "acks=all \\\nsasl.password: hidden\n",
+        f"acks={'hidden' * 20}\n",
+        'spring:\n  kafka:\n    producer:\n      acks: "all password=hidden"\n',
+    ],
+)
+def test_a_value_that_may_hold_further_lines_is_refused_and_not_shown(text: str):
+    with pytest.raises(ValueError, match=r"acks: must be one word or number .* a backslash at the end") as refused:
+        read_producer_file(text)
+    assert "hidden" not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["10 # ms", "5 ms", "32KB", "'5'"])
+def test_a_short_malformed_value_is_shown(value: str):
+    with pytest.raises(ValueError, match=f"linger.ms: .{value}.* must be a whole number"):
+        read_producer_file(f"linger.ms={value}\n")

@@ -11,7 +11,6 @@ from benchmarks.plants import burning, limited_cores, paused, produce_quota
 from kafka_pareto.bottleneck.limiting_resource import Code
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
-from kafka_pareto.brokers.preparation import BrokerValue
 from kafka_pareto.doctor.symptom_rules import CauseCode
 from kafka_pareto.kafka.known_properties import PropertyValue
 
@@ -53,7 +52,7 @@ class Cause:
     limit: Code | None = None
     symptoms: tuple[CauseCode, ...] = ()
     producer: Mapping[str, PropertyValue] = field(default_factory=dict)
-    broker: Mapping[str, BrokerValue] = field(default_factory=dict)
+    broker: Mapping[str, PropertyValue] = field(default_factory=dict)
     brokers: int = 1
     heap_mib: int = HEAP_MIB
     rate_records_s: float | None = None
@@ -70,7 +69,7 @@ class Cause:
 
 
 # Followers that fetch late let an acknowledgement of all replicas wait, while every resource is idle.
-_LATE_FOLLOWERS: dict[str, BrokerValue] = {"replica.fetch.min.bytes": 64 * _MIB, "replica.fetch.wait.max.ms": 300}
+_LATE_FOLLOWERS: dict[str, PropertyValue] = {"replica.fetch.min.bytes": 64 * _MIB, "replica.fetch.wait.max.ms": 300}
 _GUIDES_FETCH: dict[str, PropertyValue] = {"fetch.min.bytes": _MIB, "fetch.max.wait.ms": 500}
 
 # The buffer is full behind what cannot take more.

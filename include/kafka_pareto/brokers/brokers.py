@@ -14,11 +14,12 @@ from kafka_pareto.brokers.jvm import HEAP_MIB, broker_argv, gc_log_option
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.brokers.preparation import BrokerValue, cluster_id_in, prepare_nodes, write_properties
+from kafka_pareto.brokers.preparation import cluster_id_in, prepare_nodes, write_properties
 from kafka_pareto.brokers.processes import Launcher, Opened, last_lines
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.kafka.java import java_environment
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings
 
 _STOP_TIMEOUT_S = 30.0
@@ -51,7 +52,7 @@ class Brokers(Opened):
         count: int,
         settings: Settings,
         *,
-        properties: Mapping[str, BrokerValue] | None = None,
+        properties: Mapping[str, PropertyValue] | None = None,
         heap_mib: int = HEAP_MIB,
         folder: Path | None = None,
         client_config: Path | None = None,
@@ -66,7 +67,7 @@ class Brokers(Opened):
         self.jmx: dict[str, JmxAgent] = {}
         self.cluster_id = ""
         self._count = count
-        self._properties = dict(properties or {})
+        self._properties = properties
         self._heap_mib = heap_mib
         self._folder = folder
         self._client_config = client_config
@@ -77,7 +78,14 @@ class Brokers(Opened):
 
     def _open(self, opened: ExitStack) -> None:
         folder = self._folder or opened.enter_context(own_folder())
-        self._prepare(folder)
+        ports = free_ports(3 * self._count)
+        pairs = list(zip(ports[::3], ports[1::3], strict=True))
+        nodes = prepare_nodes(folder, self.settings.kafka_jars, self.settings.java, pairs, self._properties)
+        self.nodes = {node.name: node for node in nodes}
+        self.cluster_id = cluster_id_in(folder)
+        if self._jmx_configuration:
+            for node, port in zip(nodes, ports[2::3], strict=True):
+                self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
         opened.callback(self._processes.clear)
         # Leaving it kills all brokers. Kafka's data survives that; an orderly shutdown without a quorum takes minutes.
         self._launcher = opened.enter_context(Launcher())
@@ -155,7 +163,7 @@ class Brokers(Opened):
         self.start(name)
         self.wait_until_ready()
 
-    def reconfigure(self, properties: Mapping[str, BrokerValue], heap_mib: int | None = None) -> None:
+    def reconfigure(self, properties: Mapping[str, PropertyValue], heap_mib: int | None = None) -> None:
         """Replace the given properties of all brokers in a rolling restart; topics and records stay.
 
         A heap of None is left unchanged. A property that follows from the nodes is refused before any change.
@@ -189,17 +197,6 @@ class Brokers(Opened):
                     if not unready:
                         return described
                 self._wait_or_give_up(deadline, unready, reason)
-
-    def _prepare(self, folder: Path) -> None:
-        count = self._count
-        ports = free_ports(3 * count)
-        pairs = list(zip(ports[:count], ports[count : 2 * count], strict=True))
-        nodes = prepare_nodes(folder, self.settings.kafka_jars, self.settings.java, pairs, self._properties)
-        self.nodes = {node.name: node for node in nodes}
-        self.cluster_id = cluster_id_in(folder)
-        if self._jmx_configuration:
-            for node, port in zip(nodes, ports[2 * count :], strict=True):
-                self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
 
     def _started(self) -> list[str]:
         """List the brokers that should be running; raise a ClusterError if one has ended."""

@@ -14,12 +14,12 @@ from kafka_pareto.brokers.nodes import LOOPBACK, Node, nodes_in
 from kafka_pareto.brokers.processes import without_frames
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.java import QUICK_START, java_environment
-from kafka_pareto.kafka.properties_file import escaped, properties_lines, property_text
+from kafka_pareto.kafka.known_properties import PropertyValue
+from kafka_pareto.kafka.properties_file import escaped, properties_lines
 from kafka_pareto.storage.private_file import write_private
 
 _FORMAT_TIMEOUT_S = 120
 _CLUSTER_ID = "cluster-id"
-BrokerValue = str | int | float | bool
 
 _TEMPLATE = Path(__file__).parents[2] / "kafka" / "broker.properties"
 # These follow from the nodes' folders and ports; overriding them would contradict the rest of the cluster.
@@ -43,7 +43,7 @@ def prepare_nodes(
     jars: Path,
     java: str,
     ports: Sequence[tuple[int, int]],
-    properties: Mapping[str, BrokerValue] | None = None,
+    properties: Mapping[str, PropertyValue] | None = None,
 ) -> list[Node]:
     """Write the nodes' properties and format their storage unless that is done already.
 
@@ -60,7 +60,7 @@ def prepare_nodes(
     return nodes
 
 
-def write_properties(nodes: Sequence[Node], properties: Mapping[str, BrokerValue] | None = None) -> None:
+def write_properties(nodes: Sequence[Node], properties: Mapping[str, PropertyValue] | None = None) -> None:
     """Write each node's properties, which may contain passwords, to a file readable only by its owner."""
     texts = [broker_properties(node, nodes, properties) for node in nodes]
     for node, text in zip(nodes, texts, strict=True):
@@ -119,7 +119,7 @@ def _drawn_cluster_id(folder: Path) -> str:
     return cluster_id_in(folder)
 
 
-def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, BrokerValue] | None = None) -> str:
+def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, PropertyValue] | None = None) -> str:
     """Render the properties of one of the cluster's nodes; given properties override or extend the template.
 
     Raises:
@@ -138,14 +138,10 @@ def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, Bro
         replication_factor=min(3, len(nodes)),
         min_insync_replicas=2 if len(nodes) >= 3 else 1,
     )
-    roles = (
-        {} if node.is_controller else {"process.roles": "broker", "listeners": f"PLAINTEXT://{LOOPBACK}:{node.port}"}
-    )
-    return _changed(text, {**roles, **{name: property_text(value) for name, value in (given or {}).items()}})
-
-
-def _changed(text: str, changes: Mapping[str, str]) -> str:
-    """Return the template's lines with the changed ones moved to the end."""
+    changes: dict[str, PropertyValue] = {}
+    if not node.is_controller:
+        changes = {"process.roles": "broker", "listeners": f"PLAINTEXT://{LOOPBACK}:{node.port}"}
+    changes |= given or {}
     if not changes:
         return text
     kept = [line for line in text.splitlines() if line.partition("=")[0] not in changes]

@@ -100,7 +100,10 @@ class ClusterHelper:
                 raise self.error(asked, str(error), "see what else writes to its stdout, like a Java agent") from error
         if "error" in answer:
             kind, message = answer["error"]["type"], answer["error"]["message"]
-            raise self.error(asked, f"{kind}: {message}", _remedy_for(kind), kind)
+            remedy = next(
+                (fix for pattern, fix in _REMEDIES.items() if re.search(pattern, kind)), "see the brokers' logs"
+            )
+            raise self.error(asked, f"{kind}: {message}", remedy, kind)
         return answer["ok"]
 
     def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
@@ -152,8 +155,3 @@ class ClusterHelper:
         said = self._log.read().decode(errors="replace").strip() or "without a word"
         remedy = f"see whether Kafka's jars in {self._settings.kafka_jars} are complete and memory is left"
         return self.error(operation, f"the helper process ended with status {status}: {said}", remedy)
-
-
-def _remedy_for(kafka_error: str) -> str:
-    found = (remedy for pattern, remedy in _REMEDIES.items() if re.search(pattern, kafka_error))
-    return next(found, "see the brokers' logs")

@@ -8,15 +8,16 @@ import javaproperties
 import pytest
 
 from kafka_pareto.brokers.nodes import nodes_in
-from kafka_pareto.brokers.preparation import BrokerValue, broker_properties
+from kafka_pareto.brokers.preparation import broker_properties
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.known_properties import PropertyValue
 
 pytestmark = pytest.mark.fast
 
 FOLDER = Path("/somewhere")
 
 
-def rendered(count: int, number: int, given: dict[str, BrokerValue] | None = None) -> dict[str, str]:
+def rendered(count: int, number: int, given: dict[str, PropertyValue] | None = None) -> dict[str, str]:
     nodes = nodes_in(FOLDER, [(21000 + each, 22000 + each) for each in range(1, count + 1)])
     return javaproperties.loads(broker_properties(nodes[number - 1], nodes, given))
 
@@ -56,7 +57,7 @@ def test_replication_fits_the_number_of_nodes(count: int, replicas: str, min_ins
 
 
 def test_given_properties_replace_the_templates_and_add_to_them() -> None:
-    given: dict[str, BrokerValue] = {
+    given: dict[str, PropertyValue] = {
         "log.segment.bytes": 1048576,
         "unclean.leader.election.enable": True,
         "compression.type": "lz4",

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 from kafka_pareto.brokers.brokers import Brokers
-from kafka_pareto.brokers.preparation import BrokerValue
 from kafka_pareto.brokers.processes import Opened
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.common.cluster_access import LEASE_WAIT_S, machine_lease
@@ -23,6 +22,7 @@ from kafka_pareto.drivers.services.studies import TOPOLOGY, CompareServices
 from kafka_pareto.drivers.services.topology import Topology
 from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
@@ -63,7 +63,7 @@ class TopologyCluster(Opened):
         log.info("starting topology %s: %d brokers", self.name, self.topology.brokers)
         replicas, in_sync = self.topology.replication_factor, self.topology.min_insync_replicas
         # Kafka's internal topics get as many replicas as the topics.
-        properties: dict[str, BrokerValue] = {
+        properties: dict[str, PropertyValue] = {
             "group.initial.rebalance.delay.ms": 0,
             "min.insync.replicas": in_sync,
             "offsets.topic.replication.factor": replicas,

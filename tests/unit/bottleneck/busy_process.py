@@ -16,7 +16,7 @@ _PAUSE = "[{at}][1.0s][info][gc          ] GC(1) Pause Full (G1 Compaction Pause
 
 
 class BusyProcess:
-    """Stands where a broker would: a process that uses a core, and a folder with a log of collections."""
+    """A stand-in for a broker: a process that uses a core, and a folder with a log of collections."""
 
     def __init__(self, folder: Path, pid: int) -> None:
         (node,) = nodes_in(folder, [(1, 2)])

@@ -1,4 +1,4 @@
-"""How often a process ran into its container's CPU limit, as both versions of control groups tell it."""
+"""CPU throttling of a process by its container, in both versions of control groups."""
 
 from __future__ import annotations
 

@@ -61,10 +61,10 @@ class _Looks(BusyProcess):
 
     @pids.setter
     def pids(self, found: dict[str, int]) -> None:
-        """Takes no notice: this process is the one."""
+        """Ignore it: this process is the one."""
 
     def look_after(self, seconds: float) -> float:
-        """Waits for a look that long from now; returns when it was, in seconds since the first one."""
+        """Wait for a look that long from now; return its time, in seconds since the first one."""
         due_s = time.monotonic() + seconds
         while self.looked_at_s[-1] < due_s:
             time.sleep(0.01)
@@ -141,7 +141,7 @@ class _UnreadableFrom(BusyProcess):
 
     @pids.setter
     def pids(self, found: dict[str, int]) -> None:
-        """Takes no notice: this process is the one."""
+        """Ignore it: this process is the one."""
 
 
 @pytest.mark.parametrize(("failing", "seconds"), [(3, 2.0), (2, 0.0)], ids=["during the load", "at its end"])

@@ -1,4 +1,4 @@
-"""What the kernel says of connections to brokers, and what follows from two looks at them."""
+"""The kernel's counters of connections to brokers, and their growth between two looks."""
 
 from __future__ import annotations
 

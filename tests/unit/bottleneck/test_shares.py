@@ -1,4 +1,4 @@
-"""Sets a load beside what its machine can do without Kafka."""
+"""Shares of a load in its machine's ceilings without Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes checks, findings and reports for tests of the doctor."""
+"""Builders of checks, findings and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at this machine without any cluster, at a client's file, and at brokers that are elsewhere."""
+"""Examinations of this machine without a cluster, of a client's file, and of brokers elsewhere."""
 
 from __future__ import annotations
 

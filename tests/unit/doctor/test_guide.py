@@ -1,4 +1,4 @@
-"""Reads the guide's checks strictly; those that are shipped cover its checklist."""
+"""The guide's checks are read strictly; those shipped cover its checklist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a machine from files of the kernel, here from folders that look like them."""
+"""Kernel files of a machine, here in folders that look like them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the guide's options from a JVM's command line, and nothing that may be a secret."""
+"""The guide's options on a JVM's command line, without anything that may be a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds symptoms at a comparison's reference, and the part that measured the setting that acts."""
+"""Symptoms at a comparison's reference, and the part that measured the fix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAITED = {
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Compare:
-    """Returns `impact_quick` with the smaller of its batches as the reference."""
+    """Return `impact_quick` with the smaller of its batches as the reference."""
     file = tmp_path_factory.mktemp("studies") / "impact_quick.yaml"
     text = (STUDIES / "impact_quick.yaml").read_text(encoding="utf-8")
     file.write_text(text.replace("  batch.size: 1048576\n", "  batch.size: 16384\n"), encoding="utf-8")
@@ -31,7 +31,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Compare:
 
 
 def repetition_of(study: Compare, case: str, **changes: object) -> Repetition:
-    """Returns a repetition of the part's reference in which the sender waited for full batches."""
+    """Return a repetition of the part's reference in which the sender waited for full batches."""
     (level,) = planned([study.baseline_configuration(case)], reference=0)
     repetition = made_repetition(level, 0, {})
     return repetition.model_copy(update={"case": case, "quantities": WAITED, **changes})

@@ -1,4 +1,4 @@
-"""Shows a report: as text, as a page that escapes everything, and as JSON that is read back."""
+"""A report as text, as a page that escapes everything, and as JSON that is read back."""
 
 from __future__ import annotations
 

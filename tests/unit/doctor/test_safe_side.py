@@ -1,4 +1,4 @@
-"""Goes over every check of the guide with values that are as safe as the guide's, or safer: none gets a remedy."""
+"""No value at least as safe as the guide's gets a remedy, in any check."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def check_named(guide: Guide, check_id: str) -> Check:
 
 
 def guides_own(rule: Rule) -> Plain:
-    """Returns a value that keeps the rule."""
+    """Return a value that meets the rule."""
     wanted = rule.wanted[0] if isinstance(rule.wanted, list) else rule.wanted
     if rule.cores_times is not None:
         return threads_for(rule.cores_times, 8)
@@ -118,7 +118,7 @@ def guides_own(rule: Rule) -> Plain:
 
 
 def on_the_safe_side(guide: Guide) -> list[Finding]:
-    """Judges every check with each of its safe values, each alone."""
+    """Judge every check with each of its safe values, each alone."""
     return [
         judge(check, reading_of(value), LARGE)
         for check in guide.checks

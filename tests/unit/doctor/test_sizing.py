@@ -1,4 +1,4 @@
-"""Sizes clusters as the guide does, and tells where the guide contradicts itself."""
+"""Sizing as the guide does it, and where the guide contradicts itself."""
 
 from __future__ import annotations
 

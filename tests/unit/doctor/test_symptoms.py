@@ -1,4 +1,4 @@
-"""Finds the guide's symptoms in measurements, and one cause for each measurement, or two that fit."""
+"""The guide's symptoms in measurements, each measurement with one cause, or two that fit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BEHIND = "growing_lag, high_latency"
 
 
 def found(settings: Mapping[str, str | int], **measured: Sequence[float | str | None]) -> dict[str, list[str]]:
-    """Returns the causes of each measurement by its symptoms."""
+    """Return the causes of each measurement by its symptoms."""
     return {
         ", ".join(symptom.code for symptom in each.symptoms): [cause.code for cause in each.causes]
         for each in diagnoses({**CALM, **measured}, {**DEFAULTS, **CONSUMER, **settings})
@@ -298,7 +298,7 @@ def test_no_measurement_has_more_than_two_causes_or_a_setting_to_raise_and_to_lo
 
 
 def advised(measured: Mapping[str, Sequence[float | str | None]], settings: Mapping[str, str | int]) -> dict[str, str]:
-    """Returns the sentences by cause, after checking that what is advised does not contradict itself."""
+    """Return the sentences by cause, after checking that no advice contradicts another."""
     explained = diagnoses({**CALM, **measured}, {**DEFAULTS, **CONSUMER, **settings})
     causes: list[Cause] = []
     for each in explained:

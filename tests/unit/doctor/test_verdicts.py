@@ -1,4 +1,4 @@
-"""Judges what was read: each rule, and what a missing value or another age of the cluster makes of a check."""
+"""Verdicts by each rule, for missing values, and for other releases, links and machines."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_bounds_are_those_of_kafkas_client(definitions):
 
 
 def _bounds(kind: str, rule: str) -> tuple[int, int | None]:
-    """Reads `[0,...]`, `[0,...,9]`, or `[1,...,9] or -1`; a number of 32 bits has an upper bound in any case."""
+    """Read `[0,...]`, `[0,...,9]`, or `[1,...,9] or -1`; a number of 32 bits has an upper bound in any case."""
     bounds, _, besides = rule.partition(" or ")
     least, _, most = bounds.strip("[]").split(",") if bounds.count(",") == 2 else (*bounds.strip("[]").split(","), "")
     return int(besides or least), int(most) if most else {"INT": INT_MAX}.get(kind)

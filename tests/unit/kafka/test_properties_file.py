@@ -32,11 +32,11 @@ class Java:
         self._process = process
 
     def read(self, text: str) -> dict[str, str] | None:
-        """Reads text as characters; None where Java refuses it."""
+        """Read characters; None if Java refuses them."""
         return self._ask("text", text.encode("utf-16-be", "surrogatepass"))
 
     def read_bytes(self, content: bytes) -> dict[str, str] | None:
-        """Reads bytes, which Java takes for ISO 8859-1."""
+        """Read bytes, which Java takes for ISO 8859-1."""
         return self._ask("bytes", content)
 
     def _ask(self, form: str, content: bytes) -> dict[str, str] | None:

@@ -1,4 +1,4 @@
-"""Searches the highest rate that is held, of systems whose capacity is known."""
+"""Search for the highest sustained rate of systems whose capacity is known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.fast
 
 
 class System:
-    """Holds every rate up to its capacity; the tries in `disturbed`, counted from one, fail whatever is asked."""
+    """A system that sustains every rate up to its capacity, except in the tries in `disturbed`, counted from one."""
 
     def __init__(self, capacity_s: float, disturbed: tuple[int, ...] = ()) -> None:
         self.capacity_s = capacity_s

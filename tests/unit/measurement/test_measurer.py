@@ -1,4 +1,4 @@
-"""What a measurement believes, retries, keeps and never does twice; on the seeded fake, with a real store and lease."""
+"""Accepting, retrying and storing repetitions; on the seeded fake, with a real store and lease."""
 
 from __future__ import annotations
 

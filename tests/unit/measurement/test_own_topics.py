@@ -105,7 +105,7 @@ def test_left_topics_are_those_of_campaigns_and_no_others() -> None:
 
 
 def loading(topics: Sequence[str], lease: FakeLease | None = None) -> OpenCluster:
-    """Returns a cluster with these topics, as a step has it open."""
+    """Return a cluster with these topics, as a step has it open."""
     cluster = FakeCluster()
     cluster.end_offsets.update(dict.fromkeys(topics, 7))
     return OpenCluster(cluster, cluster.describe(), lease or FakeLease(), "fake:9092", None)

@@ -20,7 +20,7 @@ from tests.recorded import recorded_repetitions
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 UNREST = (1.0, 1.03, 0.98, 1.01, 0.99)
-"""What a block makes of every latency, or of one trial's: a few per cent."""
+"""Block effects on latency: a few per cent."""
 
 FAILED: dict[str, Any] = {"outcome": "failed", "latency_p95_ms": None, "throughput_mib_s": None}
 

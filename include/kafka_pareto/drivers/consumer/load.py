@@ -129,7 +129,12 @@ def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Exe
     failure = output.first_failure()
     is_measured = not failure and output.measured_s > 0 and output.measured_records > 0
     if not (failure or is_measured):
-        failure = _why_nothing(request)
+        warmup = f"the warm-up of {request.warmup_s:g} s"
+        failure = f"all was read before {warmup} was over"
+        if request.live is not None:
+            failure = f"no record arrived in the {request.live.seconds:g} s after {warmup}"
+    client = _client(output.client_metrics)
+    figures = _figures(output) if is_measured else None
     quantities = ConsumerQuantities(
         mode=output.mode,
         group_size=output.consumers,
@@ -139,14 +144,14 @@ def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Exe
         records_twice=sum(each.twice for each in output.partitions),
         rebalance_s=output.rebalance_s,
         read_mib_s=output.measured_bytes / output.measured_s / _MIB if is_measured else None,
-        figures=_figures(output) if is_measured else None,
-        live=_live_figures(output, request.live) if is_measured and request.live is not None else None,
-        client=_client(output.client_metrics),
+        figures=figures,
+        live=_live_figures(output, request.live, figures, client) if figures and request.live else None,
+        client=client,
     )
     return ConsumerResult(
         quantities=quantities,
         bytes_read=output.bytes,
-        records_unread=output.records_unread(),
+        records_unread=output.records_unread,
         assignments_changed=output.assignments_changed,
         lag_samples=tuple(output.lag_samples or ()),
         wall_s=ended.wall_s,
@@ -155,36 +160,27 @@ def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Exe
     )
 
 
-def _why_nothing(request: ConsumerRequest) -> str:
-    if request.live is None:
-        return f"all was read before the warm-up of {request.warmup_s:g} s was over"
-    return f"no record arrived in the {request.live.seconds:g} s after the warm-up of {request.warmup_s:g} s"
-
-
 def _figures(output: ConsumerOutput) -> ReadingFigures:
     return ReadingFigures(
         measured_s=output.measured_s,
         read_records_s=output.measured_records / output.measured_s,
-        poll_idle_fraction=_poll_idle_fraction(output),
+        poll_idle_fraction=min(output.poll_wait_s / (output.consumers * output.measured_s), 1.0),
         consumer_threads_cpu_s=output.threads_cpu_s,
     )
 
 
-def _poll_idle_fraction(output: ConsumerOutput) -> float:
-    return min(output.poll_wait_s / (output.consumers * output.measured_s), 1.0)
-
-
-def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
+def _live_figures(
+    output: ConsumerOutput, live: LiveLoad, figures: ReadingFigures, client: FetchMetrics
+) -> LiveFigures | None:
     sent, latency, samples = output.sent, output.latency_us, output.lag_samples or []
-    client, trend = _client(output.client_metrics), lag_trend(samples)
     if sent is None or not sent.elapsed_s:
         return None
-    lags = [float(each.lag_records) for each in samples]
-    lags_s = [each.lag_s for each in samples]
+    trend = lag_trend(samples)
+    lags, lags_s = [float(each.lag_records) for each in samples], [each.lag_s for each in samples]
     return LiveFigures(
         live_rate_asked_records_s=live.rate_records_s,
         live_rate_records_s=sent.acknowledged / sent.elapsed_s,
-        live_records_unread=output.records_unread(),
+        live_records_unread=output.records_unread,
         end_to_end_latency_p50_ms=latency.p50 / _US_PER_MS if latency else None,
         end_to_end_latency_p95_ms=latency.p95 / _US_PER_MS if latency else None,
         end_to_end_latency_p99_ms=latency.p99 / _US_PER_MS if latency else None,
@@ -194,7 +190,7 @@ def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
         lag_max_s=max(lags_s, default=None),
         lag_slope_records_s=trend.slope if trend else None,
         lag_slope_error_records_s=trend.error if trend else None,
-        live_poll_idle_fraction=_poll_idle_fraction(output),
+        live_poll_idle_fraction=figures.poll_idle_fraction,
         live_fetch_latency_avg_ms=client.fetch_latency_avg_ms,
         live_records_per_fetch_avg=client.records_per_fetch_avg,
     )

@@ -31,7 +31,7 @@ class PartitionRead(ToolOutput):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        if (self.first is None) != (self.records == 0) or (self.last is None) != (self.records == 0):
+        if {self.first is None, self.last is None} != {self.records == 0}:
             raise ValueError("there are a first and a last offset where records were read, and only there")
         reached = self.begin if self.last is None else self.last + 1
         if self.records - self.twice + self.lost != reached - self.begin:
@@ -49,12 +49,11 @@ class LagSample(ToolOutput):
     lag_s: Amount
 
 
-class Sent(Outcomes):
-    """Holds what the producer beside the group sent, warm-up included; its latencies count to the acknowledgement."""
-
-
 class ConsumerOutput(ToolOutput):
-    """Holds what the tool prints; the last five keys are there where something was sent beside the group."""
+    """Holds what the tool prints; the last six keys are there where something was sent beside the group.
+
+    `sent` is what the producer sent, warm-up included; its latencies count to the acknowledgement.
+    """
 
     mode: Literal["drain", "live"]
     consumers: Annotated[int, Field(gt=0)]
@@ -71,7 +70,7 @@ class ConsumerOutput(ToolOutput):
     client_metrics: dict[str, FiniteFloat]
     partitions: Annotated[list[PartitionRead], Field(min_length=1)]
     lag_samples: list[LagSample] | None = None
-    sent: Sent | None = None
+    sent: Outcomes | None = None
     waited_for_unread_s: Amount | None = None
     latency_records: Count | None = None
     latency_us: LatencyUs | None = None
@@ -89,20 +88,21 @@ class ConsumerOutput(ToolOutput):
         is_whole = self.failure is None
         if is_whole and self.rebalance_s is None:
             raise ValueError("a group that read was complete at some time")
-        if is_whole and self.mode == "drain" and self.records_unread():
+        if is_whole and self.mode == "drain" and self.records_unread:
             raise ValueError("a group that ended well must have reached the end offsets")
         if is_whole and (self.sent is not None) != (self.mode == "live"):
             raise ValueError("something is sent beside a live group, and only there")
         return self
 
+    @property
     def records_unread(self) -> int:
         """Return how many records were in the topic when the tool ended, and not read."""
         return sum(each.unread for each in self.partitions)
 
     def first_failure(self) -> str:
         """Return why the group or its producer failed; empty if neither did."""
-        refused = next(iter(self.sent.failures.items()), None) if self.sent else None
-        return self.failure or (f"{refused[0]} ({refused[1]} records)" if refused else "")
+        refused = self.sent.failures if self.sent else {}
+        return self.failure or next((f"{reason} ({records} records)" for reason, records in refused.items()), "")
 
 
 def parse_consumer_output(text: str) -> ConsumerOutput:
@@ -122,5 +122,5 @@ def lag_trend(samples: Sequence[LagSample]) -> Trend | None:
     """
     if len(samples) < LEAST_POINTS:
         return None
-    at_s, lags = ([getattr(each, name) for each in samples] for name in ("at_s", "lag_records"))
-    return trend_of(np.array(at_s, dtype=float), np.array(lags, dtype=float))
+    at_s, lags = np.array([(each.at_s, each.lag_records) for each in samples], dtype=float).T
+    return trend_of(at_s, lags)

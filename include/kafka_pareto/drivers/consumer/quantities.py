@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from kafka_pareto.study.quantity import Quantities, Shown, Value, Values, quantities_of
+from kafka_pareto.study.quantity import Quantities, Shown, Values, quantities_of
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,7 @@ class ConsumerCosts:
 CONSUMER_COSTS = quantities_of(ConsumerCosts)
 
 
-def costs_of(values: Values) -> dict[str, Value]:
-    """Return the costs of one repetition by name; `values` is its row."""
-    cpu_s, measured_s = values["consumer_threads_cpu_s"], values["measured_s"]
-    known = isinstance(cpu_s, (int, float)) and isinstance(measured_s, (int, float)) and measured_s > 0
-    return asdict(ConsumerCosts(float(cpu_s) / float(measured_s) if known else None))  # type: ignore[arg-type]
+def ratio_in(values: Values, name: str, divisor: str) -> float | None:
+    """Return the ratio of two values of a repetition; None if one is missing, or the divisor not above zero."""
+    value, by = values[name], values[divisor]
+    return value / by if isinstance(value, (int, float)) and isinstance(by, (int, float)) and by > 0 else None

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.drivers.consumer.config import BOUNDS, CHOICES, DEFAULTS, conflict_in
 from kafka_pareto.drivers.consumer.declaration import DRIVER
-from kafka_pareto.drivers.consumer.quantities import costs_of
+from kafka_pareto.drivers.consumer.quantities import ratio_in
 from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, unknown_property_rule
 from kafka_pareto.study.compare import Compare
@@ -140,7 +140,7 @@ class CompareConsumer(Compare, TopicStudy):
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
         """Return what a repetition cost."""
-        return costs_of(values)
+        return {"reading_cores": ratio_in(values, "consumer_threads_cpu_s", "measured_s")}
 
     def rule_parameters(self) -> dict[str, object]:
         """Return what the `$…` of the consumer's rules stand for."""
@@ -148,9 +148,8 @@ class CompareConsumer(Compare, TopicStudy):
 
     def derived_values(self, values: Values) -> dict[str, float]:
         """Return what follows from a repetition's values, for the consumer's rules."""
-        held, asked = values["live_rate_records_s"], values["live_rate_asked_records_s"]
-        known = isinstance(held, (int, float)) and isinstance(asked, (int, float)) and asked > 0
-        return {"live_rate_held": float(held) / float(asked) if known else math.nan}  # type: ignore[arg-type]
+        held = ratio_in(values, "live_rate_records_s", "live_rate_asked_records_s")
+        return {"live_rate_held": math.nan if held is None else held}
 
     def described_protocol(self) -> dict[str, str]:
         """Describe how one repetition reads, as names and texts for people."""

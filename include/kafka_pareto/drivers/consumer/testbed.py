@@ -14,7 +14,7 @@ from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.consumer.load import ConsumerLoad
-from kafka_pareto.drivers.consumer.studies import CompareConsumer
+from kafka_pareto.drivers.consumer.studies import CompareConsumer, ReadWorkload
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
@@ -60,31 +60,25 @@ def open_consumer_testbed(
     with open_cluster(study, case, campaign.store, settings) as system:
         keep_fingerprint(campaign, case, fingerprint_of(system.description, study, topic))
         cluster, workload = system.cluster, study.workload
-        live_topic = f"{topic}.live"
-        topics = [topic, live_topic]
+        topics = topic, f"{topic}.live"
         with deleted_at_the_end(system, topics):
-            configs = topic_configs(workload, _needed_bytes(study))
+            configs = topic_configs(workload, round(max(workload.bytes, study.live_bytes * _FOLLOWED_ON_DISK)))
             for name in topics:
                 cluster.delete_topic(name)  # of a killed try, whose records are nearer their end
                 cluster.create_topic(name, workload.topic_partitions, workload.replication_factor, configs)
-            tool = ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
-            _fill(cluster, topic, study, tool)
+            _fill(
+                cluster, topic, workload, ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
+            )
             load_tool = ConsumerLoad(system.bootstrap_servers, system.client_config, settings)
-            yield ConsumerTestbed(cluster, load_tool, system.lease, topic, live_topic, system.brokers)
+            yield ConsumerTestbed(cluster, load_tool, system.lease, *topics, system.brokers)
 
 
-def _needed_bytes(study: CompareConsumer) -> int:
-    """Return the bytes of the records that are read, or of those that are sent to a group that follows."""
-    return round(max(study.workload.bytes, study.live_bytes * _FOLLOWED_ON_DISK))
-
-
-def _fill(cluster: Cluster, topic: str, study: CompareConsumer, tool: ProducerPerformance) -> None:
+def _fill(cluster: Cluster, topic: str, workload: ReadWorkload, tool: ProducerPerformance) -> None:
     """Send the records that are read.
 
     Raises:
         ClusterError: If the topic does not hold the records afterwards.
     """
-    workload = study.workload
     log.info("filling %s with %d records of %d B", topic, workload.records, workload.record_size_bytes)
     tool.run(
         LoadRequest(

@@ -125,7 +125,7 @@ class Bench:
             self.file, topic, properties, _TIMEOUT_S, path="batches", is_resumable=True, most_mib_s=self.most_mib_s
         )
         try:
-            output = self.tool.follow(request).output
+            output = self.tool.follow(request)
             failure, resumptions = output.failure or "", output.resumptions
             retries = int(sum(sink.retries for sink in output.sinks))
         except LoadToolError as error:

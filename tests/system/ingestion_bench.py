@@ -62,8 +62,7 @@ class Bench:
 
     def send(self, file: Path, topic: str, **changes: Any) -> IngestionOutput:
         request = IngestionRequest(file, topic, {"batch.size": 65536, "linger.ms": 20}, timeout_s=120)
-        results = self.tool.run([replace(request, **changes)])
-        return results[0].output
+        return self.tool.run([replace(request, **changes)])[0]
 
     def held(self, file: Path, topic: str, **changes: Any) -> CheckOutput:
         return self.tool.check(replace(CheckRequest(60, file=file, topic=topic), **changes))

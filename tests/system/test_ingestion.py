@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
-from kafka_pareto.drivers.ingestion.load import IngestionRequest
+from kafka_pareto.drivers.ingestion.load import IngestionRequest, most_row_bytes
 from kafka_pareto.errors import BadInputError, ClusterError, KafkaParetoError
 from kafka_pareto.kafka.java import java_environment
 from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
@@ -55,9 +55,9 @@ def test_two_processes_send_a_range_each(bench: Bench) -> None:
 
     results = bench.tool.run([request, replace(request, process=1)])
 
-    assert sum(result.output.rows_acknowledged for result in results) == ROWS
-    assert abs(results[0].output.began_at_s - results[1].output.began_at_s) < 0.25
-    assert all(result.output.rows_acknowledged > ROWS // 3 for result in results)
+    assert sum(result.rows_acknowledged for result in results) == ROWS
+    assert abs(results[0].began_at_s - results[1].began_at_s) < 0.25
+    assert all(result.rows_acknowledged > ROWS // 3 for result in results)
     require_equal(bench.held(file, topic), ROWS)
 
 
@@ -237,7 +237,7 @@ def test_rows_larger_than_a_small_request_are_malformed_to_the_check_as_well(ben
     topic = bench.topic()
 
     assert bench.send(file, topic, properties=small).malformed == {"too_large": count}
-    held = bench.held(file, topic, most_row_bytes=IngestionRequest(file, topic, small, 1.0).most_row_bytes)
+    held = bench.held(file, topic, most_row_bytes=most_row_bytes(small))
 
     require_equal(held, ROWS)
     assert held.file is not None

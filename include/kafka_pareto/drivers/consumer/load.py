@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafka_pareto.drivers.common.jvm_process import LoadProcess
-from kafka_pareto.drivers.common.load_tool import Execution
+from kafka_pareto.drivers.common.load_tool import Execution, read_last_line
 from kafka_pareto.drivers.consumer.config import resolved
-from kafka_pareto.drivers.consumer.output import ConsumerOutput, LagSample, lag_trend, parse_consumer_output
+from kafka_pareto.drivers.consumer.output import ConsumerOutput, LagSample, lag_trend
 from kafka_pareto.drivers.consumer.quantities import ConsumerQuantities, FetchMetrics, LiveFigures, ReadingFigures
 from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.known_properties import PropertyValue
@@ -108,7 +108,7 @@ class ConsumerLoad:
             consumer_options(request),
             request,
             watch,
-            lambda ended: consumer_result(parse_consumer_output(ended.output), request, ended),
+            lambda ended: consumer_result(ended, request),
         )
 
 
@@ -124,8 +124,13 @@ def consumer_options(request: ConsumerRequest) -> list[str]:
     return options
 
 
-def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Execution) -> ConsumerResult:
-    """Translate what the tool printed."""
+def consumer_result(ended: Execution, request: ConsumerRequest) -> ConsumerResult:
+    """Translate the last line that the tool printed.
+
+    Raises:
+        LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
+    """
+    output = read_last_line(ended.output, ConsumerOutput, "the consumers' load tool")
     failure = output.first_failure()
     is_measured = not failure and output.measured_s > 0 and output.measured_records > 0
     if not (failure or is_measured):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.drivers.common.load_tool import Amount, Count, LatencyUs, Outcomes, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.load_tool import Amount, Count, LatencyUs, Outcomes, ToolOutput
 from kafka_pareto.drivers.common.trend import LEAST_POINTS, Trend, trend_of
 
 
@@ -103,15 +103,6 @@ class ConsumerOutput(ToolOutput):
         """Return why the group or its producer failed; empty if neither did."""
         refused = self.sent.failures if self.sent else {}
         return self.failure or next((f"{reason} ({records} records)" for reason, records in refused.items()), "")
-
-
-def parse_consumer_output(text: str) -> ConsumerOutput:
-    """Read the last line of the tool's standard output.
-
-    Raises:
-        LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
-    """
-    return read_last_line(text, ConsumerOutput, "the consumers' load tool")
 
 
 def lag_trend(samples: Sequence[LagSample]) -> Trend | None:

@@ -11,19 +11,16 @@ from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
-from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 
 
 class ConsumerRunner(RepetitionRunner):
     """Run the repetitions of one part."""
 
-    def __init__(
-        self, study: CompareConsumer, case: str, testbed: ConsumerTestbed, limits: MeasuringLimits = LIMITS
-    ) -> None:
+    def __init__(self, study: CompareConsumer, case: str, testbed: ConsumerTestbed) -> None:
         self._study = study
         self._testbed = testbed
-        self.limits, self.lease = limits, testbed.lease
-        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic, limits=limits)
+        self.lease = testbed.lease
+        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic)
         self._restarts_brokers = study.varies_brokers(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:

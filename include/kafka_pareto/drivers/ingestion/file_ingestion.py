@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
-from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
+from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest, most_row_bytes
 from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput
 from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
@@ -150,22 +150,22 @@ class FileIngestion:
             is_resumable=True,
             most_mib_s=wanted.most_mib_s,
         )
-        result = self._tool.follow(request, follow, watch)
-        if result.output.failure:
-            kind = BadInputError if result.output.is_file_at_fault else LoadToolError
-            raise kind(f"{wanted.file}: {result.output.failure}")
+        output = self._tool.follow(request, follow, watch)
+        if output.failure:
+            kind = BadInputError if output.is_file_at_fault else LoadToolError
+            raise kind(f"{wanted.file}: {output.failure}")
         held = self._tool.check(
             replace(
                 _check_of(wanted),
                 topic=wanted.topic,
-                most_row_bytes=request.most_row_bytes,
+                most_row_bytes=most_row_bytes(request.properties),
                 most_mib_s=wanted.most_mib_s,
             ),
             watch,
         )
         self._require_whole(begun, wanted, held)
         self._begun.keep(begun.model_copy(update={"is_done": True}))
-        return Arrived(result.output, held)
+        return Arrived(output, held)
 
     def _require_whole(self, begun: BegunIngestion, wanted: FileToSend, held: CheckOutput) -> None:
         if held.file is None or held.topic is None or held.file.hash != held.topic.hash:
@@ -242,7 +242,7 @@ class FileIngestion:
         """
         topics = (known.topic, known.malformed_topic)
         deadline = time.monotonic() + _SETTLED_WITHIN_S
-        while reason := next((each for each in map(self._trouble_of, topics) if each), ""):
+        while reason := next(filter(None, (self._cluster.topic_health(topic).reason for topic in topics)), ""):
             if time.monotonic() > deadline:
                 raise ClusterError(f"{reason}; nothing is sent before that is mended")
             time.sleep(_ASKED_EVERY_S)
@@ -254,9 +254,6 @@ class FileIngestion:
                 return
             if time.monotonic() > deadline:
                 raise ClusterError(f"topic {known.topic}: something else sends to it; nothing is sent before that ends")
-
-    def _trouble_of(self, topic: str) -> str:
-        return self._cluster.topic_health(topic).reason
 
 
 def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, PropertyValue]:

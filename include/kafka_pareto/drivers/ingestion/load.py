@@ -7,14 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from kafka_pareto.drivers.common.jvm_process import LoadProcess
-from kafka_pareto.drivers.ingestion.output import (
-    CheckOutput,
-    IngestionOutput,
-    parse_check_output,
-    parse_ingestion_output,
-)
+from kafka_pareto.drivers.common.load_tool import read_last_line
+from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.settings import Settings
 
@@ -25,6 +22,7 @@ BOOKS_CLASS = "io.kafkapareto.ingest.BooksFile"
 _MIB = 1 << 20
 _CHECK_HEAP_MIB = 512
 _BESIDE_BUFFERS_MIB = 384
+_Output = TypeVar("_Output")
 _BESIDE_ROW_BYTES = 128  # of a request: the batch's header, the record's own, and a key
 
 
@@ -83,33 +81,18 @@ class IngestionRequest:
         return _BESIDE_BUFFERS_MIB + 2 * self.producers * buffer_mib
 
     @property
-    def most_row_bytes(self) -> int:
-        """Return the size of the largest row that these producers can send."""
-        return most_row_bytes(self.properties)
-
-    @property
     def options(self) -> list[str]:
         """List the tool's own options, without its file of properties."""
         options = ["--file", str(self.file), "--topic", self.topic, "--delimiter", self.delimiter]
         options += ["--reader", self.reader, "--encoding", self.encoding, "--senders", self.senders]
         options += ["--path", self.path, "--producers", str(self.producers), "--processes", str(self.processes)]
         options += ["--process", str(self.process), "--tolerated-fraction", str(self.tolerated_fraction)]
-        options += ["--most-row-bytes", str(self.most_row_bytes)]
+        options += ["--most-row-bytes", str(most_row_bytes(self.properties))]
         options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
         options += ["--meeting", str(self.meeting)] if self.meeting else []
         if self.warmup_file:
             options += ["--warmup-file", str(self.warmup_file), "--warmup-topic", self.warmup_topic]
         return options
-
-
-@dataclass(frozen=True)
-class IngestionResult:
-    """The outcome and cost of one process; `errors` is its first complaint."""
-
-    output: IngestionOutput
-    wall_s: float
-    client_cpu_s: float
-    errors: str
 
 
 @dataclass(frozen=True)
@@ -146,14 +129,6 @@ class CheckRequest:
 
 
 @dataclass(frozen=True)
-class CheckResult:
-    """The content that was read."""
-
-    output: CheckOutput
-    errors: str
-
-
-@dataclass(frozen=True)
 class BooksRequest:
     """A file of made-up books."""
 
@@ -166,7 +141,8 @@ class BooksRequest:
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Printed(Generic[_Output]):
+    output: _Output
     errors: str
 
 
@@ -177,7 +153,7 @@ class IngestionLoad:
         self.bootstrap_servers = bootstrap_servers
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
-    def run(self, requests: Sequence[IngestionRequest]) -> list[IngestionResult]:
+    def run(self, requests: Sequence[IngestionRequest]) -> list[IngestionOutput]:
         """Execute the requests in parallel, one per process; none begins before all are ready.
 
         Raises:
@@ -197,24 +173,20 @@ class IngestionLoad:
         request: IngestionRequest,
         follow: Callable[[str], None] | None = None,
         watch: Callable[[], None] | None = None,
-    ) -> IngestionResult:
+    ) -> IngestionOutput:
         """Execute one request; `follow` receives a line of JSON on its progress every second, and `watch` may end it.
 
         Raises:
             LoadToolError: As `run`.
         """
-        return self._process.run(
+        output = self._process.run(
             MAIN_CLASS,
             request.options,
             request,
             watch,
-            lambda ended: IngestionResult(
-                self._without_secrets(parse_ingestion_output(ended.output)), ended.wall_s, ended.cpu_s, ended.complaint
-            ),
+            lambda ended: _Printed(read_last_line(ended.output, IngestionOutput, "the ingestion"), ended.complaint),
             follow,
-        )
-
-    def _without_secrets(self, output: IngestionOutput) -> IngestionOutput:
+        ).output
         if output.failure is None:
             return output
         return output.model_copy(update={"failure": self._process.without_secrets(output.failure)})
@@ -230,7 +202,7 @@ class IngestionLoad:
             request.options,
             request,
             watch,
-            lambda ended: CheckResult(parse_check_output(ended.output), ended.complaint),
+            lambda ended: _Printed(read_last_line(ended.output, CheckOutput, "the ingestion's check"), ended.complaint),
         ).output
 
     def make_books(self, request: BooksRequest) -> None:
@@ -240,4 +212,4 @@ class IngestionLoad:
             LoadToolError: If it cannot be written.
         """
         options = ["--file", str(request.file), "--rows", str(request.rows), "--seed", str(request.seed)]
-        self._process.run(BOOKS_CLASS, options, request, None, lambda ended: _Made(ended.complaint))
+        self._process.run(BOOKS_CLASS, options, request, None, lambda ended: _Printed(None, ended.complaint))

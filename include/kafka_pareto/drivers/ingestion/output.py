@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.drivers.common.load_tool import Amount, Count, ToolOutput, read_last_line
+from kafka_pareto.drivers.common.load_tool import Amount, Count, ToolOutput
 
 
 class Sink(ToolOutput):
@@ -90,21 +90,3 @@ class CheckOutput(ToolOutput):
 
     file: RowsFound | None = None
     topic: RowsFound | None = None
-
-
-def parse_ingestion_output(text: str) -> IngestionOutput:
-    """Parse the last line of the tool's standard output.
-
-    Raises:
-        LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
-    """
-    return read_last_line(text, IngestionOutput, "the ingestion")
-
-
-def parse_check_output(text: str) -> CheckOutput:
-    """Parse the last line of the check's standard output.
-
-    Raises:
-        LoadToolError: If it is not the check's JSON.
-    """
-    return read_last_line(text, CheckOutput, "the ingestion's check")

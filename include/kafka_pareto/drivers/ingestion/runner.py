@@ -14,7 +14,6 @@ from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
-from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +24,11 @@ _MOST_WARMING_LOADS = 8
 class IngestionRunner(RepetitionRunner):
     """Run the repetitions of one part."""
 
-    def __init__(
-        self, study: CompareIngestion, case: str, testbed: IngestionTestbed, limits: MeasuringLimits = LIMITS
-    ) -> None:
+    def __init__(self, study: CompareIngestion, case: str, testbed: IngestionTestbed) -> None:
         self._study = study
         self._testbed = testbed
-        self.limits, self.lease = limits, testbed.lease
-        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic, limits=limits)
+        self.lease = testbed.lease
+        self._guard = ClusterGuard(study, testbed.cluster, testbed.topic)
         self._restarts_brokers = study.varies_brokers(case)
         self._warms_up = study.own_brokers is not None and not self._restarts_brokers
         self._reference = study.baseline_configuration(case)

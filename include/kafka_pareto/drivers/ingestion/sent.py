@@ -14,7 +14,6 @@ from pathlib import Path
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.common.child_process import run_to_end
 from kafka_pareto.drivers.common.load_tool import LoadRequest
-from kafka_pareto.drivers.ingestion.load import IngestionResult
 from kafka_pareto.drivers.ingestion.output import IngestionOutput
 from kafka_pareto.drivers.ingestion.quantities import IngestionFigures
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
@@ -55,9 +54,8 @@ class Sent:
     timeline: Timeline | None = None
 
 
-def sent_by(results: Sequence[IngestionResult]) -> Sent:
-    """Combine the results of one ingestion's processes, which ran in parallel on parts of the file."""
-    outputs = [result.output for result in results]
+def sent_by(outputs: Sequence[IngestionOutput]) -> Sent:
+    """Combine the outputs of one ingestion's processes, which ran in parallel on parts of the file."""
     sinks = [sink for output in outputs for sink in output.sinks]
     rows = sum(output.rows_acknowledged for output in outputs)
     requests = sum(sink.requests for sink in sinks)

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.drivers.common.load_tool import read_last_line
 from kafka_pareto.drivers.ingestion.load import (
     CheckRequest,
     IngestionLoad,
     IngestionRequest,
-    IngestionResult,
     most_row_bytes,
 )
-from kafka_pareto.drivers.ingestion.output import parse_ingestion_output
+from kafka_pareto.drivers.ingestion.output import IngestionOutput
 from kafka_pareto.drivers.ingestion.sent import sent_by
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.settings import Settings
@@ -63,9 +63,8 @@ PRINTED: dict[str, Any] = {
 }
 
 
-def result(**changes: Any) -> IngestionResult:
-    output = parse_ingestion_output("progress\n" + json.dumps(PRINTED | changes))
-    return IngestionResult(output, wall_s=3.0, client_cpu_s=1.5, errors="")
+def result(**changes: Any) -> IngestionOutput:
+    return read_last_line("progress\n" + json.dumps(PRINTED | changes), IngestionOutput, "the ingestion")
 
 
 def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
@@ -164,7 +163,7 @@ def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> No
     config.write_text("ssl.key.password=s3cret\n")
     tool = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path))
 
-    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=10.0)).output
+    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=10.0))
 
     assert output.failure == "SaslAuthenticationException: [hidden] is wrong"
 
@@ -177,7 +176,7 @@ def test_a_long_ingestions_progress_is_one_line_that_is_written_anew(tmp_path: P
     config.touch()
     tool, said = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path)), list[str]()
 
-    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=30.0), said.append).output
+    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=30.0), said.append)
 
     assert output.rows_acknowledged == PRINTED["rows_acknowledged"]
     assert said

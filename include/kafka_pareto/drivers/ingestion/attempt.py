@@ -174,7 +174,8 @@ def _quantities(
     if figures is not None:
         cost_s = _broker_cpu_s_per_million_rows(sent, figures, counters)
         figures = replace(figures, broker_cpu_s_per_million_rows=cost_s)
-    threads = int(study.effective(configuration)["producers"]) * int(study.effective(configuration)["processes"])
+    setting = load_setting(study, configuration)
+    threads = setting.producers
     if figures is not None and figures.reading_cpu_s is not None:
         thread_s = threads * figures.elapsed_s
         blocked = min((figures.send_blocked_s or 0.0) / thread_s, 1.0)
@@ -185,6 +186,9 @@ def _quantities(
             sending_wait_fraction=waited,
             buffer_wait_fraction=blocked,
         )
+    read_back: Literal["equal", "different", "not_read"] = "not_read"
+    if ended.read_back is not None:
+        read_back = "equal" if ended.read_back.hash == in_file.hash else "different"
     found = IngestionQuantities(
         rows_in_file=in_file.rows,
         rows_read=sent.rows_read,
@@ -192,13 +196,19 @@ def _quantities(
         rows_malformed=sent.rows_malformed,
         end_offset_growth=ended.growth,
         rows_read_back=ended.read_back.rows if ended.read_back else None,
-        read_back=_read_back(ended.read_back, in_file),
+        read_back=read_back,
         figures=figures,
         generator_bound=_bound_by_reader(counters, threads),
         counters=counters,
     )
-    setting = LoadSetting(1, study.properties(configuration), None, threads)
     return replace(found, limited_by=verdict_on(found.values(), setting).code)
+
+
+def load_setting(study: CompareIngestion, configuration: Configuration) -> LoadSetting:
+    """Return what the verdict on an ingestion depends on."""
+    found = study.effective(configuration)
+    threads = int(found["producers"]) * int(found["processes"])
+    return LoadSetting(1, study.properties(configuration), None, threads)
 
 
 def _broker_cpu_s_per_million_rows(sent: Sent, figures: IngestionFigures, counters: LoadCounters) -> float | None:
@@ -207,12 +217,6 @@ def _broker_cpu_s_per_million_rows(sent: Sent, figures: IngestionFigures, counte
         rows = sent.rows_acknowledged + sent.warmup_rows
         return None if counters.broker_cpu_s is None else 1e6 * counters.broker_cpu_s / rows
     return None if counters.broker_cpu_cores is None else 1e6 * counters.broker_cpu_cores / figures.rows_s
-
-
-def _read_back(read_back: RowsFound | None, in_file: RowsFound) -> Literal["equal", "different", "not_read"]:
-    if read_back is None:
-        return "not_read"
-    return "equal" if read_back.hash == in_file.hash else "different"
 
 
 def _bound_by_reader(counters: LoadCounters, threads: int) -> str:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from statistics import fmean
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting
@@ -15,6 +16,7 @@ from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.jvm_process import java_version
 from kafka_pareto.drivers.common.systems import open_system
 from kafka_pareto.drivers.ingestion import page_cache
+from kafka_pareto.drivers.ingestion.attempt import load_setting
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, most_rows, rows_of, sent_rows_of
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
@@ -63,25 +65,22 @@ class IngestionRuntime(DriverRuntime):
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
         """Return what the verdict on an ingestion depends on."""
-        study = CompareIngestion.of(campaign.study)
-        found = study.effective(configuration)
-        threads = int(found["producers"]) * int(found["processes"])
-        return LoadSetting(1, study.properties(configuration), None, threads)
+        return load_setting(CompareIngestion.of(campaign.study), configuration)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
         """Return what this machine lacks for a level: kcat, a Java with virtual threads, or a usable file."""
-        found = CompareIngestion.of(study).effective(configuration)
+        study = CompareIngestion.of(study)
+        found = study.effective(configuration)
         if found["path"] == "kcat":
             if shutil.which("kcat") is None:
                 return "this machine has no kcat"
-            if fault := _fault_of_lines(CompareIngestion.of(study), settings):
+            if fault := _fault_of_lines(study, settings):
                 return f"kcat sends each line as it stands, and {fault}"
         if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
             return fault
-        if str(found["senders"]).startswith("virtual_threads"):
-            version = java_version(settings.java)
-            if version < _FIRST_OF_VIRTUAL_THREADS:
-                return f"virtual threads need Java {_FIRST_OF_VIRTUAL_THREADS}, and this one is {version}"
+        is_virtual = str(found["senders"]).startswith("virtual_threads")
+        if is_virtual and (version := java_version(settings.java)) < _FIRST_OF_VIRTUAL_THREADS:
+            return f"virtual threads need Java {_FIRST_OF_VIRTUAL_THREADS}, and this one is {version}"
         return ""
 
     @contextmanager
@@ -110,8 +109,7 @@ def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
 def _mean_rows(
     study: CompareIngestion, case: str, rows_of_level: Callable[[CompareIngestion, Configuration], int]
 ) -> float:
-    levels = study.levels_of(case)
-    return sum(rows_of_level(study, level) for level in levels) / len(levels)
+    return fmean(rows_of_level(study, level) for level in study.levels_of(case))
 
 
 def _largest_heap_mib(study: CompareIngestion) -> int:

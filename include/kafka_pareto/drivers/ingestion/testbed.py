@@ -53,7 +53,7 @@ class IngestionTestbed:
     @property
     def topics(self) -> list[str]:
         """List all topics of a repetition."""
-        return [each for topic in (self.topic, self.warmup_topic) for each in (topic, _malformed(topic))]
+        return [each for topic in (self.topic, self.warmup_topic) for each in (topic, f"{topic}.malformed")]
 
     def new_topic(self, partitions: int) -> None:
         """Recreate the topic and the warm-up's, empty, and create missing dead-letter topics.
@@ -64,17 +64,7 @@ class IngestionTestbed:
         for topic in (self.topic, self.warmup_topic):
             self.cluster.delete_topic(topic)
             self.cluster.create_topic(topic, partitions, self.replication_factor, self.configs)
-            self.cluster.create_topic(_malformed(topic), 1, self.replication_factor, self.configs)
-
-
-def _malformed(topic: str) -> str:
-    """Return a topic's dead-letter topic."""
-    return f"{topic}.malformed"
-
-
-def _needed_bytes(study: CompareIngestion, case: str) -> int:
-    """Return the bytes a repetition may leave in its topic until it has been read back."""
-    return most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
+            self.cluster.create_topic(f"{topic}.malformed", 1, self.replication_factor, self.configs)
 
 
 @contextmanager
@@ -98,6 +88,7 @@ def open_ingestion_testbed(
             java = java_version(settings.java)
             found.system.update({"java_version": java, "file_rows": held.rows, "file_hash": held.hash})
             keep_fingerprint(campaign, case, found)
+            needed_bytes = most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
             testbed = IngestionTestbed(
                 cluster=system.cluster,
                 tool=tool,
@@ -105,7 +96,7 @@ def open_ingestion_testbed(
                 files=files,
                 lease=system.lease,
                 topic=topic,
-                configs=topic_configs(study.workload, _needed_bytes(study, case)),
+                configs=topic_configs(study.workload, needed_bytes),
                 replication_factor=study.workload.replication_factor,
                 addresses=tuple((broker.host, broker.port) for broker in system.description.brokers),
                 brokers=system.brokers,

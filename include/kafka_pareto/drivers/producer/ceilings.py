@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from pathlib import Path
 
 from kafka_pareto.bottleneck.ceilings import measure_ceilings
 from kafka_pareto.campaign.campaign import Campaign
@@ -35,11 +34,12 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
         return
     reference = study.baseline_configuration()
     load = study.load_of(case, reference)
+    node = next(iter(testbed.brokers.nodes.values()), None) if testbed.brokers else None
     log.info("measuring for up to 15 s what this machine can do without Kafka: loopback, disk, codecs, load generator")
     began_s = time.monotonic()
     try:
         found = measure_ceilings(
-            _data_folder(testbed),
+            node.data_folder if node else None,
             settings,
             record_size_bytes=load.record_size_bytes,
             batch_size_bytes=int(study.effective(reference)["batch.size"]),
@@ -60,9 +60,3 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
         ", ".join(f"{codec} {mib_s:.0f} MiB/s" for codec, mib_s in found.codec_mib_s.items()),
         found.generator_records_s,
     )
-
-
-def _data_folder(testbed: Testbed) -> Path | None:
-    """Return the data folder of the study's own brokers; None for others."""
-    node = next(iter(testbed.brokers.nodes.values()), None) if testbed.brokers else None
-    return node.data_folder if node else None

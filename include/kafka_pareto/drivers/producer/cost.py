@@ -56,11 +56,12 @@ def require_in_time(study: ProducerStudy) -> None:
 
 def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
     """Compute the cost of these repetitions by case, with the loads that warm up own brokers or size repetitions."""
-    mib_s = assumed_mib_s(study)
+    mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
     bytes_each = {case: bytes_of_a_repetition(study, case) for case in repetitions}
     sizings = {study.sized_like(case) for case in repetitions}
-    loads_before_s = [] if sized else len(sizings) * sizing_loads_s(study.protocol)
-    loads_before_s += [each for case in repetitions for each in warming_loads_s(study, case)]
+    loads_before_s = [] if sized else len(sizings) * _sizing_loads_s(study.protocol)
+    warmed_up = sum(warms_up(study, case) for case in repetitions)
+    loads_before_s += [PACE_WARMUP_S + PACE_S] * (_LOADS_OF_NEW_BROKERS * warmed_up)
     sent_bytes = sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(loads_before_s) * mib_s * _MIB
     on_disk = bytes_on_disk(max(bytes_each.values(), default=0))
     return Plan(
@@ -98,7 +99,7 @@ def _load_s(study: ProducerStudy, case: str) -> float:
     """Return the seconds of one repetition's sending: as sized by time, or of a burst by its size and rate."""
     records = study.protocol.records
     if records is None:
-        return measured_s(study)
+        return study.protocol.unthrottled_s + study.protocol.paced_s
     mib_s = min(study.throughput_limit_mib_s() or _BURST_MIB_S, _BURST_MIB_S)
     return records * study.largest_record_bytes(case) / (mib_s * _MIB)
 
@@ -122,15 +123,12 @@ def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
     ).heap_mib
 
 
-def assumed_mib_s(study: ProducerStudy) -> float:
-    """Return the expected maximum rate before one is measured."""
-    return study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
-
-
 def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
     """Return the bytes of one repetition: of a burst its records; else what its time allows."""
-    burst_records = study.protocol.records or 0
-    return burst_records * study.largest_record_bytes(case) or round(_sending_s(study) * assumed_mib_s(study) * _MIB)
+    if study.protocol.records is not None:
+        return study.protocol.records * study.largest_record_bytes(case)
+    mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
+    return round(_sending_s(study.protocol) * mib_s * _MIB)
 
 
 def bytes_on_disk(repetition_bytes: int) -> int:
@@ -138,22 +136,13 @@ def bytes_on_disk(repetition_bytes: int) -> int:
     return _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + repetition_bytes)
 
 
-def measured_s(study: ProducerStudy) -> float:
-    """Return the seconds of one repetition's sending, if the study sizes it by time."""
-    protocol = study.protocol
-    paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
-    return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
-
-
-def _sending_s(study: ProducerStudy) -> float:
-    """Return the same in seconds of unthrottled sending: no fixed rate exceeds its share of the pace."""
-    protocol = study.protocol
-    unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
+def _sending_s(protocol: ProducerProtocol) -> float:
+    """Return the sending of a repetition sized by time in unthrottled seconds: no fixed rate exceeds its share."""
     if protocol.paced is None:
-        return unthrottled_s
+        return protocol.unthrottled_s
     if protocol.paced.seconds is None:
-        return unthrottled_s * protocol.paced.rate_fraction
-    return unthrottled_s + (measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
+        return protocol.unthrottled_s * protocol.paced.rate_fraction
+    return protocol.unthrottled_s + protocol.paced_s * protocol.paced.rate_fraction
 
 
 def warms_up(study: ProducerStudy, case: str) -> bool:
@@ -161,15 +150,10 @@ def warms_up(study: ProducerStudy, case: str) -> bool:
     return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
 
 
-def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
+def _sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
     """Return the seconds of sending in each load that sizes a case's repetitions, on a warm cluster."""
     if protocol.seconds is None:
         return []
     guesses = 0 if protocol.load_tool == "load_generator" else 1
     pace = [PACE_WARMUP_S + PACE_S] * (guesses + 1 + FLAT_LOADS)
     return pace + [RAMP_WARMUP_S + RAMP_STEP_S] * (len(RAMP_FRACTIONS) if protocol.paced else 0)
-
-
-def warming_loads_s(study: ProducerStudy, case: str) -> list[float]:
-    """Return the seconds of sending in each load that warms up a part's new brokers."""
-    return [PACE_WARMUP_S + PACE_S] * _LOADS_OF_NEW_BROKERS if warms_up(study, case) else []

@@ -14,7 +14,6 @@ _HOLDS_FOR = {
     "cold_burst": "producers that start, send a burst and end",
     "steady": "producers that stay up",
 }
-_LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
 
 
 class Paced(Section):
@@ -64,9 +63,10 @@ class ProducerProtocol(Protocol):
 
     @model_validator(mode="after")
     def _ends_before_its_timeout(self) -> Self:
-        if self.timeout_s <= self.longest_sending_s():
+        longest_s = self.unthrottled_s + _PACED_LASTS_UP_TO * self.paced_s
+        if self.timeout_s <= longest_s:
             raise ValueError(
-                f"timeout_s {self.timeout_s:g} must be above {self.longest_sending_s():g}: a repetition's warm-up and "
+                f"timeout_s {self.timeout_s:g} must be above {longest_s:g}: a repetition's warm-up and "
                 f"seconds, and {_PACED_LASTS_UP_TO} times its paced ones, which a slow configuration may take"
             )
         return self
@@ -101,14 +101,18 @@ class ProducerProtocol(Protocol):
     @property
     def other_study(self) -> str:
         """Name the shipped study for the other producers."""
-        return {"cold_burst": "steady", "steady": "cold_burst"}[self.kind]
+        return "steady" if self.kind == "cold_burst" else "cold_burst"
 
-    def longest_sending_s(self) -> float:
-        """Return the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""
-        paced = self.paced or Paced(rate_fraction=1.0)
-        paced_s = (paced.warmup_seconds or 0.0) + (paced.seconds or 0.0)
-        return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s
+    @property
+    def unthrottled_s(self) -> float:
+        """Return the seconds of a repetition's first or only part, warm-up included; 0 if sized by records."""
+        return self.warmup_seconds + (self.seconds or 0.0)
+
+    @property
+    def paced_s(self) -> float:
+        """Return the seconds of the load generator's part at the fixed rate, warm-up included; 0 without one."""
+        return (self.paced.warmup_seconds or 0.0) + (self.paced.seconds or 0.0) if self.paced else 0.0
 
     def latency_resolution_ms(self) -> float:
         """Return the load tool's latency resolution: 1 ms for Kafka's tool, µs for the load generator."""
-        return _LATENCY_RESOLUTION_MS[self.load_tool]
+        return 1.0 if self.load_tool == "kafka_perf_test" else 0.001

@@ -95,14 +95,12 @@ class TuneProducer(ProducerStudy, Tune):
         return sizes
 
     @model_validator(mode="after")
-    def _keys_need_the_generator(self) -> Self:
-        if self.workload.keys and self.protocol.load_tool != "load_generator":
+    def _keys_and_zeros_need_the_generator(self) -> Self:
+        if self.protocol.load_tool == "load_generator":
+            return self
+        if self.workload.keys:
             raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
-        return self
-
-    @model_validator(mode="after")
-    def _zeros_need_the_generator(self) -> Self:
-        if self.workload.payload == "zeros" and self.protocol.load_tool != "load_generator":
+        if self.workload.payload == "zeros":
             raise ValueError(
                 "workload.payload zeros needs protocol.load_tool load_generator; Kafka's own sends letters"
             )
@@ -119,7 +117,7 @@ class TuneProducer(ProducerStudy, Tune):
             raise ValueError(
                 "workload.faults needs two brokers and two replicas at least, or nothing is left to send to"
             )
-        needed_s, lasts_s = times.seconds(len(faults)), protocol.warmup_seconds + (protocol.seconds or 0.0)
+        needed_s, lasts_s = times.seconds(len(faults)), protocol.unthrottled_s
         if lasts_s < needed_s + times.for_s:
             raise ValueError(
                 f"protocol.seconds {protocol.seconds}: with its warm-up it must be at least "
@@ -135,19 +133,15 @@ class TuneProducer(ProducerStudy, Tune):
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """Return the study file's key that holds the record sizes."""
-        return {"record_sizes_bytes": [self.record_size_bytes(case) for case in cases]}
+        return {"record_sizes_bytes": [int(case) for case in cases]}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """Return the DAG parameter that limits a campaign to these cases."""
-        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
-
-    def record_size_bytes(self, case: str) -> int:
-        """Return the record size of a case."""
-        return int(case)
+        return {"record_sizes": [int(case) for case in cases]}
 
     def variables(self, case: str) -> Variables:
         """Return the values constraints may use beside the factors, in this case."""
-        return {RECORD_SIZE: self.record_size_bytes(case)}
+        return {RECORD_SIZE: int(case)}
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002
         """List the workload's faults: the same with every configuration."""
@@ -160,7 +154,7 @@ class TuneProducer(ProducerStudy, Tune):
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Return the load of this case, the same for every configuration."""
-        return ProducerLoad(self.record_size_bytes(case), self.workload.payload, self.workload.keys)
+        return ProducerLoad(int(case), self.workload.payload, self.workload.keys)
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
         """Return the baseline's value of each factor; Kafka's default if it names none."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, FiniteFloat, model_validator
@@ -108,9 +107,7 @@ class LoadGenerator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -126,7 +123,7 @@ class LoadGenerator:
             generator_options(request, timed, self._settle_s),
             replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
             watch,
-            lambda ended: load_result(parse_generator_output(ended.output), timed, ended, request.producers),
+            lambda ended: load_result(ended, timed, request.producers),
         )
 
 
@@ -154,21 +151,17 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
     return [*options, "--paced-rate", str(timed.paced_rate_records_s)]
 
 
-def parse_generator_output(text: str) -> GeneratorOutput:
-    """Parse the last line of the generator's standard output.
+def load_result(ended: Execution, timed: TimedLoad, producers: int = 1) -> LoadResult:
+    """Translate the last line of the generator, for this many producers, into the result all load tools share.
 
     Raises:
         LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
     """
-    return read_last_line(text, GeneratorOutput, "the load generator")
-
-
-def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, producers: int = 1) -> LoadResult:
-    """Translate the output of the generator, for this many producers, into the result all load tools share."""
+    output = read_last_line(ended.output, GeneratorOutput, "the load generator")
     fastest, paced = output.parts[0], output.parts[-1]
-    unthrottled = fastest if fastest.part == "unthrottled" else None
-    failure = _first_failure(output)
-    return LoadResult(
+    failures = [each for part in output.parts for each in part.failures.items()]
+    failure = next((f"{reason} ({records} record{'s' if records > 1 else ''})" for reason, records in failures), "")
+    result = LoadResult(
         records_attempted=sum(part.warmup_attempted + part.attempted for part in output.parts),
         records_sent=sum(part.warmup_acknowledged + part.acknowledged for part in output.parts),
         figures=None if failure else _figures(fastest, paced, timed),
@@ -177,14 +170,25 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, pro
         client_cpu_s=ended.cpu_s,
         errors=failure or ended.complaint,
         paced_records_unsent=0 if failure else paced.planned - paced.attempted,
-        unthrottled_s=unthrottled.sending_s if unthrottled else None,
-        unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
-        sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
-        unthrottled_wait_s=_wait_s(unthrottled, producers) if unthrottled else None,
-        unthrottled_client=client_metrics(unthrottled.client_metrics) if unthrottled else None,
-        unthrottled_began_s=_began_s(output, timed, ended) if unthrottled else None,
         settling_s=output.write_back.waited_s if output.write_back else 0.0,
         is_settled=output.write_back is None or output.write_back.settled,
+    )
+    if fastest.part != "unthrottled":
+        return result
+    client = client_metrics(fastest.client_metrics)
+    # Counted from the end, since a JVM starts more slowly on a busy machine.
+    paced_s = timed.paced_warmup_s + paced.elapsed_s if paced is not fastest else 0.0
+    began_s = ended.wall_s - paced_s - result.settling_s - fastest.elapsed_s
+    # Threads wait in `send()` for buffer space, and after the last `send()` for outstanding answers.
+    answers_s = producers * max(fastest.elapsed_s - fastest.sending_s, 0.0)
+    return replace(
+        result,
+        unthrottled_s=fastest.sending_s,
+        unthrottled_sent_records_s=fastest.acknowledged / fastest.sending_s if fastest.sending_s > 0 else None,
+        sending_cpu_s=fastest.sending_cpu_s,
+        unthrottled_wait_s=None if client.buffer_wait_s is None else client.buffer_wait_s + answers_s,
+        unthrottled_client=client,
+        unthrottled_began_s=max(began_s, 0.0),
     )
 
 
@@ -242,34 +246,3 @@ def _client(output: GeneratorOutput) -> ClientMetrics:
     if throttled_ms := in_all_parts(_THROTTLED):
         found[_THROTTLED] = max(throttled_ms)
     return client_metrics(found)
-
-
-def _sent_records_s(part: Part) -> float | None:
-    return part.acknowledged / part.sending_s if part.sending_s > 0 else None
-
-
-def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> float:
-    """Return when the first part's measured records began, in seconds since the process started.
-
-    Counted from the end, since a JVM starts more slowly on a busy machine.
-    """
-    first, *later = output.parts
-    after_s = sum(timed.paced_warmup_s + part.elapsed_s for part in later)
-    settling_s = output.write_back.waited_s if output.write_back else 0.0
-    return max(ended.wall_s - after_s - settling_s - first.elapsed_s, 0.0)
-
-
-def _wait_s(part: Part, producers: int) -> float | None:
-    """Add up the seconds the producers' threads waited for Kafka.
-
-    They wait in `send()` for buffer space, and after the last `send()` for outstanding answers.
-    """
-    buffer_wait_s = client_metrics(part.client_metrics).buffer_wait_s
-    return None if buffer_wait_s is None else buffer_wait_s + producers * max(part.elapsed_s - part.sending_s, 0.0)
-
-
-def _first_failure(output: GeneratorOutput) -> str:
-    for part in output.parts:
-        for reason, records in part.failures.items():
-            return f"{reason} ({records} record{'s' if records > 1 else ''})"
-    return ""

@@ -66,15 +66,11 @@ def _cut(corpus: str, size: int, count: int) -> list[str]:
     lines, start = [], 0
     for _ in range(count):
         end = start + size
-        while _continues_a_character(endless[end]):
+        while endless[end] & 0b1100_0000 == 0b1000_0000:  # continues a character
             end -= 1
         lines.append(endless[start:end].decode() + " " * (size - (end - start)))
         start = end % len(text)
     return lines
-
-
-def _continues_a_character(byte: int) -> bool:
-    return byte & 0b1100_0000 == 0b1000_0000
 
 
 def _compressible(fraction: float, size: int, count: int, rng: np.random.Generator) -> list[str]:
@@ -84,15 +80,16 @@ def _compressible(fraction: float, size: int, count: int, rng: np.random.Generat
     low, high = 0.0, 1.0
     for _ in range(10):  # bisection: the compressed size grows with the share of letters
         share = (low + high) / 2
-        reached = _compressed_fraction(_mixed(letters, share, size, min(batch, count)))
+        text = _mixed(letters, share, size, min(batch, count))
+        reached = len(zlib.compress(text)) / len(text)
         low, high = (share, high) if reached < fraction else (low, share)
     if abs(reached - fraction) > _TOLERANCE:
         raise BadInputError(
             f"workload.payload.compressed_fraction: {fraction}: records of {size} bytes come to {reached:.2f} at "
             "best; choose another fraction or larger records"
         )
-    text = _mixed(letters, share, size, count).decode()
-    return [text[at : at + size] for at in range(0, len(text), size)]
+    records = _mixed(letters, share, size, count).decode()
+    return [records[at : at + size] for at in range(0, len(records), size)]
 
 
 def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, size: int, count: int) -> bytes:
@@ -100,10 +97,6 @@ def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, si
     bounds = (np.arange(count + 1) * share * size).astype(np.int64)
     is_letter = np.arange(size) < np.diff(bounds)[:, np.newaxis]
     return np.where(is_letter, letters[: size * count].reshape(count, size), np.uint8(ord(" "))).tobytes()
-
-
-def _compressed_fraction(text: bytes) -> float:
-    return len(zlib.compress(text)) / len(text)
 
 
 class PayloadFiles:
@@ -124,18 +117,15 @@ class PayloadFiles:
             return None
         key = (repr(load.payload), load.record_size_bytes)
         if key not in self._made:
-            self._made[key] = self._make(load.payload, load.record_size_bytes)
+            corpus = None
+            if isinstance(load.payload, PayloadFile):
+                corpus = self._campaign.store.get(self._campaign.keys.payload()).decode()
+            rng = np.random.default_rng([self._campaign.study.seed, load.record_size_bytes])
+            lines = payload_lines(load.payload, load.record_size_bytes, corpus, rng)
+            file = self._folder / f"records-{len(self._made)}.txt"
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            self._made[key] = file
         return self._made[key]
-
-    def _make(self, payload: Payload, record_size_bytes: int) -> Path:
-        corpus = None
-        if isinstance(payload, PayloadFile):
-            corpus = self._campaign.store.get(self._campaign.keys.payload()).decode()
-        rng = np.random.default_rng([self._campaign.study.seed, record_size_bytes])
-        file = self._folder / f"records-{len(self._made)}.txt"
-        lines = payload_lines(payload, record_size_bytes, corpus, rng)
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return file
 
 
 @contextmanager

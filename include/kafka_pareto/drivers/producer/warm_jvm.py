@@ -80,7 +80,10 @@ class WarmLoadProcess(LoadProcess):
             self._jvm = _Jvm(self._settings, request, main_class)
         try:
             line, complaint = self._jvm.ask(options, request.timeout_s, watch, secrets)
-            answer = _read(line)
+            answer = _Answer.model_validate_json(line)
+        except ValidationError as error:
+            self.close()
+            raise LoadToolError(f"the load tool's answer cannot be read: it ends with: {line[-200:]!r}") from error
         except BaseException:
             self.close()
             raise
@@ -131,7 +134,9 @@ class _Jvm:
             self._socket.sendall(json.dumps(options).encode() + b"\n")
         while b"\n" not in self._unread:
             wait_until_readable(self._socket.fileno(), deadline, timeout_s, watch)
-            chunk = self._received()
+            chunk = b""
+            with suppress(ConnectionError):  # it ended with a request unread
+                chunk = self._socket.recv(_CHUNK_BYTES)
             if not chunk:
                 exit_code = self._process.wait()
                 complaint = complaint_in(self._errors, said_before, secrets)
@@ -140,16 +145,3 @@ class _Jvm:
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
         return line.decode(errors="replace"), complaint_in(self._errors, said_before, secrets)
-
-    def _received(self) -> bytes:
-        try:
-            return self._socket.recv(_CHUNK_BYTES)
-        except ConnectionError:  # it ended with a request unread
-            return b""
-
-
-def _read(line: str) -> _Answer:
-    try:
-        return _Answer.model_validate_json(line)
-    except ValidationError as error:
-        raise LoadToolError(f"the load tool's answer cannot be read: it ends with: {line[-200:]!r}") from error

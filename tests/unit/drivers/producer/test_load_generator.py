@@ -17,7 +17,6 @@ from kafka_pareto.drivers.producer.load_generator import (
     LoadGenerator,
     generator_options,
     load_result,
-    parse_generator_output,
     timed_within_limit,
 )
 from kafka_pareto.errors import LoadToolError
@@ -32,8 +31,8 @@ SOME_FAILED = (FIXTURES / "load_generator" / "broker_gone.json").read_text()
 TIMED = TimedLoad(warmup_s=0.5, seconds=1.0, paced_warmup_s=0.5, paced_seconds=1.0, paced_rate_records_s=500.0)
 
 
-def result_of(text: str, timed: TimedLoad = TIMED) -> LoadResult:
-    return load_result(parse_generator_output(text), timed, Execution(text, "a complaint", wall_s=3.0, cpu_s=2.0))
+def result_of(text: str, timed: TimedLoad = TIMED, producers: int = 1) -> LoadResult:
+    return load_result(Execution(text, "a complaint", wall_s=3.0, cpu_s=2.0), timed, producers)
 
 
 def changed(**values: Any) -> str:
@@ -108,9 +107,8 @@ def test_the_waits_of_several_producers_are_those_of_all_their_threads():
     content = json.loads(BOTH_PARTS)
     content["parts"][0] |= {"sending_s": 1.0, "elapsed_s": 1.2}
     content["parts"][0]["client_metrics"]["bufferpool-wait-time-ns-total"] = 0.5e9
-    output = parse_generator_output(json.dumps(content))
 
-    waits_s = [load_result(output, TIMED, Execution("", "", 3.0, 2.0), n).unthrottled_wait_s for n in (1, 3)]
+    waits_s = [result_of(json.dumps(content), producers=number).unthrottled_wait_s for number in (1, 3)]
     assert waits_s == pytest.approx([0.5 + 0.2, 0.5 + 3 * 0.2])
 
 
@@ -168,7 +166,7 @@ def test_a_load_that_broke_off_measured_nothing_and_says_why():
 )
 def test_output_that_does_not_add_up_is_refused_with_the_reason(text: str, says: str):
     with pytest.raises(LoadToolError, match=says):
-        parse_generator_output(text)
+        result_of(text)
 
 
 def test_the_fixed_rate_and_the_unthrottled_part_stay_below_the_requests_ceiling():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from kafka_pareto.bottleneck.broker_metrics import BrokerReading, growth_of_sum, read_broker
@@ -32,19 +33,16 @@ def read_all(brokers: Brokers) -> Readings:
     """Read every running broker; skip those that do not answer."""
     found = {}
     for name, pid in brokers.pids.items():
-        try:
+        with suppress(ClusterError):
             found[pid] = read_broker(brokers.jmx[name])
-        except ClusterError:
-            continue
     return found
 
 
 def produce_times(before: Readings, after: Readings) -> ProduceTimes:
     """Return the means over all produce requests between two readings; None if a broker was started meanwhile."""
     pairs = [(before[pid], after[pid]) for pid in before if pid in after]
-    is_whole = bool(pairs) and len(pairs) == len(before) == len(after)
     requests = sum(_growth(pair, _COUNT) for pair in pairs)
-    if not is_whole or requests <= 0:
+    if before.keys() != after.keys() or requests <= 0:
         return ProduceTimes()
     sums_ms = {
         name: sum(growth_of_sum(*pair, histogram) or 0.0 for pair in pairs for histogram in histograms)

@@ -105,9 +105,8 @@ def test_what_was_asked_for_is_sent_and_arrives(bench: Bench) -> None:
     assert result.client_cpu_s > 0
 
 
-@pytest.mark.parametrize("name", [KAFKAS_OWN, FAKE])
-def test_warm_up_records_are_sent_but_kept_out_of_the_steady_state(name: str, request: pytest.FixtureRequest) -> None:
-    bench: Bench = request.getfixturevalue(name)
+@pytest.mark.parametrize("bench", [KAFKAS_OWN, FAKE], indirect=True)
+def test_warm_up_records_are_sent_but_kept_out_of_the_steady_state(bench: Bench) -> None:
     before = bench.cluster.end_offset(bench.request.topic)
     result = bench.tool.run(replace(bench.request, warmup_records=100))
 
@@ -117,11 +116,8 @@ def test_warm_up_records_are_sent_but_kept_out_of_the_steady_state(name: str, re
 
 
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
-@pytest.mark.parametrize("name", [KAFKAS_OWN, WARM, FAKE])
-def test_every_level_of_acks_is_accepted_whatever_idempotence_the_baseline_asks_for(
-    name: str, acks: str, request: pytest.FixtureRequest
-) -> None:
-    bench: Bench = request.getfixturevalue(name)
+@pytest.mark.parametrize("bench", [KAFKAS_OWN, WARM, FAKE], indirect=True)
+def test_every_level_of_acks_is_accepted_whatever_idempotence_the_baseline_asks_for(bench: Bench, acks: str) -> None:
     study = paper_study().model_copy(update={"baseline": {"enable.idempotence": True}})
     properties = request_of("load", study, acks=acks).properties
     result = bench.tool.run(replace(bench.request, properties=properties))
@@ -136,9 +132,8 @@ def test_the_watch_is_asked_while_the_load_runs(bench: Bench) -> None:
     assert asked
 
 
-@pytest.mark.parametrize("name", [KAFKAS_OWN, GENERATOR, WARM])
-def test_records_are_sent_from_a_payload_file(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    bench: Bench = request.getfixturevalue(name)
+@pytest.mark.parametrize("bench", [KAFKAS_OWN, GENERATOR, WARM], indirect=True)
+def test_records_are_sent_from_a_payload_file(bench: Bench, tmp_path: Path) -> None:
     payload_file = tmp_path / "records.txt"
     payload_file.write_text(("x" * 1024 + "\n") * 20)
     compressed = {**bench.request.properties, "compression.type": "gzip"}
@@ -149,11 +144,8 @@ def test_records_are_sent_from_a_payload_file(name: str, request: pytest.Fixture
     assert result.client.compression_rate_avg < 0.2  # letters drawn at random come to 0.6
 
 
-@pytest.mark.parametrize("name", [GENERATOR, WARM])
-def test_zeros_are_sent_by_several_producers_which_arrive_and_share_the_rate(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    bench: Bench = request.getfixturevalue(name)
+@pytest.mark.parametrize("bench", [GENERATOR, WARM], indirect=True)
+def test_zeros_are_sent_by_several_producers_which_arrive_and_share_the_rate(bench: Bench) -> None:
     before = bench.cluster.end_offset(bench.request.topic)
     compressed = {**bench.request.properties, "compression.type": "gzip", "linger.ms": 50}
     result = bench.tool.run(replace(bench.request, made_payload="zeros", producers=3, properties=compressed))
@@ -171,7 +163,7 @@ def test_zeros_are_sent_by_several_producers_which_arrive_and_share_the_rate(
 
 @pytest.mark.brokers
 @pytest.mark.parametrize(
-    ("name", "spoil"),
+    ("bench", "spoil"),
     [
         ("kafkas_own", lambda request: replace(request, timed=TIMED)),
         ("kafkas_own", lambda request: replace(request, keys=10)),
@@ -181,11 +173,11 @@ def test_zeros_are_sent_by_several_producers_which_arrive_and_share_the_rate(
         ("generator", lambda request: replace(request, timed=None)),
         ("warm_generator", lambda request: replace(request, timed=None)),
     ],
+    indirect=["bench"],
 )
 def test_what_a_tool_cannot_do_is_refused_and_nothing_is_sent(
-    name: str, spoil: Callable[[LoadRequest], LoadRequest], request: pytest.FixtureRequest
+    bench: Bench, spoil: Callable[[LoadRequest], LoadRequest]
 ) -> None:
-    bench: Bench = request.getfixturevalue(name)
     before = bench.cluster.end_offset(bench.request.topic)
 
     with pytest.raises(LoadToolError, match="load"):

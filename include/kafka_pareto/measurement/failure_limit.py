@@ -13,7 +13,6 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.errors import GateError
 from kafka_pareto.measurement.repetition_store import RepetitionStore, persistently
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.study import Study
 
 _ROWS = 20
 
@@ -33,7 +32,7 @@ class FailureLimit:
 
     def __init__(self, measured: RepetitionStore, round_number: int, case: str) -> None:
         self._measured, self._round_number, self._case = measured, round_number, case
-        self._campaign = measured.campaign
+        self._campaign, self._study = measured.campaign, measured.campaign.study
         keys, store = self._campaign.keys, self._campaign.store
         self._key = keys.failures(case, round_number)
         kept = {key for number in range(round_number + 1) for key in store.keys(keys.failures("", number))}
@@ -65,10 +64,6 @@ class FailureLimit:
             f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction). Campaign stopped. Fix the cause and "
             f"start a new one.\n{failure_table(failed)}"
         )
-
-    @property
-    def _study(self) -> Study:
-        return self._campaign.study
 
     def _keep(self, failed: list[Repetition]) -> None:
         if failed:
@@ -107,8 +102,8 @@ class FailureLimit:
 
     @cached_property
     def _others_measured(self) -> dict[str, list[Repetition]]:
-        others = [case for case in self._study.cases if case != self._case]
-        return {other: self._campaign.read_measurements([other], [self._round_number]) for other in others}
+        cases = (case for case in self._study.cases if case != self._case)
+        return {case: self._campaign.read_measurements([case], [self._round_number]) for case in cases}
 
 
 def failure_table(failed: list[Repetition]) -> str:

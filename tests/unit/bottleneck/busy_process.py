@@ -22,8 +22,12 @@ class BusyProcess:
         (node,) = nodes_in(folder, [(1, 2)])
         node.data_folder.mkdir(parents=True)
         self.nodes: dict[str, Node] = {node.name: node}
-        self.pids = {node.name: pid}
+        self.pid = pid
         self.jmx: dict[str, JmxAgent] = {}
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {"kafka-1": self.pid}
 
     def gc_logs(self, name: str) -> list[Path]:
         return sorted(self.nodes[name].folder.glob("gc-*.log"))

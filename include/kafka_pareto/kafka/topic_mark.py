@@ -5,19 +5,12 @@ Its records identify the maker and show others that the mark is kept up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 _TIMEOUT_S = 10.0
-
-
-class Ask(Protocol):
-    """Send a request to the cluster."""
-
-    def __call__(self, operation: str, timeout_s: float = ..., **arguments: Any) -> Any:
-        """Return the answer, or raise a ClusterError."""
 
 
 class MarkEnd(BaseModel):
@@ -30,9 +23,12 @@ class MarkEnd(BaseModel):
 
 
 class TopicMark:
-    """A topic used as a mark; every method raises a ClusterError if the cluster refuses."""
+    """A topic used as a mark; every method raises a ClusterError if the cluster refuses.
 
-    def __init__(self, ask: Ask, topic: str) -> None:
+    `ask` sends an operation, with a time limit and arguments, and returns the answer.
+    """
+
+    def __init__(self, ask: Callable[..., Any], topic: str) -> None:
         self._ask = ask
         self._topic = topic
 

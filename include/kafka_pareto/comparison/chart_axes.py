@@ -13,6 +13,7 @@ from kafka_pareto.comparison.chart_data import Point, axis_kind, tick_texts
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.words import level_text
 
+PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 _LONGEST_TICK = 12
 _MOST_UPRIGHT_TICKS = 7
 _MOST_UPRIGHT_CHARACTERS = 64
@@ -57,5 +58,5 @@ def name_values(axes: Any, values: Sequence[float]) -> None:
     if high / low > _WIDE:
         steps = LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _VERY_WIDE else (1.0,))
     axes.yaxis.set_major_locator(steps)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.yaxis.set_major_formatter(PLAIN)
     axes.yaxis.set_minor_locator(NullLocator())

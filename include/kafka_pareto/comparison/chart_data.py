@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel
 
-from kafka_pareto.comparison.records import Interval, Level, PartComparison
+from kafka_pareto.comparison.records import Interval, PartComparison, is_told_apart
 from kafka_pareto.comparison.rows import held_interactions
-from kafka_pareto.comparison.words import is_told_apart, level_text, published_ratio, times_text
+from kafka_pareto.comparison.words import level_text, published_ratio, times_text
 from kafka_pareto.study.configuration_words import bytes_text
 from kafka_pareto.study.factors import FactorValue, Positions
 from kafka_pareto.study.quantity import Quantity
@@ -71,8 +70,21 @@ class Heat(BaseModel):
 
 def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
     """Return the points of one quantity over a table's levels, in the study's order."""
-    kind = axis_kind(part)
-    return [_point(part, level, quantity, at, kind) for at, level in enumerate(part.levels)]
+    has_names, points = axis_kind(part) == "names", []
+    for at, level in enumerate(part.levels):
+        estimate = level.estimate(quantity.name)
+        points.append(
+            Point(
+                level=level_text(level),
+                place=at if has_names else float(next(iter(level.values.values()))),
+                is_reference=level.is_reference,
+                ratio=Interval(value=1.0) if level.is_reference else estimate.ratio,
+                mean=estimate.mean,
+                told_apart=is_told_apart(estimate),
+                published_ratio=published_ratio(part, level, quantity.name),
+            )
+        )
+    return points
 
 
 def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
@@ -86,11 +98,11 @@ def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
     references = []
     for level in part.levels:
         row, column = sides.index(level.values[down]), tops.index(level.values[across])
-        estimate = level.estimates.get(quantity.name)
+        estimate = level.estimate(quantity.name)
         if level.is_reference:
             references.append((row, column))
             better[row][column], texts[row][column] = 0.0, "1\nreference"
-        elif estimate and estimate.ratio and estimate.ratio.value > 0:
+        elif estimate.ratio and estimate.ratio.value > 0:
             more = math.log(estimate.ratio.value)
             better[row][column] = -more if quantity.maximised is False else more
             marks = ("*" if is_told_apart(estimate) else "") + ("†" if level.values in interacting else "")
@@ -154,26 +166,6 @@ def speedup_of(clients: Positions, serial_fraction: float) -> Positions:
 def is_number(value: FactorValue) -> bool:
     """Return whether a level is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def present(values: Sequence[float | None]) -> list[float]:
-    """Drop None."""
-    return [value for value in values if value is not None]
-
-
-def _point(part: PartComparison, level: Level, quantity: Quantity, at: int, kind: AxisKind) -> Point:
-    estimate = level.estimates.get(quantity.name)
-    value = next(iter(level.values.values()))
-    ratio = Interval(value=1.0) if level.is_reference else estimate.ratio if estimate else None
-    return Point(
-        level=level_text(level),
-        place=at if kind == "names" else float(value),
-        is_reference=level.is_reference,
-        ratio=ratio,
-        mean=estimate.mean if estimate else None,
-        told_apart=is_told_apart(estimate),
-        published_ratio=published_ratio(part, level, quantity.name),
-    )
 
 
 def _is_power(value: float, base: float) -> bool:

@@ -13,30 +13,16 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
-from kafka_pareto.comparison.chart_data import (
-    Point,
-    heat_of,
-    is_curve,
-    is_number,
-    points_of,
-    present,
-    speedup_of,
-)
+from kafka_pareto.comparison.chart_axes import PLAIN, name_levels, name_values, side_by_side
+from kafka_pareto.comparison.chart_data import Point, heat_of, is_curve, is_number, points_of, speedup_of
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
 from kafka_pareto.comparison.time_figures import draw_over_time
-from kafka_pareto.comparison.words import (
-    compared_quantities,
-    directed_text,
-    number_text,
-    quantity_named,
-    times_text,
-)
+from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text, quantity_named, times_text
 from kafka_pareto.report.figures import STYLE, png, say, shared_legend
 from kafka_pareto.study.declaration import OverTime
 from kafka_pareto.study.quantity import Quantity
@@ -58,9 +44,7 @@ _PUBLISHED_BESIDE_INCHES = 0.11  # keeps hollow markers off the measured ones
 
 
 def part_figures(
-    part: PartComparison,
-    stages: Sequence[Quantity] = (),
-    over_time: OverTime = _UNSAID,
+    part: PartComparison, stages: Sequence[Quantity] = (), over_time: OverTime = _UNSAID
 ) -> Mapping[str, tuple[str, bytes]]:
     """Return the part's figures: file name to caption and PNG; a figure without values is left out.
 
@@ -69,24 +53,20 @@ def part_figures(
         stages: Quantities that add up to a whole, in order of time.
         over_time: How the driver labels its timelines.
     """
-    quantities = [quantity for quantity in compared_quantities(part) if _has_values(part, quantity)]
+    quantities = [
+        each for each in compared_quantities(part) if any(level.estimate(each.name).mean for level in part.levels)
+    ]
     if not quantities:
         return {}
     found: dict[str, tuple[str, Figure]] = {}
     with mpl.rc_context(STYLE):
-        if part.kind == "grid":
-            found[f"{part.part}_grid.png"] = (_grid_caption(part), draw_grid(part, quantities))
-        elif part.kind == "series":
-            found[f"{part.part}_series.png"] = (_series_caption(part), draw_series(part, quantities))
-        elif is_curve(part):
-            found[f"{part.part}_curve.png"] = (_curve_caption(part), draw_curve(part, quantities))
-        else:
-            found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
+        kind = "curve" if is_curve(part) else "levels" if part.kind == "table" else part.kind
+        draw = {"grid": draw_grid, "series": draw_series, "curve": draw_curve, "levels": draw_levels}[kind]
+        found[kind] = (_caption(part, kind), draw(part, quantities))
         if any(each.speedup for each in part.scaling):
-            found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part))
-        drawn = draw_over_time(part, stages, over_time)
-        found |= {f"{part.part}_{name}.png": captioned for name, captioned in drawn.items()}
-        return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
+            found["scaling"] = (_SCALING_CAPTION, draw_scaling(part))
+        found |= draw_over_time(part, stages, over_time)
+        return {f"{part.part}_{name}.png": (caption, png(figure)) for name, (caption, figure) in found.items()}
 
 
 def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
@@ -103,7 +83,8 @@ def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
             beside = ScaledTranslation(_PUBLISHED_BESIDE_INCHES, 0, figure.dpi_scale_trans)
             axes.scatter(*zip(*published, strict=True), transform=axes.transData + beside, **_PUBLISHED)
         name_levels(axes, part, points)
-        name_values(axes, [1.0, *(value for point in points for value in _drawn(point))])
+        ratios = _positive_ends([point.ratio for point in points if point.ratio])
+        name_values(axes, [1.0, *ratios, *(point.published_ratio for point in points if point.published_ratio)])
         mean = next((point.mean for point in points if point.is_reference), None)
         axes.set(
             title=directed_text(quantity),
@@ -122,16 +103,16 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         if not known:
             say(axes, "no value above zero")
             continue
-        points, means = [point for point, _ in known], [mean for _, mean in known]
+        points, means = zip(*known, strict=True)
         places, values = [point.place for point in points], [mean.value for mean in means]
         axes.plot(places, values, color=_BLUE, linewidth=1.2, marker="o", markersize=5, zorder=3, label="mean")
         axes.errorbar(places, values, yerr=_errors(means), ecolor=_BLUE, **_INTERVAL)
-        own = [(point.place, mean.value) for point, mean in known if point.is_reference]
-        if own:
-            axes.scatter(*zip(*own, strict=True), **_REFERENCE)
+        for point, mean in known:
+            if point.is_reference:
+                axes.scatter(point.place, mean.value, **_REFERENCE)
         _shade_bands(axes, part, quantity)
         name_levels(axes, part, points)
-        name_values(axes, [end for mean in means for end in present([mean.low, mean.value, mean.high]) if end > 0])
+        name_values(axes, _positive_ends(means))
     shared_legend(figure)
     return figure
 
@@ -145,11 +126,8 @@ def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         drawn: list[float] = []
         for at, name in enumerate(names):
             levels = [level for level in part.levels if level.values[compared] == name]
-            style = {
-                "color": _SERIES_COLOURS[at % len(_SERIES_COLOURS)],
-                "marker": _SERIES_MARKERS[at % len(_SERIES_MARKERS)],
-            }
-            drawn += _draw_line(axes, levels, along, quantity, str(name), style)
+            color, marker = _SERIES_COLOURS[at % len(_SERIES_COLOURS)], _SERIES_MARKERS[at % len(_SERIES_MARKERS)]
+            drawn += _draw_line(axes, levels, along, quantity, {"label": str(name), "color": color, "marker": marker})
         if not drawn:
             say(axes, "no value above zero")
             continue
@@ -158,7 +136,7 @@ def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         axes.set_xscale("log")
         points = [float(level.values[along]) for level in part.levels]
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axes.xaxis.set_major_formatter(PLAIN)
         axes.xaxis.set_minor_locator(NullLocator())
         axes.tick_params(axis="x", rotation=40)
         axes.set(
@@ -173,13 +151,13 @@ def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 
 
 def _draw_line(
-    axes: Any, levels: Sequence[Level], along: str, quantity: Quantity, label: str, style: Mapping[str, Any]
+    axes: Any, levels: Sequence[Level], along: str, quantity: Quantity, style: Mapping[str, Any]
 ) -> list[float]:
     """Draw one compared level and return the values the y axis must cover."""
     measured = [
         (float(level.values[along]), estimate.mean)
         for level in levels
-        if (estimate := level.estimates.get(quantity.name)) and estimate.mean and estimate.mean.value > 0
+        if (estimate := level.estimate(quantity.name)).mean and estimate.mean.value > 0
     ]
     published = [
         (float(level.values[along]), level.published[quantity.name])
@@ -189,15 +167,14 @@ def _draw_line(
     if measured:
         places, means = zip(*measured, strict=True)
         values = [mean.value for mean in means]
-        axes.plot(places, values, linewidth=1.2, markersize=4.5, zorder=3, label=label, **style)
+        axes.plot(places, values, linewidth=1.2, markersize=4.5, zorder=3, **style)
         axes.errorbar(places, values, yerr=_errors(means), ecolor=style["color"], **_INTERVAL)
     if published:
         axes.plot(
             *zip(*published, strict=True), color=style["color"], linewidth=0.9, linestyle="--", alpha=0.6,
-            label=f"{label}, published",
+            label=f"{style['label']}, published",
         )  # fmt: skip
-    ends = [end for _, mean in measured for end in present([mean.low, mean.value, mean.high]) if end > 0]
-    return [*ends, *(value for _, value in published)]
+    return [*_positive_ends([mean for _, mean in measured]), *(value for _, value in published)]
 
 
 def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
@@ -241,7 +218,7 @@ def _draw_speedup(axes: Any, curve: Scaling) -> None:
     speedups = list(curve.speedup.values())
     most = max(clients)
     fine = np.linspace(min(clients), most, 200)
-    top = 1.15 * max(present([end for each in speedups for end in (each.value, each.high)]))
+    top = 1.15 * max(end for each in speedups for end in each.known)
     axes.plot(fine, fine, color=_GREY, linewidth=1, linestyle=":", label="in proportion")
     if curve.serial_fraction is not None:
         law = speedup_of(fine, curve.serial_fraction.value)
@@ -276,17 +253,14 @@ def _draw_ratios(axes: Any, points: Sequence[Point]) -> None:
 
 
 def _errors(intervals: Sequence[Interval]) -> list[list[float]]:
-    """Return the distances to both ends; 0 without an interval."""
-    return [
-        [each.value - (each.value if each.low is None else each.low) for each in intervals],
-        [(each.value if each.high is None else each.high) - each.value for each in intervals],
-    ]
+    """Return the distances to both ends; 0 for an unknown one."""
+    below = [each.value - min(each.known) for each in intervals]
+    return [below, [max(each.known) - each.value for each in intervals]]
 
 
-def _drawn(point: Point) -> list[float]:
-    ends = [point.ratio.low, point.ratio.value, point.ratio.high] if point.ratio else []
+def _positive_ends(intervals: Sequence[Interval]) -> list[float]:
     # The interval of a mean of differences may reach below zero, which a log axis cannot show.
-    return [end for end in present([*ends, point.published_ratio]) if end > 0]
+    return [end for each in intervals for end in each.known if end > 0]
 
 
 def _join(axes: Any, points: Sequence[Point]) -> None:
@@ -301,19 +275,9 @@ def _shade_bands(axes: Any, part: PartComparison, quantity: Quantity) -> None:
             continue
         low, high = float(band.lower), float(band.upper)
         axes.axvspan(low, high, color=_ORANGE, alpha=0.18, linewidth=0, zorder=0, label="band with a jump")
-        axes.annotate(
-            f"x{times_text(band.ratio.value)}",
-            (np.sqrt(low * high), 0.97),
-            xycoords=("data", "axes fraction"),
-            ha="center",
-            va="top",
-            color=_ORANGE,
-            weight="bold",
-        )
-
-
-def _has_values(part: PartComparison, quantity: Quantity) -> bool:
-    return any(quantity.name in level.estimates and level.estimates[quantity.name].mean for level in part.levels)
+        style: dict[str, Any] = {"ha": "center", "va": "top", "color": _ORANGE, "weight": "bold"}
+        middle = (np.sqrt(low * high), 0.97)
+        axes.annotate(f"x{times_text(band.ratio.value)}", middle, xycoords=("data", "axes fraction"), **style)
 
 
 _SCALING_CAPTION = (
@@ -322,23 +286,18 @@ _SCALING_CAPTION = (
 )
 
 
-def _levels_caption(part: PartComparison) -> str:
+def _caption(part: PartComparison, kind: str) -> str:
     published = any(level.published for level in part.levels)
-    beside = " Hollow: published on another machine, over the published reference." if published else ""
-    return f"Each level over the reference, from the blocks that measured both, with 95 % intervals.{beside}"
-
-
-def _series_caption(part: PartComparison) -> str:
-    ranges = f" Shaded: the ranges {joined(list(part.ranges))}." if part.ranges else ""
-    published = " Dashed: published, on another machine." if any(level.published for level in part.levels) else ""
-    return f"Means with 95 % intervals along {part.factors[1]}, both axes logarithmic.{ranges}{published}"
-
-
-def _grid_caption(part: PartComparison) -> str:
-    dagger = " †: an interaction of the two factors." if held_interactions(part) else ""
-    return f"Each combination over the reference; blue is better, orange worse. *: differs from the reference.{dagger}"
-
-
-def _curve_caption(part: PartComparison) -> str:
-    shaded = " Shaded: a jump beyond the trend of the curve." if part.bands else ""
-    return f"Means with 95 % intervals over {part.factors[0]}, both axes logarithmic.{shaded}"
+    if kind == "grid":
+        dagger = " †: an interaction of the two factors." if held_interactions(part) else ""
+        colours = "blue is better, orange worse. *: differs from the reference."
+        return f"Each combination over the reference; {colours}{dagger}"
+    if kind == "series":
+        ranges = f" Shaded: the ranges {joined(list(part.ranges))}." if part.ranges else ""
+        dashed = " Dashed: published, on another machine." if published else ""
+        return f"Means with 95 % intervals along {part.factors[1]}, both axes logarithmic.{ranges}{dashed}"
+    if kind == "curve":
+        shaded = " Shaded: a jump beyond the trend of the curve." if part.bands else ""
+        return f"Means with 95 % intervals over {part.factors[0]}, both axes logarithmic.{shaded}"
+    hollow = " Hollow: published on another machine, over the published reference." if published else ""
+    return f"Each level over the reference, from the blocks that measured both, with 95 % intervals.{hollow}"

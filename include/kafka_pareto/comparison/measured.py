@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-from kafka_pareto.analysis.ratios import ByBlock
+from kafka_pareto.analysis.level_tests import Mean
+from kafka_pareto.analysis.ratios import ByBlock, Ratio
 from kafka_pareto.analysis.repetition_values import valid_by_block
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.comparison.records import Interval
 from kafka_pareto.study.factors import Configuration, FactorValue
+
+
+def interval_of(found: Mean | Ratio) -> Interval | None:
+    """Convert a statistic to its stored form; None without a value."""
+    if not math.isfinite(found.value):
+        return None
+    return Interval(value=found.value, low=known(found.low), high=known(found.high))
+
+
+def known(value: float) -> float | None:
+    """Map NaN and infinity to None."""
+    return value if math.isfinite(value) else None
 
 
 class PlannedLevel(NamedTuple):
@@ -21,27 +37,24 @@ class PlannedLevel(NamedTuple):
     sets: Configuration | None = None
 
 
+@dataclass(frozen=True)
 class Measured:
     """The values of a part's valid repetitions.
 
     Attributes:
         along: The factor that a series runs along; empty for other parts.
         repetitions: With any outcome.
-        valid: By configuration id and block.
     """
 
-    def __init__(
-        self,
-        planned: Sequence[PlannedLevel],
-        factors: Sequence[str],
-        repetitions: Sequence[Repetition],
-        along: str = "",
-    ) -> None:
-        self.along = along
-        self.planned = planned
-        self.factors = factors
-        self.repetitions = repetitions
-        self.valid = valid_by_block(repetitions)
+    planned: Sequence[PlannedLevel]
+    factors: Sequence[str]
+    repetitions: Sequence[Repetition]
+    along: str = ""
+
+    @cached_property
+    def valid(self) -> dict[str, dict[int, Repetition]]:
+        """Return the valid repetitions by configuration id and block."""
+        return valid_by_block(self.repetitions)
 
     @property
     def reference(self) -> PlannedLevel:
@@ -56,10 +69,6 @@ class Measured:
         for each in self.planned:
             found.setdefault(each.configuration[self.along], []).append(each)
         return list(found.values())
-
-    def values_of(self, level: PlannedLevel) -> dict[str, FactorValue]:
-        """Return a level's value of each varied factor."""
-        return {factor: level.configuration[factor] for factor in self.factors}
 
     def in_block_order(self, level: PlannedLevel) -> list[Repetition]:
         """List a level's valid repetitions."""

@@ -14,25 +14,15 @@ import numpy as np
 from kafka_pareto.analysis.bands import steps_beyond_trend
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.letters import letters_of
-from kafka_pareto.analysis.level_tests import Mean, Relative, mean_of, relative_to_best
+from kafka_pareto.analysis.level_tests import Relative, mean_of, relative_to_best
 from kafka_pareto.analysis.paired_tests import holm, welch_p_value
-from kafka_pareto.analysis.ratios import ByBlock, Combination, Ratio, interactions, ratio_of_levels
-from kafka_pareto.analysis.rounding import Values
+from kafka_pareto.analysis.ratios import Combination, Ratio, interactions, ratio_of_levels
 from kafka_pareto.analysis.scaling import fit_scaling
 from kafka_pareto.bottleneck.common_verdict import common_verdict
 from kafka_pareto.bottleneck.shares import CeilingName, Limit
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.comparison.measured import Measured, PlannedLevel
-from kafka_pareto.comparison.records import (
-    Band,
-    Estimate,
-    Interaction,
-    Level,
-    PartComparison,
-    Scaling,
-    interval_of,
-    known,
-)
+from kafka_pareto.comparison.measured import Measured, PlannedLevel, interval_of, known
+from kafka_pareto.comparison.records import Band, Estimate, Interaction, Level, PartComparison, Scaling
 from kafka_pareto.comparison.series import compare_ranges, crossovers_of
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Quantity
@@ -139,7 +129,7 @@ def _level(
     verdict = common_verdict([each.verdict for each in found])
     return Level(
         configuration_id=name,
-        values=measured.values_of(level),
+        values={factor: level.configuration[factor] for factor in measured.factors},
         sets=dict(level.sets or {}),
         is_reference=level.is_reference,
         outcomes=dict(Counter(each.outcome for each in measured.repetitions if each.configuration_id == name)),
@@ -167,44 +157,33 @@ def _estimates(
     for quantity, group in product(quantities, measured.groups()):
         tested = quantity.name in compared
         samples = [measured.numbers(each, quantity.name) for each in group]
-        means = [mean_of(_array(sample)) for sample in samples]
-        relatives = _relatives(means, quantity)
-        letters = _letters(samples, quantity, len(compared)) if tested else [""] * len(samples)
-        of_reference = next(sample for level, sample in zip(group, samples, strict=True) if level.is_reference)
-        for level, sample, mean, relative, letter in zip(group, samples, means, relatives, letters, strict=True):
-            ratio = Ratio() if level.is_reference else ratio_of_levels(of_reference, sample)
-            welch = math.nan if level.is_reference else welch_p_value(_array(of_reference), _array(sample))
+        arrays = [np.array(list(sample.values()), dtype=np.float64) for sample in samples]
+        means = [mean_of(array) for array in arrays]
+        relatives, letters = [Relative()] * len(group), [""] * len(group)
+        if quantity.maximised is not None:
+            relatives = relative_to_best(means, quantity.maximised)
+        if tested:  # the compared quantities share the part's 5 % (Bonferroni)
+            letters = letters_of(arrays, maximised=bool(quantity.maximised), significance=SIGNIFICANCE / len(compared))
+        own = next(at for at, level in enumerate(group) if level.is_reference)
+        for at, (level, mean, relative) in enumerate(zip(group, means, relatives, strict=True)):
+            ratio = Ratio() if at == own else ratio_of_levels(samples[own], samples[at])
+            welch = math.nan if at == own else welch_p_value(arrays[own], arrays[at])
             key = (level.configuration_id, quantity.name)
             if tested:
                 p_values[key] = ratio.p_value
             found[key] = Estimate(
-                repetitions=len(sample),
+                repetitions=len(samples[at]),
                 mean=interval_of(mean),
                 sd=known(mean.sd),
                 ratio=interval_of(ratio),
                 welch_p_value=known(welch),
                 relative=known(relative.value),
                 relative_sd=known(relative.sd),
-                letters=letter,
+                letters=letters[at],
             )
     for key, p_value in zip(p_values, holm(list(p_values.values())), strict=True):
         found[key] = found[key].model_copy(update={"p_value_holm": known(p_value)})
     return found
-
-
-def _relatives(means: Sequence[Mean], quantity: Quantity) -> list[Relative]:
-    if quantity.maximised is None:
-        return [Relative() for _ in means]
-    return relative_to_best(means, quantity.maximised)
-
-
-def _letters(samples: Sequence[ByBlock], quantity: Quantity, compared: int) -> list[str]:
-    """Return the letters of one quantity; compared quantities share the part's 5 % (Bonferroni)."""
-    return letters_of(
-        [_array(sample) for sample in samples],
-        maximised=bool(quantity.maximised),
-        significance=SIGNIFICANCE / compared,
-    )
 
 
 def _interactions(measured: Measured, compared: Sequence[str]) -> list[Interaction]:
@@ -237,21 +216,17 @@ def _combination(measured: Measured, level: PlannedLevel) -> Combination:
 def _scaling(measured: Measured, curve: Curve) -> list[Scaling]:
     found = []
     for quantity in curve.quantities:
-        by_clients = {
-            int(clients): by_block for clients, by_block in measured.by_level_of(curve.factor, quantity).items()
-        }
-        fit = fit_scaling(by_clients)
-        if fit is None:
-            continue
-        speedups = {str(clients): interval_of(ratio) for clients, ratio in fit.speedup.items()}
-        found.append(
-            Scaling(
-                quantity=quantity,
-                speedup={clients: interval for clients, interval in speedups.items() if interval},
-                limit=interval_of(fit.limit),
-                serial_fraction=interval_of(fit.serial_fraction),
+        by_level = measured.by_level_of(curve.factor, quantity)
+        if fit := fit_scaling({int(clients): by_block for clients, by_block in by_level.items()}):
+            speedups = {str(clients): interval_of(ratio) for clients, ratio in fit.speedup.items()}
+            found.append(
+                Scaling(
+                    quantity=quantity,
+                    speedup={clients: interval for clients, interval in speedups.items() if interval},
+                    limit=interval_of(fit.limit),
+                    serial_fraction=interval_of(fit.serial_fraction),
+                )
             )
-        )
     return found
 
 
@@ -267,7 +242,3 @@ def _bands(measured: Measured, curve: Curve) -> list[Band]:
         for (quantity, step), p_value in zip(steps, adjusted, strict=True)
         if p_value < SIGNIFICANCE and step.is_large and (interval := interval_of(step.ratio))
     ]
-
-
-def _array(by_block: ByBlock) -> Values:
-    return np.array(list(by_block.values()), dtype=np.float64)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
@@ -23,35 +23,10 @@ class Interval(_Content):
     low: float | None = None
     high: float | None = None
 
-
-class Estimated(Protocol):
-    """A statistic: a value and the ends of its interval, each NaN if undefined."""
-
     @property
-    def value(self) -> float:
-        """Return the estimate."""
-
-    @property
-    def low(self) -> float:
-        """Return the lower end."""
-
-    @property
-    def high(self) -> float:
-        """Return the upper end."""
-
-
-def interval_of(found: Estimated) -> Interval | None:
-    """Convert a statistic to its stored form; None without a value."""
-    return (
-        Interval(value=found.value, low=known(found.low), high=known(found.high))
-        if math.isfinite(found.value)
-        else None
-    )
-
-
-def known(value: float) -> float | None:
-    """Map NaN and infinity to None."""
-    return value if math.isfinite(value) else None
+    def known(self) -> list[float]:
+        """Return the estimate and the ends it has, lowest first."""
+        return [each for each in (self.low, self.value, self.high) if each is not None]
 
 
 class Estimate(_Content):
@@ -80,6 +55,9 @@ class Estimate(_Content):
     relative: float | None = None
     relative_sd: float | None = None
     letters: str = ""
+
+
+_UNMEASURED = Estimate(repetitions=0)
 
 
 class Level(_Content):
@@ -114,6 +92,10 @@ class Level(_Content):
     ceiling_shares: dict[str, float] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
     timelines: list[Timeline] = Field(default_factory=list)
+
+    def estimate(self, quantity: str) -> Estimate:
+        """Return the estimate of a quantity; an empty one if it was not measured."""
+        return self.estimates.get(quantity, _UNMEASURED)
 
     @property
     def means(self) -> dict[str, float]:
@@ -198,6 +180,11 @@ class Crossover(_Content):
     at: Interval | None = None
     is_better_before: bool | None = None
     published_at: float | None = None
+
+
+def is_told_apart(found: Estimate | Interaction | RangeRatio) -> bool:
+    """Return whether a difference is significant after Holm's adjustment."""
+    return found.p_value_holm is not None and found.p_value_holm < SIGNIFICANCE
 
 
 class PartComparison(Record):

@@ -6,20 +6,19 @@ import re
 import statistics
 from typing import TypeAlias
 
-from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.wording import counted, p_text
 from kafka_pareto.bottleneck.words import verdict_text
-from kafka_pareto.comparison.records import Interaction, Level, PartComparison
+from kafka_pareto.comparison.records import Interaction, Level, PartComparison, is_told_apart
 from kafka_pareto.comparison.words import (
     NONE,
     factors_text,
-    is_told_apart,
     level_text,
     mean_text,
     number_text,
     of_measured_text,
     other_quantities,
     outcomes_text,
+    pairs_text,
     published_ratio,
     quantity_named,
     ratio_text,
@@ -48,8 +47,8 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
         (factors_text(part), [named_level(level) for level in part.levels]),
         (quantity.heading, _means(part, quantity)),
         ("over the reference", [_over_reference(level, quantity) for level in part.levels]),
-        ("relative", [relative_text(level.estimates.get(quantity.name)) for level in part.levels]),
-        ("letters", [_letters(level, quantity) for level in part.levels]),
+        ("relative", [relative_text(level.estimate(quantity.name)) for level in part.levels]),
+        ("letters", [level.estimate(quantity.name).letters or NONE for level in part.levels]),
     ]
     if any(quantity.name in level.published for level in part.levels):
         columns.append((PUBLISHED, [published_text(part, level, quantity.name) for level in part.levels]))
@@ -82,24 +81,21 @@ def interaction_rows(part: PartComparison) -> list[Row]:
     held = held_interactions(part)
     if not held:
         return []
-    header = ("quantity", "combination", "over the product of both", "p (Holm)")
-    return [
-        header,
-        *(
-            (
-                quantity_named(each.quantity).words,
-                setting_text(each.values),
-                ratio_text(each.ratio),
-                p_text(each.p_value_holm),
-            )
-            for each in held
-        ),
+    rows = [
+        (
+            quantity_named(each.quantity).words,
+            setting_text(each.values),
+            ratio_text(each.ratio),
+            p_text(each.p_value_holm),
+        )
+        for each in held
     ]
+    return [("quantity", "combination", "over the product of both", "p (Holm)"), *rows]
 
 
 def held_interactions(part: PartComparison) -> list[Interaction]:
     """Return the interactions that differ significantly from 1 (Holm)."""
-    return [each for each in part.interactions if each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE]
+    return [each for each in part.interactions if is_told_apart(each)]
 
 
 def interaction_sentence(part: PartComparison) -> str:
@@ -119,10 +115,7 @@ def scaling_rows(part: PartComparison) -> list[Row]:
         return []
     numbers = list(dict.fromkeys(number for each in part.scaling for number in each.speedup))
     header = (factors_text(part), *(f"{quantity_named(each.quantity).words}, times one" for each in part.scaling))
-    return [
-        header,
-        *((number, *(ratio_text(each.speedup.get(number)) for each in part.scaling)) for number in numbers),
-    ]
+    return [header, *((number, *(ratio_text(each.speedup.get(number)) for each in part.scaling)) for number in numbers)]
 
 
 def scaling_sentences(part: PartComparison) -> list[str]:
@@ -132,14 +125,13 @@ def scaling_sentences(part: PartComparison) -> list[str]:
         words = quantity_named(each.quantity).words.capitalize()
         if each.serial_fraction is not None and each.serial_fraction.low is None:
             sentences.append(f"{words}: too few blocks to say what it tends to.")
-            continue
-        if each.limit is None or each.serial_fraction is None:
+        elif each.limit is None or each.serial_fraction is None:
             sentences.append(f"{words}: no limit shows up to {max(map(int, each.speedup), default=1)} clients.")
-            continue
-        sentences.append(
-            f"{words} tends to {ratio_text(each.limit)} times that of one client: by Amdahl's law a share of "
-            f"{ratio_text(each.serial_fraction)} is not sped up by further clients."
-        )
+        else:
+            sentences.append(
+                f"{words} tends to {ratio_text(each.limit)} times that of one client: by Amdahl's law a share of "
+                f"{ratio_text(each.serial_fraction)} is not sped up by further clients."
+            )
     return sentences
 
 
@@ -181,9 +173,8 @@ def published_rows(part: PartComparison) -> list[Row]:
     names = dict.fromkeys(name for level in part.levels for name in level.published if name not in part.compared)
     if not names:
         return []
-    quantities = [quantity_named(name) for name in names]
     rows = [(named_level(level), *(published_text(part, level, name) for name in names)) for level in part.levels]
-    return [(factors_text(part), *(quantity.heading for quantity in quantities)), *rows]
+    return [(factors_text(part), *(quantity_named(name).heading for name in names)), *rows]
 
 
 def prediction_rows(part: PartComparison) -> list[Row]:
@@ -227,14 +218,10 @@ def notes(part: PartComparison) -> list[str]:
     """List remarks on single levels: a variant's settings, repetitions that did not count, notes."""
     found = []
     for level in part.levels:
-        said = [text for text in (_sets_text(level), outcomes_text(level), *_once_each(level)) if text]
+        said = [text for text in (pairs_text(level.sets), outcomes_text(level), *_once_each(level)) if text]
         if said:
             found.append(f"{level_text(level)}: {'; '.join(said)}")
     return found
-
-
-def _sets_text(level: Level) -> str:
-    return ", ".join(f"{name} {value}" for name, value in level.sets.items())
 
 
 def _once_each(level: Level) -> list[str]:
@@ -280,17 +267,12 @@ def _means(part: PartComparison, quantity: Quantity) -> list[str]:
 def _over_reference(level: Level, quantity: Quantity) -> str:
     if level.is_reference:
         return REFERENCE
-    estimate = level.estimates.get(quantity.name)
-    return ratio_text(estimate.ratio if estimate else None, MARK if is_told_apart(estimate) else "")
-
-
-def _letters(level: Level, quantity: Quantity) -> str:
-    estimate = level.estimates.get(quantity.name)
-    return (estimate.letters if estimate else "") or NONE
+    estimate = level.estimate(quantity.name)
+    return ratio_text(estimate.ratio, MARK if is_told_apart(estimate) else "")
 
 
 def _cell(level: Level | None, quantity: Quantity) -> str:
-    estimate = level.estimates.get(quantity.name) if level else None
+    estimate = level.estimate(quantity.name) if level else None
     if level is None or estimate is None or estimate.mean is None:
         return NONE
     mean = f"{number_text(estimate.mean.value)}{of_measured_text(level, estimate)}"

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_pareto.analysis.wording import counted, joined
-from kafka_pareto.comparison.records import Interval, Level, PartComparison
+from kafka_pareto.comparison.records import Interval, Level, PartComparison, is_told_apart
 from kafka_pareto.comparison.words import (
     compared_quantities,
     factors_text,
     fixed_text,
-    is_told_apart,
     level_text,
     number_text,
     of_measured_text,
@@ -25,7 +24,6 @@ from kafka_pareto.comparison.words import (
     setting_text,
     times_text,
 )
-from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
 _MOST_LEVELS_NAMED = 4
@@ -59,18 +57,15 @@ class Effect:
 
     def __str__(self) -> str:
         """Return the setting, what it replaces, and the ratio with its interval."""
-        ours, theirs = self.level.values, _reference_values(self.part, self.level)
+        ours, theirs = self.level.values, self.part.reference
+        if self.part.kind == "series":
+            theirs = self.part.reference_of(self.level).values
         changed = {name: value for name, value in ours.items() if value != theirs.get(name)}
         kept = {name: value for name, value in ours.items() if name not in changed}
         replaced = " with ".join(str(theirs[name]) for name in changed)
         at = f" at {setting_text(kept)}" if kept else ""
         changes = f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}"
         return f"{changes}, to {_times(self.ratio, '95 % interval ')}"
-
-
-def _reference_values(part: PartComparison, level: Level) -> dict[str, FactorValue]:
-    """Return the reference's values; in a series, those at the same point."""
-    return part.reference_of(level).values if part.kind == "series" else part.reference
 
 
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
@@ -85,8 +80,8 @@ def effects_of(part: PartComparison) -> list[Effect]:
     found = []
     for level in part.levels:
         for quantity in compared_quantities(part):
-            estimate = level.estimates.get(quantity.name)
-            if estimate and estimate.ratio and estimate.ratio.value > 0 and is_told_apart(estimate):
+            estimate = level.estimate(quantity.name)
+            if estimate.ratio and estimate.ratio.value > 0 and is_told_apart(estimate):
                 found.append(Effect(part, level, quantity, estimate.ratio))
     return found
 
@@ -133,9 +128,7 @@ def _what_made_no_difference(parts: Sequence[PartComparison]) -> str:
 def _same_levels(part: PartComparison) -> str:
     """Name the levels without a significant difference, or their number if many."""
     tested = [level for level in part.levels if _is_tested(part, level)]
-    same = [
-        level for level in tested if not any(is_told_apart(level.estimates.get(quantity)) for quantity in part.compared)
-    ]
+    same = [level for level in tested if not any(is_told_apart(level.estimate(name)) for name in part.compared)]
     if not same:
         return ""
     factors = factors_text(part)
@@ -145,8 +138,7 @@ def _same_levels(part: PartComparison) -> str:
 
 
 def _is_tested(part: PartComparison, level: Level) -> bool:
-    found = (level.estimates.get(quantity) for quantity in part.compared)
-    return any(estimate is not None and estimate.p_value_holm is not None for estimate in found)
+    return any(level.estimate(name).p_value_holm is not None for name in part.compared)
 
 
 def _what_it_cost(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
@@ -170,11 +162,10 @@ def _dearest_trade(effects: Sequence[Effect]) -> str:
 
 def _absolute(effect: Effect) -> str:
     """Return the two means behind a ratio, in brackets."""
-    name = effect.quantity.name
     means = [
         f"{number_text(estimate.mean.value)}{of_measured_text(level, estimate)}"
         for level in (effect.level, effect.part.reference_of(effect.level))
-        if (estimate := level.estimates.get(name)) and estimate.mean
+        if (estimate := level.estimate(effect.quantity.name)).mean
     ]
     return f": {' instead of '.join(means)} {effect.quantity.unit}".rstrip() if len(means) == 2 else ""
 
@@ -198,9 +189,8 @@ def _what_was_published_otherwise(parts: Sequence[PartComparison]) -> list[str]:
     for part in parts:
         for level in part.levels:
             for quantity in compared_quantities(part):
-                estimate = level.estimates.get(quantity.name)
                 published = published_ratio(part, level, quantity.name)
-                here = estimate.ratio if estimate else None
+                here = level.estimate(quantity.name).ratio
                 if published is None or here is None or here.low is None or here.high is None:
                     continue
                 compared += 1

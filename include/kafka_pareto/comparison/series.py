@@ -8,10 +8,9 @@ from itertools import product
 import numpy as np
 
 from kafka_pareto.analysis.crossover import Points, all_pairs, crossing_of, crossing_of_ratios, pooled_ratio
-from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.paired_tests import holm
-from kafka_pareto.comparison.measured import Measured
-from kafka_pareto.comparison.records import Crossover, Interval, Level, RangeRatio, interval_of, known
+from kafka_pareto.comparison.measured import Measured, interval_of, known
+from kafka_pareto.comparison.records import Crossover, Interval, Level, RangeRatio, is_told_apart
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
@@ -49,9 +48,12 @@ def crossovers_of(
     """
     if len(ranges) < 2:
         return []
+    told = {
+        (each.range, each.quantity, each.level, each.other): each.ratio.value for each in ratios if is_told_apart(each)
+    }
     found = []
     for quantity, (level, other) in product(compared, all_pairs(_levels(measured))):
-        first, last = (_told_ratio(ratios, name, quantity.name, level, other) for name in (ranges[0], ranges[-1]))
+        first, last = (told.get((name, quantity.name, level, other), 1.0) for name in (ranges[0], ranges[-1]))
         published = _published_ratios(measured, levels, quantity.name, level, other)
         is_rising = first < 1 < last
         at = None
@@ -72,17 +74,6 @@ def crossovers_of(
             )
         )
     return found
-
-
-def _told_ratio(
-    ratios: Sequence[RangeRatio], name: str, quantity: str, level: FactorValue, other: FactorValue
-) -> float:
-    """Return the ratio over a range if significant, else 1."""
-    for each in ratios:
-        if (each.range, each.quantity, each.level, each.other) == (name, quantity, level, other):
-            is_told = each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE
-            return each.ratio.value if is_told else 1.0
-    return 1.0
 
 
 def _levels(measured: Measured) -> list[FactorValue]:

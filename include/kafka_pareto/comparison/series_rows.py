@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison.records import Crossover, Level, PartComparison, RangeRatio
+from kafka_pareto.comparison.records import Crossover, Level, PartComparison, RangeRatio, is_told_apart
 from kafka_pareto.comparison.rows import MARK, PUBLISHED, REFERENCE, Row
 from kafka_pareto.comparison.words import (
     NONE,
     compared_quantities,
-    is_told_apart,
     mean_text,
     number_text,
     quantity_named,
@@ -29,10 +27,8 @@ def series_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     found = {(level.values[along], level.values[compared]): level for level in part.levels}
     points = list(dict.fromkeys(level.values[along] for level in part.levels))
     levels = list(dict.fromkeys(level.values[compared] for level in part.levels))
-    header = [
-        along,
-        *(f"{level} ({REFERENCE})" if level == part.reference[compared] else str(level) for level in levels),
-    ]
+    own = part.reference[compared]
+    header = [along, *(f"{level} ({REFERENCE})" if level == own else str(level) for level in levels)]
     rows = [[number_text(float(at)), *(_series_cell(found[at, level], quantity) for level in levels)] for at in points]
     if any(quantity.name in level.published for level in part.levels):
         header.append(PUBLISHED)
@@ -104,16 +100,15 @@ def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[Factor
         if (each.range, each.quantity) != (name, quantity.name) or each.p_value_holm is None:
             continue
         compared |= {each.level, each.other}
-        if each.p_value_holm < SIGNIFICANCE:
+        if is_told_apart(each):
             is_better = (each.ratio.value > 1) == bool(quantity.maximised)
             beaten.add(each.other if is_better else each.level)
     return compared - beaten if compared else None
 
 
 def _series_cell(level: Level, quantity: Quantity) -> str:
-    estimate = level.estimates.get(quantity.name)
-    mean = mean_text(level, quantity)
-    if level.is_reference or estimate is None or estimate.ratio is None:
+    estimate, mean = level.estimate(quantity.name), mean_text(level, quantity)
+    if level.is_reference or estimate.ratio is None:
         return mean
     return f"{mean} ({times_text(estimate.ratio.value)}{MARK if is_told_apart(estimate) else ''})"
 
@@ -121,8 +116,7 @@ def _series_cell(level: Level, quantity: Quantity) -> str:
 def _range_cell(found: RangeRatio | None) -> str:
     if found is None:
         return NONE
-    is_told = found.p_value_holm is not None and found.p_value_holm < SIGNIFICANCE
-    return ratio_text(found.ratio, MARK if is_told else "")
+    return ratio_text(found.ratio, MARK if is_told_apart(found) else "")
 
 
 def _crossover_cell(found: Crossover | None) -> str:

@@ -10,15 +10,8 @@ from typing import Any
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import counted
-from kafka_pareto.comparison.records import Interval, Level, PartComparison
-from kafka_pareto.comparison.remarks import (
-    Remarks,
-    SymptomText,
-    ceiling_rows,
-    ceilings_sentence,
-    share_rows,
-    shown_text,
-)
+from kafka_pareto.comparison.records import Level, PartComparison
+from kafka_pareto.comparison.remarks import Remarks, ceiling_rows, ceilings_sentence, share_rows, shown_text
 from kafka_pareto.comparison.rows import (
     MARK,
     PUBLISHED,
@@ -124,8 +117,7 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
         "the part. Over the reference: the ratio from the blocks that measured both, with its 95 % interval; in a "
         "grid or a series, in brackets."
     ]
-    tables = [part for part in parts if part.kind == "table"]
-    if tables:
+    if any(part.kind == "table" for part in parts):
         sentences.append(
             "Means are with their standard deviation over the repetitions. Relative: times worse than the best level. "
             "Levels that share a letter are not told apart from each other."
@@ -154,17 +146,17 @@ def remarks_text(remarks: Remarks) -> str:
     """
     lines: list[str] = []
     if remarks.symptoms:
-        lines += ["Symptoms at the reference", *(line for each in remarks.symptoms for line in _symptom(each)), ""]
+        lines.append("Symptoms at the reference")
+        for symptom in remarks.symptoms:
+            lines += _wrapped(symptom.text)
+            for cause in symptom.causes:
+                lines += _wrapped(f"{cause.text} {shown_text(cause)}", 2 * _INDENT)
+        lines.append("")
     for rows in (ceiling_rows(remarks.ceilings), share_rows(remarks.parts, NEAR_A_CEILING)):
         lines += [*_table(rows), ""] if rows else []
     if remarks.ceilings is not None:
         lines += [*_wrapped(ceilings_sentence(remarks.ceilings)), ""]
     return "\n".join(lines)
-
-
-def _symptom(symptom: SymptomText) -> list[str]:
-    causes = [f"{cause.text} {shown_text(cause)}" for cause in symptom.causes]
-    return [*_wrapped(symptom.text), *(line for cause in causes for line in _wrapped(cause, 2 * _INDENT))]
 
 
 def part_csv(part: PartComparison) -> str:
@@ -208,21 +200,13 @@ def _numbers(part: PartComparison, level: Level, name: str) -> dict[str, Any]:
         "is_compared": name in part.compared,
         "published": level.published.get(name),
         "predicted": level.predicted.get(name),
+        **(estimate.model_dump(exclude={"mean", "ratio"}) if estimate else {}),
     }
-    if estimate is None:
-        return found
-    return {
-        **found,
-        **estimate.model_dump(exclude={"mean", "ratio"}),
-        **_ends("mean", estimate.mean),
-        **_ends("ratio", estimate.ratio),
-    }
-
-
-def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
-    if interval is None:
-        return {}
-    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    intervals = {"mean": estimate.mean, "ratio": estimate.ratio} if estimate else {}
+    for column, interval in intervals.items():
+        if interval:
+            found |= {column: interval.value, f"{column}_low": interval.low, f"{column}_high": interval.high}
+    return found
 
 
 def _pairs(values: Any) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.comparison.chart_axes import name_values
+from kafka_pareto.comparison.chart_axes import PLAIN, name_values
 from kafka_pareto.comparison.records import Level, PartComparison
 from kafka_pareto.comparison.words import level_text, number_text
 from kafka_pareto.report.figures import shared_legend
@@ -23,7 +22,6 @@ _LINES = ("-", "--", ":", "-.")
 _STAGE_COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#F0E442", "#E69F00", "#D55E00", "#CC79A7", "#8a8a8a")
 _STAGE_HATCHES = ("", "//", "", "\\\\", "", "xx", "", "..")
 _GREY = "#8a8a8a"
-_PLAIN = FuncFormatter(lambda value, _: f"{value:,.10g}")
 
 
 def draw_over_time(
@@ -37,10 +35,10 @@ def draw_over_time(
         over_time: How the driver labels its timelines.
     """
     found = {}
-    if levels := [level for level in part.levels if stages and all(_mean(level, each) is not None for each in stages)]:
+    names = {stage.name for stage in stages}
+    if levels := [level for level in part.levels if names and names <= level.means.keys()]:
         found["stages"] = ("The mean time in each stage; a bar is the mean of the whole.", draw_stages(levels, stages))
     timed = [level for level in part.levels if level.timelines]
-    names = {stage.name for stage in stages}
     if watched := [level for level in timed if names and names <= set(level.timelines[0].series)]:
         found["latencies"] = (
             "The p95 latency of what was logged in each second, the mean over the repetitions. Shaded: a burst.",
@@ -74,7 +72,7 @@ def draw_stages(levels: Sequence[Level], stages: Sequence[Quantity]) -> Figure:
     axes = figure.subplots()
     names, begins = [level_text(level) for level in levels], [0.0] * len(levels)
     for at, stage in enumerate(stages):
-        widths = [_mean(level, stage) or 0.0 for level in levels]
+        widths = [level.means[stage.name] for level in levels]
         hatch = _STAGE_HATCHES[at % len(_STAGE_HATCHES)]
         style: dict[str, Any] = {"color": _stage_colour(at), "hatch": hatch, "edgecolor": "white", "label": stage.words}
         axes.barh(names, widths, left=begins, **style)
@@ -84,7 +82,7 @@ def draw_stages(levels: Sequence[Level], stages: Sequence[Quantity]) -> Figure:
     axes.invert_yaxis()
     axes.margins(x=0.1)
     axes.grid(visible=False, axis="y")
-    axes.xaxis.set_major_formatter(_PLAIN)
+    axes.xaxis.set_major_formatter(PLAIN)
     axes.set_xlabel(f"mean time, {stages[0].unit}")
     shared_legend(figure)
     return figure
@@ -116,12 +114,8 @@ def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: Ov
         timeline = level.timelines[0]
         above, middle, below = (each[column] for each in rows)
         heights = [[value or 0.0 for value in timeline.series[stage.name]] for stage in stages]
-        above.stackplot(
-            _seconds(timeline),
-            heights,
-            colors=[_stage_colour(at) for at in range(len(stages))],
-            labels=[stage.words for stage in stages],
-        )
+        colours = [_stage_colour(at) for at in range(len(stages))]
+        above.stackplot(_seconds(timeline), heights, colors=colours, labels=[stage.words for stage in stages])
         passed = [*((each.words, timeline.series[each.name]) for each in rates), (over_time.done, timeline.done)]
         for at, (label, values) in enumerate(passed):
             middle.plot(_seconds(timeline), values, label=label, linewidth=1.0, **_line(at))
@@ -130,7 +124,7 @@ def draw_flow(levels: Sequence[Level], stages: Sequence[Quantity], over_time: Ov
         for axes in (above, middle, below):
             _shade(axes, level)
             axes.set_ylim(0, None)
-            axes.yaxis.set_major_formatter(_PLAIN)
+            axes.yaxis.set_major_formatter(PLAIN)
         above.set_title(level_text(level))
         below.set_xlabel(f"seconds since the first {over_time.begins_with}")
     waits = f"{_unlabelled(over_time.waiting).unit} that wait"
@@ -206,10 +200,6 @@ def _stage_colour(at: int) -> str:
 
 def _unlabelled(name: str) -> Quantity:
     return Quantity(name, float, may_be_missing=True)
-
-
-def _mean(level: Level, stage: Quantity) -> float | None:
-    return level.means.get(stage.name)
 
 
 def _seconds(timeline: Timeline) -> np.ndarray:

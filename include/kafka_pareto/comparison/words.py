@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.comparison.records import Estimate, Interval, Level, PartComparison
 from kafka_pareto.study.declarations import drivers
@@ -18,9 +17,7 @@ NONE = "-"
 def quantity_named(name: str) -> Quantity:
     """Return a quantity of any driver; an undeclared one has no label and no direction."""
     declared = (each for driver in drivers().values() for each in (*driver.quantities, *driver.derived_quantities))
-    return next(
-        (quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True)
-    )
+    return next((each for each in declared if each.name == name), Quantity(name, float, may_be_missing=True))
 
 
 def compared_quantities(part: PartComparison) -> list[Quantity]:
@@ -54,17 +51,17 @@ def factors_text(part: PartComparison) -> str:
 
 def fixed_text(part: PartComparison) -> str:
     """Return the part's deviations from the study in brackets after a space; empty without any."""
-    return f" ({', '.join(f'{name} {value}' for name, value in part.fixed.items())})" if part.fixed else ""
+    return f" ({pairs_text(part.fixed)})" if part.fixed else ""
+
+
+def pairs_text(values: Mapping[str, FactorValue]) -> str:
+    """Enumerate settings, as in `acks 1, linger.ms 5`."""
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def level_text(level: Level) -> str:
     """Name a level by its values alone."""
     return " x ".join(str(value) for value in level.values.values())
-
-
-def is_told_apart(estimate: Estimate | None) -> bool:
-    """Return whether the level differs significantly from the reference (Holm)."""
-    return estimate is not None and estimate.p_value_holm is not None and estimate.p_value_holm < SIGNIFICANCE
 
 
 def number_text(value: float) -> str:
@@ -74,8 +71,8 @@ def number_text(value: float) -> str:
 
 def mean_text(level: Level, quantity: Quantity) -> str:
     """Return mean ± standard deviation with equal decimals, and the number of repetitions if incomplete."""
-    estimate = level.estimates.get(quantity.name)
-    if estimate is None or estimate.mean is None:
+    estimate = level.estimate(quantity.name)
+    if estimate.mean is None:
         return NONE
     decimals = _decimals(estimate.mean.value)
     mean = f"{estimate.mean.value:,.{decimals}f}"
@@ -105,9 +102,9 @@ def ratio_text(interval: Interval | None, mark: str = "") -> str:
     return f"{times_text(interval.value)}{mark} ({times_text(interval.low)} to {times_text(interval.high)})"
 
 
-def relative_text(estimate: Estimate | None) -> str:
+def relative_text(estimate: Estimate) -> str:
     """Return how many times worse than the best level, with the standard deviation."""
-    if estimate is None or estimate.relative is None:
+    if estimate.relative is None:
         return NONE
     times = f"{estimate.relative:.2f}"
     return times if not estimate.relative_sd else f"{times} ± {estimate.relative_sd:.2f}"

@@ -56,16 +56,11 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
     """Return the view of these versions (oldest first)."""
     if not kept:
         nothing = "Nothing was put in force yet: there is nothing to go back from."
-        return InForceView(
-            versions=[],
-            differs_from_baseline=[],
-            files=[],
-            way_back=Move(from_version=None, changes=[], refused=nothing),
-        )
+        stays = Move(from_version=None, changes=[], refused=nothing)
+        return InForceView(versions=[], differs_from_baseline=[], files=[], way_back=stays)
     newest = kept[-1]
     try:
-        target = way_back(kept, by="", reason="", request="")
-        back = _move(newest.version, _promised(newest), _promised(target))
+        back = _move(newest.version, newest, way_back(kept, by="", reason="", request=""))
     except BadInputError as error:
         back = Move(from_version=newest.version, changes=[], refused=str(error))
     return InForceView(
@@ -104,7 +99,7 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | No
     if row is None:
         raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
     after = _promised_by(study, {name: row[name] for name in study.factors})
-    before = _promised(now) if now else _promised_by(study, study.baseline_configuration())
+    before = now or _promised_by(study, study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
         return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})
@@ -113,15 +108,11 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | No
     )
 
 
-def _promised(version: SettingsInForce) -> Promised:
-    return Promised(version.properties, version.durability)
-
-
 def _promised_by(study: Tune, configuration: Configuration) -> Promised:
     return Promised(study.properties(configuration), study.durability_of(configuration).name)
 
 
-def _move(from_version: int | None, before: Promised, after: Promised) -> Move:
+def _move(from_version: int | None, before: Promised | SettingsInForce, after: Promised | SettingsInForce) -> Move:
     changed = changes(before.properties, after.properties)
     return Move(from_version=from_version, changes=changed, weakens=weakening(before.durability, after.durability))
 

@@ -80,9 +80,8 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
         (kept_design, snapshot.trials, "design"),
     ]
     for table, all_of_it, basis in stages:
-        best = _best(snapshot, table, all_of_it, requirements.prefer)
-        if best is not None:
-            reasons = _reasons(snapshot, requirements, table, best[0], best[1], basis)
+        if best := _best(snapshot, table, all_of_it, requirements.prefer):
+            reasons = _reasons(snapshot, requirements, table, *best, basis)
             reasons += _pick_left_out(snapshot, judged, requirements)
             return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
     return _nothing(snapshot, requirements, pd.concat([judged, design]) if len(judged) or len(design) else judged)
@@ -116,8 +115,7 @@ def _pick_left_out(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requi
     pick = snapshot.decision.pick_configuration_id if snapshot.decision else None
     if pick is None or pick not in judged.index:
         return []
-    missed = missed_limits(requirements.limits, judged.loc[pick])
-    if not missed:
+    if not (missed := missed_limits(requirements.limits, judged.loc[pick])):
         return []
     own = _named(snapshot, judged, pick)
     return [f"The campaign's own pick, {own}, misses {missed_limits_text(missed)} in its fresh blocks."]
@@ -149,24 +147,19 @@ def _best(
     baselines = measured[measured.configuration_id == snapshot.study.baseline_id()]
     if remaining.empty or baselines.empty:
         return None
-    baseline: Any = baselines.iloc[0]
-    gains = pd.DataFrame(
-        {
-            o: [log_gain(o, value, baseline[o], smallest_value(o, snapshot.study.protocol)) for value in remaining[o]]
-            for o in snapshot.study.objective_names
-        },
-        index=remaining.index,
-        dtype=float,
-    )
-    gains = gains[gains[list(snapshot.study.means)].notna().all(axis="columns")]
-    asked = _criterion(prefer, snapshot.study)
-    baseline_id = snapshot.study.baseline_id()
+    study, baseline = snapshot.study, baselines.iloc[0]
+    by_objective = {
+        o: [log_gain(o, value, baseline[o], smallest_value(o, study.protocol)) for value in remaining[o]]
+        for o in study.objective_names
+    }
+    gains = pd.DataFrame(by_objective, index=remaining.index, dtype=float).dropna(subset=list(study.means))
+    asked, baseline_id = _criterion(prefer, study), study.baseline_id()
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
     # The baseline comes first: it wins ties.
     ordered = pd.concat([gains.drop(index=candidates.index), candidates])
-    return best_by(snapshot.study, asked, ordered, remaining, baseline_id)
+    return best_by(study, asked, ordered, remaining, baseline_id)
 
 
 def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Requirements, remaining: int) -> list[str]:
@@ -222,23 +215,15 @@ def _standing(decision: Decision | None, best_id: str) -> str:
 
 def _nothing(snapshot: Snapshot, requirements: Requirements, eligible: pd.DataFrame) -> Remaining:
     if eligible.empty:
-        return Remaining(
-            best_id=None,
-            basis="none",
-            remaining_ids=[],
-            reasons=[f"Nothing that was measured so far promises {requirements.durability.name} and may be chosen."],
-        )
+        said = f"Nothing that was measured so far promises {requirements.durability.name} and may be chosen."
+        return Remaining(best_id=None, basis="none", remaining_ids=[], reasons=[said])
     excess = pd.Series({name: worst_excess_fraction(requirements.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())
-    missed = (
-        missed_limits_text(missed_limits(requirements.limits, eligible.loc[nearest])) if requirements.limits else ""
-    )
-    named = _named(snapshot, eligible, nearest)
-    said = f"Nothing measured keeps {_limits_text(requirements.limits)}; the nearest, {named}, misses {missed}."
-    unmeasured = "The baseline is not measured yet: nothing can be compared with it."
-    return Remaining(
-        best_id=None, basis="none", remaining_ids=[], reasons=[said if missed else unmeasured], nearest_id=nearest
-    )
+    said = "The baseline is not measured yet: nothing can be compared with it."
+    if missed := missed_limits(requirements.limits, eligible.loc[nearest]):
+        limits, named = _limits_text(requirements.limits), _named(snapshot, eligible, nearest)
+        said = f"Nothing measured keeps {limits}; the nearest, {named}, misses {missed_limits_text(missed)}."
+    return Remaining(best_id=None, basis="none", remaining_ids=[], reasons=[said], nearest_id=nearest)
 
 
 def _named(snapshot: Snapshot, trials: pd.DataFrame, configuration_id: str) -> str:

@@ -162,11 +162,7 @@ def _words(objective: Objective) -> ObjectiveWords:
     unit, is_spread = objective.unit, bool(objective.spread_of)
     logarithmic = not is_spread and (unit == "ms" or unit.endswith("/s"))
     return ObjectiveWords(
-        label=objective.label,
-        unit=unit,
-        maximised=objective.maximised,
-        is_spread=is_spread,
-        logarithmic=logarithmic,
+        label=objective.label, unit=unit, maximised=objective.maximised, is_spread=is_spread, logarithmic=logarithmic
     )
 
 
@@ -240,9 +236,8 @@ def measured_front_ids(snapshot: Snapshot) -> set[str]:
     """
     measured = snapshot.confirmed if len(snapshot.confirmed) else snapshot.trials
     usable = measured[(measured.repetitions_valid > 0).astype(bool)]
-    if usable.empty:
-        return set()
-    usable = usable[may_be_recommended(usable, snapshot.study)]
+    if len(usable):
+        usable = usable[may_be_recommended(usable, snapshot.study)]
     return set(usable.configuration_id[non_dominated(losses_of(usable))]) if len(usable) else set()
 
 
@@ -253,12 +248,7 @@ def _by_id(frame: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _measured(row: Mapping[str, Any] | None) -> Measured | None:
-    if row is None:
-        return None
-    return Measured(
-        values=_values(row),
-        repetitions=row["repetitions_valid"],
-    )
+    return None if row is None else Measured(values=_values(row), repetitions=row["repetitions_valid"])
 
 
 def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
@@ -270,12 +260,7 @@ def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
 def _noise_table(snapshot: Snapshot) -> list[Row]:
     if snapshot.noise is None:
         return []
-    header = (
-        "Objective",
-        "noise floor",
-        "smallest change found",
-        f"blocks for {snapshot.noise.wanted_effect_fraction:.0%}",
-    )
+    blocks = f"blocks for {snapshot.noise.wanted_effect_fraction:.0%}"
     rows = [
         (
             label_of(each.objective),
@@ -285,7 +270,7 @@ def _noise_table(snapshot: Snapshot) -> list[Row]:
         )
         for each in snapshot.noise.objectives
     ]
-    return [header, *rows]
+    return [("Objective", "noise floor", "smallest change found", blocks), *rows]
 
 
 def _change(fraction: float | None) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, joined, percent
-from kafka_pareto.campaign.advice import AdviceInCases, InCase
+from kafka_pareto.campaign.advice import InCase
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.harm import harm_not_excluded
 from kafka_pareto.report.evidence import Evidence
@@ -52,11 +52,14 @@ def _changes(gains: Sequence[Gain]) -> str:
 
 def advice_rows(evidence: Evidence) -> list[Row]:
     """Return each advice's means over the baseline's by case, or why it was not measured, with a header."""
-    cases = evidence.study.cases
     if not evidence.advice.followed:
         return []
-    rows = [_row(evidence, followed) for followed in evidence.advice.followed]
-    return [("Advised by", "for", "settings", *map(case_label, cases)), *rows]
+    rows: list[Row] = [("Advised by", "for", "settings", *map(case_label, evidence.study.cases))]
+    for followed in evidence.advice.followed:
+        words = configuration_words(followed.advice.properties, ", ")
+        cells = [_measured(evidence, each) for each in followed.cases]
+        rows.append((followed.advice.title, followed.advice.meant_for, words, *cells))
+    return rows
 
 
 def advice_sources(evidence: Evidence) -> list[str]:
@@ -66,12 +69,6 @@ def advice_sources(evidence: Evidence) -> list[str]:
         f"{f' {each.advice.note}' if each.advice.note else ''}"
         for each in evidence.advice.followed
     ]
-
-
-def _row(evidence: Evidence, followed: AdviceInCases) -> Row:
-    advice = followed.advice
-    cells = [_measured(evidence, each) for each in followed.cases]
-    return (advice.title, advice.meant_for, configuration_words(advice.properties, ", "), *cells)
 
 
 def _measured(evidence: Evidence, in_case: InCase) -> str:

@@ -70,11 +70,10 @@ def card_context(
 ) -> CardContext:
     """Assemble the circumstances from one record size's artifacts."""
     rng = np.random.default_rng([study.seed, case_seed(decision.case)])
+    has_spreads = any(each.spread_of for each in study.declaration.objectives)
     return CardContext(
         case=decision.case,
-        variability=study.protocol.variability
-        if any(each.spread_of for each in study.declaration.objectives)
-        else None,
+        variability=study.protocol.variability if has_spreads else None,
         sizing=sizing,
         noise=noise,
         sentinel=sentinel_report([*noise_repetitions, *design, *confirmation], study, rng),
@@ -130,11 +129,8 @@ def _limits(decision: Decision, confirmation: Sequence[Repetition]) -> dict[str,
 
 
 def _limits_text(context: CardContext, decision: Decision) -> str:
-    named = [
-        f"{LABELS.get(context.limited_by[configuration], context.limited_by[configuration])} ({side})"
-        for side, configuration in _sides(decision).items()
-        if configuration in context.limited_by
-    ]
+    limits = {side: context.limited_by.get(configuration) for side, configuration in _sides(decision).items()}
+    named = [f"{LABELS.get(code, code)} ({side})" for side, code in limits.items() if code is not None]
     return f"{', '.join(named)}." if named else ""
 
 
@@ -142,7 +138,11 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
     sentences = []
     sizing = context.sizing
     if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
-        sentences.append(_pace(rate_records_s, sizing.capacity_records_s, len(sizing.ramp)))
+        sentences.append(
+            f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / sizing.capacity_records_s:.0%} of "
+            f"the {sizing.capacity_records_s:,.0f} that the baseline holds, found by a ramp of {len(sizing.ramp)} "
+            "steps."
+        )
     if context.variability is not None:
         sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context, decision))
     if context.repetitions_set_aside:
@@ -190,13 +190,6 @@ def paced_rate_records_s(sizing: Sizing) -> float | None:
     if sizing.capacity_records_s is None:
         return None
     return sizing.timed.paced_rate_records_s if sizing.timed else sizing.throughput_limit_records_s
-
-
-def _pace(rate_records_s: float, capacity_records_s: float, steps: int) -> str:
-    return (
-        f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / capacity_records_s:.0%} of the "
-        f"{capacity_records_s:,.0f} that the baseline holds, found by a ramp of {steps} steps."
-    )
 
 
 def sentinel_sentences(report: SentinelReport) -> list[str]:

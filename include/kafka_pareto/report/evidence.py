@@ -65,10 +65,8 @@ class Evidence:
 
     def r1_id(self, case: str) -> str | None:
         """Return the measured counterpart of the paper's R1: the candidate with the highest `steadiness`, if any."""
-        trials = self.confirmed
-        usable = trials[(trials.case == case) & ~trials.is_baseline]
-        usable = usable.set_index("configuration_id")
-        ratio = steadiness(usable, self.study).dropna()
+        trials = self.confirmed[(self.confirmed.case == case) & ~self.confirmed.is_baseline]
+        ratio = steadiness(trials.set_index("configuration_id"), self.study).dropna()
         return None if ratio.empty else str(ratio.idxmax())
 
     def newly_confirmed(self) -> pd.DataFrame:
@@ -79,11 +77,8 @@ class Evidence:
 
     def valid(self, case: str, phase: Phase, configuration_id: str) -> list[Repetition]:
         """Return one configuration's valid repetitions of one phase, by block."""
-        found = [
-            r
-            for r in self.repetitions[case]
-            if r.phase == phase and r.configuration_id == configuration_id and r.outcome == "valid"
-        ]
+        wanted = (phase, configuration_id, "valid")
+        found = [r for r in self.repetitions[case] if (r.phase, r.configuration_id, r.outcome) == wanted]
         return sorted(found, key=lambda r: r.block)
 
     def measured_on(self, case: str) -> str:
@@ -106,29 +101,14 @@ def estimates_table(evidence: Evidence) -> pd.DataFrame:
     Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`, and for means the ends of
     the estimate's interval; `repetition_ids`.
     """
-    measured = evidence.confirmed.rename(
-        columns={objective: f"measured_{objective}" for objective in evidence.study.objective_names}
-    )
-    kept = [
-        "case",
-        "configuration_id",
-        *(f"measured_{objective}" for objective in evidence.study.objective_names),
-    ]
-    tables = [
-        candidates.merge(
-            measured[[*kept, "repetition_ids", "repetitions_valid"]],
-            on=["case", "configuration_id"],
-            how="left",
-        )
-        for candidates in evidence.candidates.values()
-    ]
-    table = pd.concat(tables, ignore_index=True)
-    pairs = [
-        f"{kind}_{objective}" for objective in evidence.study.objective_names for kind in ("estimated", "measured")
-    ]
-    ends = [f"estimated_{mean}_{end}" for mean in evidence.study.means for end in ("low", "high")]
-    names = ["case", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs, *ends]
-    table = table[[*names, "repetitions_valid", "repetition_ids"]]
+    study, place = evidence.study, ["case", "configuration_id"]
+    measured = evidence.confirmed.rename(columns={name: f"measured_{name}" for name in study.objective_names})
+    kept = [*place, *(f"measured_{name}" for name in study.objective_names), "repetitions_valid", "repetition_ids"]
+    candidates = pd.concat(list(evidence.candidates.values()), ignore_index=True)
+    pairs = [f"{kind}_{name}" for name in study.objective_names for kind in ("estimated", "measured")]
+    ends = [f"estimated_{mean}_{end}" for mean in study.means for end in ("low", "high")]
+    names = [*place, "chosen_as", "durability", *study.factors, *pairs, *ends, "repetitions_valid", "repetition_ids"]
+    table = candidates.merge(measured[kept], on=place, how="left")[names]
     table["chosen_as"] = table.chosen_as.map(" ".join)
     table["repetition_ids"] = table.repetition_ids.map(lambda ids: "" if isinstance(ids, float) else " ".join(ids))
     return table

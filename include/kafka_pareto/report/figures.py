@@ -65,15 +65,8 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
         ("r2_held_out", 0.2, "#0072B2", "//", "held-out configurations"),
     ):
         values = pooled[column].to_numpy(dtype=float)
-        axes.bar(
-            places + offset,
-            np.clip(values, _LOWEST_R2_SHOWN, 1),
-            0.36,
-            color=colour,
-            hatch=hatch,
-            edgecolor="white",
-            label=label,
-        )
+        heights = np.clip(values, _LOWEST_R2_SHOWN, 1)
+        axes.bar(places + offset, heights, 0.36, color=colour, hatch=hatch, edgecolor="white", label=label)
         for place, value in zip(places + offset, values, strict=True):
             text = f"{value:.2f}" if np.isfinite(value) else "none"
             at = max(value, 0) if np.isfinite(value) else 0
@@ -83,17 +76,10 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
     for at, case in enumerate(evidence.study.cases):
         colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
         one = within[within.case == case].set_index("objective").reindex(list(evidence.study.objective_names))
-        axes.scatter(
-            places + 0.2,
-            np.clip(one.r2_held_out.to_numpy(dtype=float), _LOWEST_R2_SHOWN, 1),
-            marker=marker,
-            s=34,
-            color=colour,
-            edgecolors="black",
-            linewidths=0.7,
-            zorder=4,
-            label=f"held out, {case_label(case)} alone",
-        )
+        heights = np.clip(one.r2_held_out.to_numpy(dtype=float), _LOWEST_R2_SHOWN, 1)
+        style: dict[str, Any] = {"s": 34, "edgecolors": "black", "linewidths": 0.7, "zorder": 4}
+        label = f"held out, {case_label(case)} alone"
+        axes.scatter(places + 0.2, heights, marker=marker, color=colour, label=label, **style)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set(ylim=(_LOWEST_R2_SHOWN - 0.05, 1.15), ylabel=f"R² (below {_LOWEST_R2_SHOWN} drawn at {_LOWEST_R2_SHOWN})")
     axes.set_xticks(places, [label_of(objective) for objective in evidence.study.objective_names])
@@ -113,16 +99,9 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
         _draw_intervals(axes, pairs, f"estimated_{objective}", f"measured_{objective}", "x")
         for at, case in enumerate(evidence.study.cases):
             colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
-            of_case = pairs[pairs.case == case]
-            axes.scatter(
-                of_case[f"estimated_{objective}"],
-                of_case[f"measured_{objective}"],
-                marker=marker,
-                s=30,
-                color=colour,
-                alpha=0.8,
-                label=case_label(case),
-            )
+            of_case = pairs.loc[pairs.case == case, [f"estimated_{objective}", f"measured_{objective}"]]
+            style: dict[str, Any] = {"marker": marker, "s": 30, "color": colour, "alpha": 0.8}
+            axes.scatter(*of_case.to_numpy(dtype=float).T, label=case_label(case), **style)
         axes.set(
             title=label_of(objective) + held_in_intervals(pairs, objective),
             xlabel=f"estimated {objective_named(objective).axis_label}",
@@ -214,10 +193,7 @@ def _cases_with(evidence: Evidence, objective: str) -> list[str]:
 
 def _of_case(evidence: Evidence, case: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     measured, confirmed = evidence.trials, evidence.confirmed
-    return (
-        measured[(measured.case == case) & ~measured.is_baseline],
-        confirmed[confirmed.case == case],
-    )
+    return (measured[(measured.case == case) & ~measured.is_baseline], confirmed[confirmed.case == case])
 
 
 def _name_axes(axes: Any, case: str, x: str, y: str) -> None:
@@ -229,14 +205,7 @@ def _draw_measured_front(axes: Any, confirmed: pd.DataFrame, x: str, y: str) -> 
     losses = np.column_stack([-known[each] if is_maximised(each) else known[each] for each in (x, y)])
     front = known[non_dominated(losses)].sort_values(x, kind="stable")
     # Steps, because a straight line would suggest unmeasured points in between.
-    axes.step(
-        front[x],
-        front[y],
-        where="pre",
-        color="#D55E00",
-        linewidth=1.4,
-        label="measured front",
-    )
+    axes.step(front[x], front[y], where="pre", color="#D55E00", linewidth=1.4, label="measured front")
 
 
 def panels(cases: Sequence[str]) -> tuple[Figure, dict[str, Any]]:

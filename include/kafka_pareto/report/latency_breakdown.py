@@ -6,10 +6,10 @@ its request until the broker answers. The client measures both, and batch fill: 
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.campaign.records import Repetition
@@ -107,10 +107,12 @@ def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) ->
         ("compressed to", [_percent(s.compression_rate_avg) for s in sides]),
         ("send() blocked [s]", [_plain(s.buffer_wait_s) for s in sides]),
     ]
-    if any(s.buffer_exhausted_records for s in sides):
-        rows.append(("refused, buffer exhausted", [_plain(s.buffer_exhausted_records) for s in sides]))
-    if any(s.record_retries for s in sides):
-        rows.append(("records sent again", [_plain(s.record_retries) for s in sides]))
+    for label, name in (
+        ("refused, buffer exhausted", "buffer_exhausted_records"),
+        ("records sent again", "record_retries"),
+    ):
+        if any(counts := [getattr(s, name) for s in sides]):
+            rows.append((label, [_plain(count) for count in counts]))
     return [header, *((label, *cells) for label, cells in rows if any(cell != "-" for cell in cells))]
 
 
@@ -122,13 +124,10 @@ def explanation(breakdown: Breakdown) -> list[str]:
     """
     if breakdown.pick is None:
         return []
-    told = [
-        _times(breakdown.reference, breakdown.pick),
-        _requests(breakdown.reference, breakdown.pick),
-        _buffer(breakdown.reference, breakdown.pick),
+    told = [describe(breakdown.reference, breakdown.pick) for describe in (_times, _requests, _buffer)]
+    return [f"{text[0].upper()}{text[1:]}." for text in told if text] or [
+        "The client's own metrics show no difference worth telling."
     ]
-    said = [sentence for sentence in told if sentence]
-    return said or ["The client's own metrics show no difference worth telling."]
 
 
 def _figures(
@@ -147,7 +146,7 @@ def _figures(
 
 def _median(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
+    return statistics.median(known) if known else None
 
 
 def _times(reference: ClientFigures, pick: ClientFigures) -> str:
@@ -163,7 +162,7 @@ def _times(reference: ClientFigures, pick: ClientFigures) -> str:
     if abs(request_ms) >= least_ms:
         parts.append(f"requests return {_plain(abs(request_ms))} ms {'later' if request_ms > 0 else 'sooner'}")
     link = ", but " if waiting_ms * request_ms < 0 else ", and "
-    return _sentence(link.join(parts))
+    return link.join(parts)
 
 
 def _requests(reference: ClientFigures, pick: ClientFigures) -> str:
@@ -177,7 +176,7 @@ def _requests(reference: ClientFigures, pick: ClientFigures) -> str:
     before, after = reference.compression_rate_avg, pick.compression_rate_avg
     if before and after and max(before / after, after / before) >= _NOTEWORTHY_RATIO:
         parts.append(f"batches compressed to {_percent(after)} of their size instead of {_percent(before)}")
-    return _sentence("; ".join(parts))
+    return "; ".join(parts)
 
 
 def _buffer(reference: ClientFigures, pick: ClientFigures) -> str:
@@ -186,11 +185,7 @@ def _buffer(reference: ClientFigures, pick: ClientFigures) -> str:
         return ""
     if max(before, after) < _NOTEWORTHY_RATIO * min(before, after):
         return ""
-    return _sentence(f"waiting for buffer space blocks send() {_plain(abs(after - before))} s {_more(after - before)}")
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return f"waiting for buffer space blocks send() {_plain(abs(after - before))} s {_more(after - before)}"
 
 
 def _more(difference: float) -> str:
@@ -218,6 +213,5 @@ def _percentiles(side: ClientFigures) -> str:
 
 
 def _batch(side: ClientFigures) -> str:
-    if side.batch_size_avg_bytes is None:
-        return "-"
-    return f"{_plain(side.batch_size_avg_bytes)} ({_percent(side.batch_share)})"
+    share = side.batch_share
+    return "-" if side.batch_size_avg_bytes is None else f"{_plain(side.batch_size_avg_bytes)} ({_percent(share)})"

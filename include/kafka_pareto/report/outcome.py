@@ -16,7 +16,6 @@ from kafka_pareto.storage.record import Record
 from kafka_pareto.study.objectives import ObjectiveName
 
 
-# 1 and 2 are failures, 64 to 78 belong to sysexits.
 class Change(BaseModel):
     """The pick's change of one objective against the active settings, as a fraction with its 95 % interval."""
 
@@ -91,14 +90,5 @@ def _of_case(decision: Decision) -> CaseOutcome:
         reason=reason_of(decision),
         configuration_id=decision.recommended_configuration_id,
         properties=decision.recommended_properties,
-        changes=[
-            Change(
-                objective=gain.objective,
-                change_fraction=gain.change_fraction,
-                change_low_fraction=gain.change_low_fraction,
-                change_high_fraction=gain.change_high_fraction,
-                resolution=gain.resolution,
-            )
-            for gain in decision.gains
-        ],
+        changes=[Change(**gain.model_dump(include=set(Change.model_fields))) for gain in decision.gains],
     )

@@ -9,7 +9,6 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import joined, role_text, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables, published_tables
@@ -115,17 +114,12 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
         **dict(parts),
         "decision": decision,
         "reason": reason_of(decision),
-        "effect_sizes": [_effect_sizes(gain) for gain in decision.gains],
+        "effect_sizes": [
+            {"label": label_of(gain.objective), "hedges_g": gain.hedges_g, "cliffs_delta": gain.cliffs_delta}
+            for gain in decision.gains
+        ],
         "properties": properties_text(decision, evidence.study, evidence.keys.campaign, evidence.measured_on(case)),
         "repetitions": _repetition_ids(evidence, decision),
-    }
-
-
-def _effect_sizes(gain: Gain) -> dict[str, str]:
-    return {
-        "label": label_of(gain.objective),
-        "hedges_g": _number(gain.hedges_g),
-        "cliffs_delta": _number(gain.cliffs_delta),
     }
 
 
@@ -145,28 +139,17 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
 
 
 def _scores(evidence: Evidence) -> list[dict[str, Any]]:
-    return [
-        {
-            **row,
-            "label": label_of(row["objective"]),
-            "verdict": _learned(row),
-            "in_intervals": _share(row["coverage_cross_validated"]),
-            "size": "all" if pd.isna(row["case"]) else case_label(row["case"]),
-        }
-        for row in _rows(r2_table(evidence))
-    ]
-
-
-def _learned(score: Mapping[str, Any]) -> str:
-    if pd.isna(score["r2_cross_validated"]):
-        return "too few to judge"
-    return "learned" if score["learnable"] else "not learnable"
+    rows = _rows(r2_table(evidence))
+    for row in rows:
+        coverage, learned = row["coverage_cross_validated"], "learned" if row["learnable"] else "not learnable"
+        row["label"] = label_of(row["objective"])
+        row["verdict"] = "too few to judge" if pd.isna(row["r2_cross_validated"]) else learned
+        row["in_intervals"] = "-" if pd.isna(coverage) else f"{coverage:.0%}"
+        row["size"] = "all" if pd.isna(row["case"]) else case_label(row["case"])
+    return rows
 
 
 def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
-    pairs: list[tuple[ObjectiveName, str, str]] = [
-        (o, f"estimated_{o}", f"measured_{o}") for o in evidence.study.objective_names
-    ]
     return [
         {
             "case": row["case"],
@@ -174,7 +157,8 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
             "chosen_as": "; ".join(map(role_text, row["chosen_as"].split())),
             "factors": ", ".join(f"{name}={row[name]}" for name in evidence.study.factors),
             "pairs": [
-                (_objective(row[estimated], o), _objective(row[measured], o)) for o, estimated, measured in pairs
+                [_objective(row[f"{kind}_{name}"], name) for kind in ("estimated", "measured")]
+                for name in evidence.study.objective_names
             ],
         }
         for row in _rows(estimates_table(evidence))
@@ -222,10 +206,6 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _objective(value: float, objective: ObjectiveName) -> str:
     return value_text(None if pd.isna(value) else value, objective)
-
-
-def _share(value: Any) -> str:
-    return "-" if pd.isna(value) else f"{value:.0%}"
 
 
 def _number(value: Any, decimals: int = 2) -> str:

@@ -62,7 +62,10 @@ def reason_of(decision: Decision) -> str:
         case "keep_limits_missed":
             return _limits_missed(decision)
         case "keep_not_enough_evidence":
-            return f"Not enough evidence: {_what_is_missing(decision)}"
+            if decision.has_enough_blocks:
+                return f"Not enough evidence: {_labels(decision.unjudged)}: too few blocks for an interval."
+            blocks = counted(decision.blocks_used, "complete block")
+            return f"Not enough evidence: {blocks} measured, the study asks for {decision.minimum_blocks}."
         case "keep_harmed":
             gained = f", although {_labels(decision.better)} improved" if decision.better else ""
             harmed = decision.harmed or [gain.objective for gain in decision.main_gains if gain.resolution == "worse"]
@@ -128,13 +131,6 @@ def _limits_missed(decision: Decision) -> str:
     return f"No measured configuration that may be chosen keeps every limit: the nearest, {nearest}, misses {missed}."
 
 
-def _what_is_missing(decision: Decision) -> str:
-    if not decision.has_enough_blocks:
-        blocks = counted(decision.blocks_used, "complete block")
-        return f"{blocks} measured, the study asks for {decision.minimum_blocks}."
-    return f"{_labels(decision.unjudged)}: too few blocks for an interval."
-
-
 def _no_gain(decision: Decision) -> str:
     if decision.pick_configuration_id is None:
         return f"No measured configuration that may be chosen beat {reference_words(decision)}."
@@ -144,7 +140,11 @@ def _no_gain(decision: Decision) -> str:
 
 
 def _benefit(decision: Decision) -> str:
-    other = [_resolution(gain) for gain in decision.wanted_gains if gain.resolution != "better"]
+    other = [
+        f"{label_of(gain.objective)}: {gain.resolution}"
+        for gain in decision.wanted_gains
+        if gain.resolution != "better"
+    ]
     beside = f" ({'; '.join(other)})" if other else ""
     return f"Fresh blocks show better {_labels(decision.better)}{_than_in_force(decision)}{beside}."
 
@@ -175,24 +175,18 @@ def _failures(decision: Decision) -> str:
     own, others = pick.failed_or_upset, reference.failed_or_upset
     if pick.attempts is None or reference.attempts is None:
         return f"The pick failed in {counted(own, 'repetition')}, {whose} in {others}"
-    p_value = pick.failing_more_p_value(reference)
+    p = p_text(pick.failing_more_p_value(reference))
+    p = p if p.startswith("<") else f"= {p}"
     return (
         f"The pick failed in {own} of {counted(pick.attempts, 'repetition')}{_upsets(pick)}, {whose} in {others} of "
-        f"{reference.attempts}{_upsets(reference)} (exact test: p {_p(p_value)}); it may fail in up to "
+        f"{reference.attempts}{_upsets(reference)} (exact test: p {p}); it may fail in up to "
         f"{pick.largest_failure_fraction:.0%}"
     )
 
 
 def _upsets(counts: Counts) -> str:
     """State how many of the failures involved a leader change or a cluster in trouble; empty for none."""
-    if not counts.upsets:
-        return ""
-    return f" ({counted(counts.upsets, 'time')} {UPSET})"
-
-
-def _p(p_value: float | None) -> str:
-    told = p_text(p_value)
-    return told if told.startswith("<") else f"= {told}"
+    return f" ({counted(counts.upsets, 'time')} {UPSET})" if counts.upsets else ""
 
 
 def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
@@ -202,10 +196,6 @@ def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
     if gain.resolution == "worse":  # a spread among the study's criteria
         return f"{label} is worse"
     return f"{label} is not resolved by this budget"
-
-
-def _resolution(gain: Gain) -> str:
-    return f"{label_of(gain.objective)}: {gain.resolution}"
 
 
 def _labels(objectives: Iterable[ObjectiveName]) -> str:

@@ -70,8 +70,7 @@ def _what_stays(decisions: Sequence[Decision]) -> str:
 
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
-        undecided = [d for d in decisions if d.verdict == "keep_not_enough_evidence"]
-        if undecided:
+        if undecided := [d for d in decisions if d.verdict == "keep_not_enough_evidence"]:
             return (
                 f"At {len(undecided)} of {driver.cases_text(len(decisions))} the evidence is not enough to decide: "
                 f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "

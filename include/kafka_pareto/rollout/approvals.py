@@ -28,11 +28,6 @@ class Changes(Record):
     cases: dict[str, list[str]]
 
 
-def keep_answer(campaign: Campaign, answer: Answer) -> str:
-    """Store the answer, once, and return its key."""
-    return campaign.write_record(campaign.keys.answer(answer.at), answer)
-
-
 def last_answer(campaign: Campaign, case: str) -> Answer | None:
     """Return the last answer for the record size; None without any."""
     for key in reversed(campaign.store.keys(campaign.keys.answers())):

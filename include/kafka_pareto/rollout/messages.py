@@ -60,7 +60,10 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
     lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
     lines += _weakening_lines(replaced_durability(kept), settings.durability)
     if settings.gains:
-        lines.append(f"  Against {_compared_with(settings)}, in fresh blocks: {_gains_text(settings.gains)}.")
+        version = settings.compared_with_version
+        beside = "the baseline" if version is None else f"version {version}"
+        gains = "; ".join(f"{_change_of(gain)}, {gain.resolution}" for gain in settings.gains)
+        lines.append(f"  Against {beside}, in fresh blocks: {gains}.")
     if settings.gains_over_baseline:
         changed = "; ".join(map(_change_of, settings.gains_over_baseline))
         lines.append(f"  Against the baseline, in the same blocks: {changed}.")
@@ -94,7 +97,7 @@ def approval_text(
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
-    before = Promised(now.properties, now.durability) if now else baseline
+    before = now or baseline
     lines += _change_lines(before.properties, recommended.properties)
     lines += _weakening_lines(before.durability, recommended.durability)
     if unmeasured := unmeasured_beside([now] if now else [], compared_with_version):
@@ -129,15 +132,6 @@ def _came_by(settings: SettingsInForce) -> str:
         return f"gone back to {given}{ending}"
     did = "picked" if settings.came_by == "picked" else "accepted" if settings.accepted_by else "recommended"
     return f"{did} from campaign {settings.campaign}{ending}"
-
-
-def _compared_with(settings: SettingsInForce) -> str:
-    version = settings.compared_with_version
-    return "the baseline" if version is None else f"version {version}"
-
-
-def _gains_text(gains: Sequence[Gain]) -> str:
-    return "; ".join(f"{_change_of(gain)}, {gain.resolution}" for gain in gains)
 
 
 def _change_of(gain: Gain) -> str:

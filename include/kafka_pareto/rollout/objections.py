@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import NoticeKind
@@ -13,7 +13,7 @@ from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.report.reasons import harm_sentences, rules_broken
 from kafka_pareto.rollout.approvals import last_answer
 from kafka_pareto.rollout.messages import by_whom, weakening
-from kafka_pareto.rollout.renewal import SystemNow, days_too_late
+from kafka_pareto.rollout.renewal import SystemNow
 from kafka_pareto.rollout.versions import SettingsInForce
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import settings_dag_of
@@ -74,8 +74,8 @@ def no_longer_counts(
     if changes and changes != shown.get(decision.case):
         since = f"the system has changed since campaign {campaign.keys.campaign} measured it: {'; '.join(changes)}."
         return Stays("needs_approval", f"{case}: {since}", asks=True)
-    days = days_too_late(campaign, asked_at)
-    if days is None:
+    days = campaign.tune.confirmation.answer_within_days
+    if asked_at is None or datetime.now(UTC) - asked_at <= timedelta(days=days):
         return None
     late = f"the question was asked on {asked_at:%Y-%m-%d}, and an answer counts for {days} days from then on"
     return Stays("needs_approval", f"{case}: {late} (confirmation.answer_within_days); it is asked again.", asks=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TypeAlias
 
@@ -38,13 +37,6 @@ def look_now(campaign: Campaign) -> Fingerprint:
         return system.fingerprint(campaign, campaign.study.cases[0])
 
 
-def days_too_late(campaign: Campaign, asked_at: datetime | None) -> int | None:
-    """Return an answer's validity in days if the question is older than that; None if the answer is valid."""
-    days = campaign.tune.confirmation.answer_within_days
-    is_late = asked_at is not None and datetime.now(UTC) - asked_at > timedelta(days=days)
-    return days if is_late else None
-
-
 class SystemNow:
     """The measured system beside the current one, which is examined once, on first use."""
 
@@ -75,11 +67,7 @@ def question_about(
     campaign: Campaign, cases: Sequence[str], system: SystemNow
 ) -> tuple[list[str], dict[str, JsonValue]]:
     """Return the keys of what a question about these cases shows, and the parameters of the run that asks it."""
-    question: dict[str, JsonValue] = {
-        "action": "ask",
-        "study": campaign.keys.study,
-        "campaign": campaign.keys.campaign,
-    }
+    question: dict[str, JsonValue] = {"action": "ask", "study": campaign.keys.study, "campaign": campaign.keys.campaign}
     # An answer may come after the run, and its copy of the credentials, is gone.
     cluster = campaign.study.cluster
     is_handed_over = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)

@@ -15,7 +15,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import headline_of, reason_of, rules_broken
-from kafka_pareto.rollout.approvals import Answer, changes_shown, keep_answer
+from kafka_pareto.rollout.approvals import Answer, changes_shown
 from kafka_pareto.rollout.eligibility import (
     confirmed_trial,
     refuse_a_former_cluster,
@@ -208,16 +208,10 @@ def _next_version(
 
 
 def _keep_answer(campaign: Campaign, decisions: Sequence[Decision], wanted: Wanted) -> str:
-    answer = Answer.model_validate(
-        {
-            "answer": wanted.answer,
-            "by": wanted.by,
-            "reason": wanted.reason,
-            "cases": [decision.case for decision in decisions],
-            "at": (wanted.answered_at or datetime.now(UTC)).astimezone(UTC),
-        }
-    )
-    return keep_answer(campaign, answer)
+    at = (wanted.answered_at or datetime.now(UTC)).astimezone(UTC)
+    about = {"cases": [decision.case for decision in decisions], "at": at}
+    answer = Answer.model_validate({**wanted.model_dump(include={"answer", "by", "reason"}), **about})
+    return campaign.write_record(campaign.keys.answer(at), answer)
 
 
 def _manifest(campaign: Campaign, outcomes: Sequence[Kept | Stays], written: Sequence[str]) -> Manifest:

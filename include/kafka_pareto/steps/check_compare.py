@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
-from typing import get_args
 
 from pydantic import JsonValue
 
@@ -14,7 +14,6 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drift.check_records import (
     TUNED_AGAIN,
     Check,
@@ -104,9 +103,8 @@ class _Compared:
 
     def checked(self, changes: Sequence[RatioChange]) -> CheckedCase:
         """Conclude from the changes, and from losses and failures."""
-        reasons = [drift_reason(change) for change in changes if change.drifted]
         outcome: CheckOutcome = "unchanged"
-        if reasons := [*reasons, *self._harm()]:
+        if reasons := [*(drift_reason(change) for change in changes if change.drifted), *self._harm()]:
             outcome = "drifted"
         elif not self._found:
             outcome, reasons = "not_measured", [_TOO_FEW]
@@ -127,21 +125,19 @@ class _Compared:
 
     def _harm(self) -> list[str]:
         """List what makes settings unfit at any speed: lost records, or significantly more failures."""
-        lost = self._count(self._settings.configuration_id, "records_lost", "records_duplicated")
-        failed, baseline_failed = (
-            self._count(each, "failed") for each in (self._settings.configuration_id, self._baseline_id)
+        own, baseline = (
+            Counter(each.outcome for each in self._repetitions if each.configuration_id == configuration_id)
+            for configuration_id in (self._settings.configuration_id, self._baseline_id)
+        )
+        lost, failed, baseline_failed = (
+            own["records_lost"] + own["records_duplicated"],
+            own["failed"],
+            baseline["failed"],
         )
         reasons = [f"records were lost or duplicated in {lost} of its repetitions"] if lost else []
-        in_all, baseline_in_all = (
-            self._count(each, *get_args(Outcome)) for each in (self._settings.configuration_id, self._baseline_id)
-        )
-        if failing_more_p_value(failed, in_all, baseline_failed, baseline_in_all) < SIGNIFICANCE:
+        if failing_more_p_value(failed, own.total(), baseline_failed, baseline.total()) < SIGNIFICANCE:
             reasons.append(f"{failed} of its repetitions failed, and {baseline_failed} of the baseline's")
         return reasons
-
-    def _count(self, configuration_id: str, *outcomes: str) -> int:
-        of_it = [each for each in self._repetitions if each.configuration_id == configuration_id]
-        return sum(each.outcome in outcomes for each in of_it)
 
 
 def _not_measured(planned: PlannedCase) -> CheckedCase:

@@ -64,7 +64,9 @@ class _Confirming:
         self._found = _found_in_force(campaign, case)
         self._in_force_id = self._found.settings.configuration_id if self._found.settings else None
         self.candidates = _candidates(campaign, case, self._found)
-        self._always = [baseline_candidate(campaign, case), *_settings_in_force(self._found)]
+        self._always = [baseline_candidate(campaign, case)]
+        if settings := self._found.settings:
+            self._always.append(Candidate(settings.configuration_id, False, settings.configuration))
         # Candidates stored by an earlier try may include settings activated since.
         always_ids = {each.configuration_id for each in self._always}
         stored = candidates_of(self.candidates, campaign.tune)
@@ -179,12 +181,6 @@ def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
     elif found.left_out:
         log.info("version %d is in force, and does not count: %s", found.newest_version, "; ".join(found.left_out))
     return found
-
-
-def _settings_in_force(found: FoundInForce) -> list[Candidate]:
-    """Return the active settings as a candidate; empty if the baseline is the reference."""
-    settings = found.settings
-    return [Candidate(settings.configuration_id, False, settings.configuration)] if settings else []
 
 
 def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFrame:

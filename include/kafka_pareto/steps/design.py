@@ -13,7 +13,6 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, require_distinct_columns
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
@@ -24,7 +23,6 @@ from kafka_pareto.study.advice import Advice
 from kafka_pareto.study.factors import Configuration, distinct
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.tune import Tune
-from kafka_pareto.study.warm_start import WarmStart
 from kafka_pareto.surrogates.prior_trials import best_known, earlier_trials
 
 log = logging.getLogger(__name__)
@@ -65,7 +63,10 @@ def run(
         if study.advice:
             campaign.write_record(keys.advice(), follow(study, advice))
         if study.warm_start is not None:
-            _freeze_prior(campaign, study.warm_start, found)
+            # Frozen, so that later campaigns and its age do not change what this one knows.
+            known, trials = earlier_trials(campaign, study.warm_start, found, datetime.now(UTC))
+            campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
+            campaign.write_record(keys.prior(), known)
         freeze(campaign, corpus)
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start is not None else None
     best = {} if prior is None else _best_known(study, prior)
@@ -76,10 +77,7 @@ def run(
         for case in study.cases
     }
     design = design_table(study, first)
-    written = [
-        campaign.write_record(keys.plan(), plan),
-        campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
-    ]
+    written = [campaign.write_record(keys.plan(), plan), campaign.write_table(keys.design(), design, DESIGN_COLUMNS)]
     counts = {"configurations": int((~design.is_baseline).sum()), "repetitions_planned": plan.repetitions}
     frozen = [keys.frozen_study(), *([keys.advice()] if study.advice else [])]
     if corpus is not None:
@@ -94,19 +92,8 @@ def _tell(advice: FollowedAdvice) -> None:
     for one in advice.followed:
         reasons = {each.left_out for each in one.cases if each.left_out}
         measured = sum(each.configuration is not None for each in one.cases)
-        log.info("%s: measured in %d of %d cases%s", one.advice.title, measured, len(one.cases), _because(reasons))
-
-
-def _because(reasons: set[str]) -> str:
-    return f"; else {', '.join(sorted(reasons))}" if reasons else ""
-
-
-def _freeze_prior(campaign: Campaign, warm_start: WarmStart, found: Fingerprint) -> None:
-    """Store what the campaign knows from earlier ones, so that later campaigns and its age do not change it."""
-    keys = campaign.keys
-    prior, trials = earlier_trials(campaign, warm_start, found, datetime.now(UTC))
-    campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
-    campaign.write_record(keys.prior(), prior)
+        why = f"; else {', '.join(sorted(reasons))}" if reasons else ""
+        log.info("%s: measured in %d of %d cases%s", one.advice.title, measured, len(one.cases), why)
 
 
 def _best_known(study: Tune, prior: pd.DataFrame) -> dict[str, list[Configuration]]:

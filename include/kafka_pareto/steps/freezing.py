@@ -35,13 +35,12 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
     return True
 
 
-def freeze(campaign: Campaign, corpus: str | None = None) -> list[str]:
-    """Store the loads' text, then the study, and return their keys: once the study is stored, the campaign exists."""
+def freeze(campaign: Campaign, corpus: str | None) -> None:
+    """Store the loads' text, then the study: once the study is stored, the campaign exists."""
     keys, store = campaign.keys, campaign.store
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
     store.put(keys.frozen_study(), dump_study(campaign.study).encode())
-    return [keys.frozen_study(), *([keys.payload()] if corpus is not None else [])]
 
 
 def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:

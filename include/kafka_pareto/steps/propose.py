@@ -30,7 +30,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
 
     Raises:
         ArtifactError: If the trials or the front of the round before, or the warm start's data, are missing, damaged
-        or of another version.
+            or of another version.
     """
     study, keys = campaign.tune, campaign.keys
     if round_number not in study.round_numbers():
@@ -59,7 +59,8 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     """Decide, and write the design before the decision: once that is stored, the round is fixed."""
     study, keys = campaign.tune, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
-    taken = _taken(campaign, round_number)
+    # With failed and rejected ones.
+    designs = pd.concat([campaign.read_table(keys.design(number), DESIGN_COLUMNS) for number in range(round_number)])
     stopped = _stopped_before(campaign, round_number)
     latest = trials_by_round[-1]
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start else None
@@ -70,8 +71,8 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
         stop = stopped.get(case) or so_far.stopped_because
         if stop is None:
             front = campaign.read_table(keys.front(case, round_number - 1), FRONT_COLUMNS)
-            configurations = propose(study, case, latest, posteriors[case], front, round_number, taken[case])
-            if configurations:
+            taken = set(designs[designs.case == case].configuration_id)
+            if configurations := propose(study, case, latest, posteriors[case], front, round_number, taken):
                 proposed[case] = configurations
             else:
                 stop = Stop(code="nothing_left")
@@ -91,14 +92,6 @@ def _posteriors(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None) -
         found = searched_objectives(study, at_most(study, trials[trials.case.isin(cases)]), of_cases)
         fitted |= dict.fromkeys(cases, found)
     return fitted
-
-
-def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:
-    """Return the ids of all designs so far by record size, including failed and rejected ones."""
-    tables = [campaign.read_table(campaign.keys.design(number), DESIGN_COLUMNS) for number in range(round_number)]
-    designs = pd.concat(tables)
-    cases = campaign.tune.cases
-    return {case: set(designs[designs.case == case].configuration_id) for case in cases}
 
 
 def _stopped_before(campaign: Campaign, round_number: int) -> dict[str, Stop]:

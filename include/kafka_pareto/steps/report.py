@@ -180,14 +180,13 @@ def _rejected(campaign: Campaign, last_round: int) -> dict[str, str]:
 
 def _measured(campaign: Campaign, case: str, last_round: int, reasons: Mapping[str, str]) -> list[Repetition]:
     """Return the repetitions of the design and the rounds; rejected ones count as failed, with the gate's reason."""
-    rounds = range(last_round + 1)
 
     def judged(repetition: Repetition) -> Repetition:
         reason = reasons.get(repetition.repetition_id)
         rejection = {"outcome": "failed", "reason": f"rejected by the gate: {reason}"}
         return repetition if reason is None else repetition.model_copy(update=rejection)
 
-    return [judged(repetition) for repetition in campaign.read_measurements([case], rounds)]
+    return [judged(repetition) for repetition in campaign.read_measurements([case], range(last_round + 1))]
 
 
 def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
@@ -210,19 +209,15 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     """Return those of the planned blocks; an earlier try may have picked another finalist."""
     confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(decision.case)
-    finalists = (
-        decision.baseline_configuration_id,
-        decision.reference_configuration_id,
-        decision.pick_configuration_id,
-    )
+    always = decision.baseline_configuration_id, decision.reference_configuration_id
+    finalists = (*always, decision.pick_configuration_id)
     # An advice that replaced the pick has gain blocks of its own.
     most_gain_blocks = confirmation.gain_blocks * (2 if campaign.tune.advice else 1)
+    most_blocks = most_gain_blocks + confirmation.final_blocks + confirmation.more_blocks
     planned = {
         "choice": range(confirmation.choice_blocks),
         "gain": range(most_gain_blocks),
-        "final": range(
-            confirmation.gain_blocks, most_gain_blocks + confirmation.final_blocks + confirmation.more_blocks
-        ),
+        "final": range(confirmation.gain_blocks, most_blocks),
     }
     return [
         repetition

@@ -10,13 +10,7 @@ import pytest
 from kafka_pareto.comparison.page import PageContext, comparison_page
 from kafka_pareto.comparison.sentences import closing_sentences
 from kafka_pareto.comparison.tables import part_csv
-from tests.unit.comparison.made_parts import (
-    batch_size_part,
-    codec_part,
-    grid_part,
-    producers_part,
-    record_size_part,
-)
+from tests.unit.comparison.made_parts import batch_size_part, codec_part, grid_part, producers_part, record_size_part
 
 pytestmark = pytest.mark.fast
 

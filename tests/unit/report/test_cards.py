@@ -325,11 +325,7 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
     decision = recorded_decision("all")
     step = RampStep(asked_records_s=1140.0, held_records_s=1139.0, latency_p95_ms=5.0, sustained=True)
     sizing = Sizing(
-        records=6000,
-        warmup_records=500,
-        throughput_limit_records_s=570.0,
-        capacity_records_s=1140.0,
-        ramp=[step],
+        records=6000, warmup_records=500, throughput_limit_records_s=570.0, capacity_records_s=1140.0, ramp=[step]
     )
     text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
     assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the baseline holds" in text

@@ -38,10 +38,7 @@ def test_a_step_is_said_with_its_place_and_size_and_only_the_series_that_moved_i
     stepped = QUIET.model_copy(update={"change_p_value_holm": 0.0012, "drift_p_value_holm": 0.01})
     said = "The p95 latency of the baseline changed by +40% after 18 of 30 repetitions (p 0.001)."
     report = report_of(stepped, THROUGHPUT)
-    assert sentinel_sentences(report) == [
-        said,
-        "The throughput of the baseline shows no move in 30 repetitions.",
-    ]
+    assert sentinel_sentences(report) == [said, "The throughput of the baseline shows no move in 30 repetitions."]
     assert move_sentences(report) == [said]
 
 

@@ -150,9 +150,7 @@ def test_there_is_one_record_for_each_part_with_its_levels_in_the_files_order(co
     assert [sum(level.is_reference for level in part.levels) for part in parts] == [1, 1, 1]
 
 
-def test_published_numbers_stand_beside_their_levels_and_change_no_other_number(
-    compared: Campaign,
-) -> None:
+def test_published_numbers_stand_beside_their_levels_and_change_no_other_number(compared: Campaign) -> None:
     with_numbers = parts_of(compared)[0]
     assert [level.published for level in with_numbers.levels] == [
         {"throughput_records_s": 1_000_000.0},

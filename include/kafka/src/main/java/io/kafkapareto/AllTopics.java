@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
@@ -41,15 +40,10 @@ final class AllTopics {
         ObjectNode health = JSON.createObjectNode().put("topics", names.size());
         ArrayNode troubled = health.putArray("troubled");
         for (KafkaFuture<TopicDescription> answer : answers.values()) {
-            TopicDescription topic;
-            try {
-                topic = answer.get();
-            } catch (ExecutionException failure) {
-                if (failure.getCause() instanceof UnknownTopicOrPartitionException) {
-                    continue; // deleted since it was listed
-                }
-                throw failure;
+            if (ClusterAdmin.failsWith(answer, UnknownTopicOrPartitionException.class)) {
+                continue; // deleted since it was listed
             }
+            TopicDescription topic = answer.get();
             long leaderless = topic.partitions().stream().filter(AllTopics::isLeaderless).count();
             long outOfSync = topic.partitions().stream()
                     .filter(partition -> partition.isr().size() < partition.replicas().size()).count();
@@ -66,7 +60,7 @@ final class AllTopics {
                 .get();
     }
 
-    private static boolean isLeaderless(TopicPartitionInfo partition) {
+    static boolean isLeaderless(TopicPartitionInfo partition) {
         return partition.leader() == null || partition.leader().isEmpty();
     }
 }

@@ -27,21 +27,15 @@ public final class ClientCeilings {
     private static final List<String> CODECS = List.of("gzip", "snappy", "lz4", "zstd");
     private static final double MIB = 1 << 20;
 
-    private ClientCeilings() {
-    }
+    private ClientCeilings() {}
 
-    public static void main(String[] arguments) throws IOException {
+    public static void main(String[] arguments) throws Exception {
         ArgumentParser parser = ArgumentParsers.newArgumentParser("client-ceilings", true);
         parser.addArgument("--record-size").type(Integer.class).required(true).help("bytes of a record's value");
         parser.addArgument("--batch-size").type(Integer.class).required(true).help("bytes that are compressed at a time");
         parser.addArgument("--payload-file").help("one value per line, sent in turn; else random letters");
         parser.addArgument("--seconds").type(Double.class).setDefault(0.4).help("of CPU time for each of the five");
-        try {
-            System.out.println(JSON.writeValueAsString(measure(parser.parseArgs(arguments))));
-        } catch (ArgumentParserException error) {
-            parser.handleError(error);
-            System.exit(2);
-        }
+        CommandLine.run(parser, arguments, ClientCeilings::measure);
     }
 
     static ObjectNode measure(Namespace options) throws IOException {

@@ -5,6 +5,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.ToDoubleFunction;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
@@ -26,8 +29,7 @@ final class ClientMetrics {
     /** Averages that count each request once; all others count each batch once. */
     private static final Set<String> OF_REQUESTS = Set.of("records-per-request-avg", "request-latency-avg");
 
-    private ClientMetrics() {
-    }
+    private ClientMetrics() {}
 
     /** The metrics of one of several producers, and how many records it has sent. */
     record OfProducer(ObjectNode metrics, double recordsSent) {
@@ -39,18 +41,19 @@ final class ClientMetrics {
         }
     }
 
-    /** Returns those that have a finite value; Kafka gives NaN where nothing was measured. */
+    /** Returns those that have a finite value. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
+        return finite(metrics, name -> name.group().equals("producer-metrics") && NAMES.contains(name.name()));
+    }
+
+    /** Returns the wanted metrics that have a finite value; Kafka gives NaN where nothing was measured. */
+    static ObjectNode finite(Map<MetricName, ? extends Metric> metrics, Predicate<MetricName> isWanted) {
         ObjectNode found = JSON.createObjectNode();
-        for (Map.Entry<MetricName, ? extends Metric> entry : metrics.entrySet()) {
-            MetricName name = entry.getKey();
-            if (name.group().equals("producer-metrics")
-                    && NAMES.contains(name.name())
-                    && entry.getValue().metricValue() instanceof Double number
-                    && Double.isFinite(number)) {
+        metrics.forEach((name, metric) -> {
+            if (isWanted.test(name) && metric.metricValue() instanceof Double number && Double.isFinite(number)) {
                 found.put(name.name(), number);
             }
-        }
+        });
         return found;
     }
 
@@ -73,25 +76,30 @@ final class ClientMetrics {
         }
         ObjectNode merged = JSON.createObjectNode();
         for (String name : NAMES) {
-            List<OfProducer> having = producers.stream().filter(each -> each.metrics().has(name)).toList();
-            double value = merged(name, having);
-            if (!having.isEmpty() && Double.isFinite(value)) {
+            double value = merged(name, producers, OfProducer::metrics, each -> each.weightOf(name));
+            if (Double.isFinite(value)) {
                 merged.put(name, value);
             }
         }
         return merged;
     }
 
-    private static double merged(String name, List<OfProducer> having) {
+    /** Merges one metric of several clients: a total, a maximum, or an average with its weights; NaN if none has it. */
+    static <C> double merged(
+            String name, List<C> clients, Function<C, ObjectNode> metrics, ToDoubleFunction<C> weight) {
+        List<C> having = clients.stream().filter(each -> metrics.apply(each).has(name)).toList();
+        ToDoubleFunction<C> value = each -> metrics.apply(each).get(name).asDouble();
+        if (having.isEmpty()) {
+            return Double.NaN;
+        }
         if (name.endsWith("-total")) {
-            return having.stream().mapToDouble(each -> each.metrics().get(name).asDouble()).sum();
+            return having.stream().mapToDouble(value).sum();
         }
         if (name.endsWith("-max")) {
-            return having.stream().mapToDouble(each -> each.metrics().get(name).asDouble()).max().orElse(Double.NaN);
+            return having.stream().mapToDouble(value).max().getAsDouble();
         }
-        double weights = having.stream().mapToDouble(each -> each.weightOf(name)).sum();
-        return having.stream().mapToDouble(each -> each.weightOf(name) * each.metrics().get(name).asDouble()).sum()
-                / weights;
+        return having.stream().mapToDouble(each -> weight.applyAsDouble(each) * value.applyAsDouble(each)).sum()
+                / having.stream().mapToDouble(weight).sum();
     }
 
     /** Kafka counts totals from the producer's first record on; those of the warm-up are no part of what is measured. */

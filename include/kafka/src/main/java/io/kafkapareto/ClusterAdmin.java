@@ -9,10 +9,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
-import java.io.Reader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -21,6 +18,7 @@ import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.AbstractOptions;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
@@ -120,12 +118,8 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     private Object connect(JsonNode request) throws IOException {
-        Properties properties = new Properties();
-        if (request.hasNonNull("client_config")) {
-            try (Reader file = Files.newBufferedReader(Path.of(request.get("client_config").asText()))) {
-                properties.load(file);
-            }
-        }
+        Properties properties = request.hasNonNull("client_config")
+                ? CommandLine.properties(request.get("client_config").asText()) : new Properties();
         properties.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, request.get("bootstrap_servers").asText());
         admin = Admin.create(properties);
         mark = new TopicMark(properties);
@@ -169,41 +163,31 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     private Object createTopic(JsonNode request) throws Exception {
-        Map<String, String> configs = new HashMap<>();
-        request.get("configs").properties().forEach(entry -> configs.put(entry.getKey(), entry.getValue().asText()));
-        NewTopic topic = new NewTopic(topicOf(request), request.get("partitions").asInt(),
-                (short) request.get("replication_factor").asInt()).configs(configs);
-        try {
-            admin.createTopics(List.of(topic), within(new CreateTopicsOptions(), request)).all().get();
-            return "created";
-        } catch (ExecutionException failure) {
-            if (failure.getCause() instanceof TopicExistsException) {
-                return "existed";
-            }
-            throw failure;
-        }
+        NewTopic topic = newTopic(request, request.get("partitions").asInt());
+        var created = admin.createTopics(List.of(topic), within(new CreateTopicsOptions(), request)).all();
+        return failsWith(created, TopicExistsException.class) ? "existed" : "created";
+    }
+
+    /** The topic that the request describes, with so many partitions. */
+    static NewTopic newTopic(JsonNode request, int partitions) {
+        Map<String, String> configs = request.get("configs").properties().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, entry -> entry.getValue().asText()));
+        return new NewTopic(topicOf(request), partitions, (short) request.get("replication_factor").asInt())
+                .configs(configs);
     }
 
     private Object deleteTopic(JsonNode request) throws Exception {
         partitions.remove(topicOf(request));
-        try {
-            admin.deleteTopics(List.of(topicOf(request)), within(new DeleteTopicsOptions(), request)).all().get();
-            return "deleted";
-        } catch (ExecutionException failure) {
-            if (failure.getCause() instanceof UnknownTopicOrPartitionException) {
-                return "absent";
-            }
-            throw failure;
-        }
+        var deleted = admin.deleteTopics(List.of(topicOf(request)), within(new DeleteTopicsOptions(), request)).all();
+        return failsWith(deleted, UnknownTopicOrPartitionException.class) ? "absent" : "deleted";
     }
 
     private Object topicHealth(JsonNode request) throws Exception {
         KafkaFuture<Config> configs = askForConfigs(request); // both questions at once: this one is asked often
         ArrayNode found = JSON.createArrayNode();
         for (TopicPartitionInfo partition : describeTopic(request).partitions()) {
-            boolean leaderless = partition.leader() == null || partition.leader().isEmpty();
             found.addObject().put("partition", partition.partition())
-                    .put("leader_id", leaderless ? null : partition.leader().id())
+                    .put("leader_id", AllTopics.isLeaderless(partition) ? null : partition.leader().id())
                     .put("replicas", partition.replicas().size())
                     .put("in_sync_replicas", partition.isr().size());
         }
@@ -263,13 +247,11 @@ public final class ClusterAdmin implements AutoCloseable {
 
     private List<TopicPartition> partitionsOf(JsonNode request) throws Exception {
         String topic = topicOf(request);
-        List<TopicPartition> known = partitions.get(topic);
-        if (known == null) {
-            known = describeTopic(request).partitions().stream()
-                    .map(partition -> new TopicPartition(topic, partition.partition())).toList();
-            partitions.put(topic, known);
+        if (!partitions.containsKey(topic)) {
+            partitions.put(topic, describeTopic(request).partitions().stream()
+                    .map(partition -> new TopicPartition(topic, partition.partition())).toList());
         }
-        return known;
+        return partitions.get(topic);
     }
 
     private KafkaFuture<Config> askForConfigs(JsonNode request) {
@@ -281,12 +263,25 @@ public final class ClusterAdmin implements AutoCloseable {
         return partitions.stream().collect(Collectors.toMap(Function.identity(), partition -> value));
     }
 
-    private static String topicOf(JsonNode request) {
+    static String topicOf(JsonNode request) {
         return request.get("topic").asText();
     }
 
     static <T extends AbstractOptions<T>> T within(T options, JsonNode request) {
         return options.timeoutMs(request.get("timeout_ms").asInt());
+    }
+
+    /** Waits for the answer; true if it is one of these errors, false if it is none. */
+    static boolean failsWith(KafkaFuture<?> answer, Class<?>... errors) throws ExecutionException, InterruptedException {
+        try {
+            answer.get();
+            return false;
+        } catch (ExecutionException failure) {
+            if (Stream.of(errors).anyMatch(each -> each.isInstance(failure.getCause()))) {
+                return true;
+            }
+            throw failure;
+        }
     }
 
     /** The failure's message and its causes', since Kafka often hides the reason below "Failed to create ...". */

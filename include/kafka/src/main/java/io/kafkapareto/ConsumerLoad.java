@@ -3,14 +3,12 @@ package io.kafkapareto;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.io.Reader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,14 +20,12 @@ import java.util.concurrent.atomic.LongAdder;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
-import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.HdrHistogram.Histogram;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * A group of consumers that reads one topic, one thread each: either what the topic holds, as fast as it goes, or what a
@@ -53,7 +49,7 @@ public final class ConsumerLoad {
 
     private ConsumerLoad(Namespace options) throws IOException {
         this.options = options;
-        consumerProperties = properties("command_config");
+        consumerProperties = CommandLine.properties(options.getString("command_config"));
         consumerProperties.setProperty("key.deserializer", ByteArrayDeserializer.class.getName());
         consumerProperties.setProperty("value.deserializer", ByteArrayDeserializer.class.getName());
         consumerProperties.setProperty("group.id", options.getString("group"));
@@ -61,13 +57,7 @@ public final class ConsumerLoad {
     }
 
     public static void main(String[] arguments) throws Exception {
-        ArgumentParser parser = parser();
-        try {
-            System.out.println(JSON.writeValueAsString(new ConsumerLoad(parser.parseArgs(arguments)).load()));
-        } catch (ArgumentParserException error) {
-            parser.handleError(error);
-            System.exit(2);
-        }
+        CommandLine.run(parser(), arguments, options -> new ConsumerLoad(options).load());
     }
 
     private ObjectNode load() throws Exception {
@@ -157,9 +147,7 @@ public final class ConsumerLoad {
             throws Exception {
         double warmupS = options.getDouble("warmup_seconds");
         double seconds = warmupS + options.getDouble("seconds");
-        Properties properties = properties("producer_config");
-        properties.setProperty("key.serializer", ByteArraySerializer.class.getName());
-        properties.setProperty("value.serializer", ByteArraySerializer.class.getName());
+        Properties properties = CommandLine.producerProperties(options.getString("producer_config"));
         try (LiveProducer producer = new LiveProducer(
                 shared.topic(), new KafkaProducer<>(properties), new Payloads(null, options.getInt("record_size"), 0),
                 options.getDouble("rate"), seconds, clock)) {
@@ -198,7 +186,7 @@ public final class ConsumerLoad {
         result.put("poll_wait_s", members.stream().mapToDouble(GroupMember::waitedS).sum());
         result.put("threads_cpu_s", members.stream().mapToDouble(GroupMember::cpuS).sum());
         result.set("client_metrics", ConsumerMetrics.merged(
-                members.stream().map(GroupMember::metrics).filter(each -> each != null).toList()));
+                members.stream().map(GroupMember::metrics).filter(Objects::nonNull).toList()));
         if (isLive()) {
             Histogram fromDue = LatencyStatistics.histogram();
             members.forEach(each -> fromDue.add(each.fromDue));
@@ -210,14 +198,6 @@ public final class ConsumerLoad {
 
     private boolean isLive() {
         return options.getString("mode").equals(LIVE);
-    }
-
-    private Properties properties(String option) throws IOException {
-        Properties properties = new Properties();
-        try (Reader file = Files.newBufferedReader(Path.of(options.getString(option)))) {
-            properties.load(file);
-        }
-        return properties;
     }
 
     private static long ns(double seconds) {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
@@ -25,21 +26,11 @@ final class ConsumerMetrics {
     private static final Set<String> OF_THE_GROUP =
             Set.of("rebalance-latency-avg", "rebalance-latency-max", REBALANCES);
 
-    private ConsumerMetrics() {
-    }
+    private ConsumerMetrics() {}
 
-    /** Returns those of the whole client that have a finite value; Kafka gives NaN where nothing was measured. */
+    /** Returns those of the whole client that have a finite value. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
-        ObjectNode found = JSON.createObjectNode();
-        for (Map.Entry<MetricName, ? extends Metric> entry : metrics.entrySet()) {
-            MetricName name = entry.getKey();
-            if (isWanted(name)
-                    && entry.getValue().metricValue() instanceof Double number
-                    && Double.isFinite(number)) {
-                found.put(name.name(), number);
-            }
-        }
-        return found;
+        return ClientMetrics.finite(metrics, ConsumerMetrics::isWanted);
     }
 
     private static boolean isWanted(MetricName name) {
@@ -69,16 +60,7 @@ final class ConsumerMetrics {
     }
 
     private static double merged(String name, List<ObjectNode> members) {
-        List<ObjectNode> having = members.stream().filter(each -> each.has(name)).toList();
-        if (name.endsWith("-total")) {
-            return having.stream().mapToDouble(each -> each.get(name).asDouble()).sum();
-        }
-        if (name.endsWith("-max")) {
-            return having.stream().mapToDouble(each -> each.get(name).asDouble()).max().orElse(Double.NaN);
-        }
         String weight = OF_THE_GROUP.contains(name) ? REBALANCES : FETCHES;
-        double weights = having.stream().mapToDouble(each -> each.path(weight).asDouble()).sum();
-        return having.stream().mapToDouble(each -> each.path(weight).asDouble() * each.get(name).asDouble()).sum()
-                / weights;
+        return ClientMetrics.merged(name, members, Function.identity(), each -> each.path(weight).asDouble());
     }
 }

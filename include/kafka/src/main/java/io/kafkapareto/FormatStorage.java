@@ -4,8 +4,7 @@ import kafka.tools.StorageTool;
 
 /** Formats the storage of several KRaft nodes in one JVM: {@code FormatStorage <cluster id> <server.properties>...}. */
 public final class FormatStorage {
-    private FormatStorage() {
-    }
+    private FormatStorage() {}
 
     public static void main(String[] arguments) {
         for (int node = 1; node < arguments.length; node++) {

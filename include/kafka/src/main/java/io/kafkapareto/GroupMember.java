@@ -20,8 +20,7 @@ final class GroupMember implements ConsumerRebalanceListener {
     /** What all members of a group share; {@code pauseNs} follows every poll that returned records. */
     record Shared(
             String topic, GroupStart start, MeasuredTime measured, ReadOffsets offsets, LongAdder recordsRead,
-            AtomicBoolean stopped, boolean endsWithOffsets, boolean hasDueTimes, long pauseNs, MonotonicClock clock) {
-    }
+            AtomicBoolean stopped, boolean endsWithOffsets, boolean hasDueTimes, long pauseNs, MonotonicClock clock) {}
 
     private static final Duration WHILE_JOINING = Duration.ofMillis(10);
     private static final Duration WHILE_READING = Duration.ofMillis(100);

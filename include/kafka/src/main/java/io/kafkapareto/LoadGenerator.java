@@ -4,9 +4,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
-import java.io.Reader;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,12 +19,10 @@ import java.util.stream.IntStream;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
-import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.MutuallyExclusiveGroup;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * A load on one topic that hides no waiting: first as fast as it goes, for the throughput, then at a fixed rate, for
@@ -59,14 +54,8 @@ public final class LoadGenerator {
         this.writeBack = writeBack;
     }
 
-    public static void main(String[] arguments) throws IOException {
-        ArgumentParser parser = parser();
-        try {
-            System.out.println(JSON.writeValueAsString(onCluster(parser.parseArgs(arguments))));
-        } catch (ArgumentParserException error) {
-            parser.handleError(error);
-            System.exit(2);
-        }
+    public static void main(String[] arguments) throws Exception {
+        CommandLine.run(parser(), arguments, LoadGenerator::onCluster);
     }
 
     static ObjectNode onCluster(Namespace options) throws IOException {
@@ -75,12 +64,7 @@ public final class LoadGenerator {
         Payloads payloads = options.getString("payload").equals(ZEROS)
                 ? Payloads.zeros(recordSize, keys)
                 : new Payloads(options.getString("payload_file"), recordSize, keys);
-        Properties properties = new Properties();
-        try (Reader file = Files.newBufferedReader(Path.of(options.getString("command_config")))) {
-            properties.load(file);
-        }
-        properties.setProperty("key.serializer", ByteArraySerializer.class.getName());
-        properties.setProperty("value.serializer", ByteArraySerializer.class.getName());
+        Properties properties = CommandLine.producerProperties(options.getString("command_config"));
         return new LoadGenerator(
                 options.getString("topic"), payloads, () -> new KafkaProducer<>(properties), MonotonicClock.SYSTEM,
                 WriteBack::settle)

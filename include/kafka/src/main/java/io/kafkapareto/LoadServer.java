@@ -26,8 +26,7 @@ public final class LoadServer {
 
     private long answeredCpuNs;
 
-    private LoadServer() {
-    }
+    private LoadServer() {}
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);

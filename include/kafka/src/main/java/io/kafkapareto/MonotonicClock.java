@@ -3,7 +3,7 @@ package io.kafkapareto;
 import java.util.concurrent.locks.LockSupport;
 
 /** Time that only goes forward, in nanoseconds from an arbitrary start. */
-interface MonotonicClock {
+public interface MonotonicClock {
     MonotonicClock SYSTEM = new MonotonicClock() {
         @Override
         public long nanoTime() {

@@ -5,17 +5,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsResult;
 import org.apache.kafka.clients.admin.DeleteTopicsOptions;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
-import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -56,22 +53,14 @@ final class TopicMark implements AutoCloseable {
 
     /** The id of the topic that this call has made, an empty one if it only asks; null where it was there. */
     static String make(Admin admin, JsonNode request) throws Exception {
-        Map<String, String> configs = request.get("configs").properties().stream()
-                .collect(Collectors.toMap(Map.Entry::getKey, entry -> entry.getValue().asText()));
-        String name = request.get("topic").asText();
-        NewTopic topic = new NewTopic(name, 1, (short) request.get("replication_factor").asInt()).configs(configs);
-        try {
-            CreateTopicsOptions options = ClusterAdmin.within(new CreateTopicsOptions(), request);
-            options.validateOnly(request.get("only_asks").asBoolean());
-            var made = admin.createTopics(List.of(topic), options);
-            made.values().get(name).get();
-            return options.shouldValidateOnly() ? "" : idOf(made, name, admin);
-        } catch (ExecutionException failure) {
-            if (failure.getCause() instanceof TopicExistsException) {
-                return null;
-            }
-            throw failure;
+        String name = ClusterAdmin.topicOf(request);
+        CreateTopicsOptions options = ClusterAdmin.within(new CreateTopicsOptions(), request)
+                .validateOnly(request.get("only_asks").asBoolean());
+        var made = admin.createTopics(List.of(ClusterAdmin.newTopic(request, 1)), options);
+        if (ClusterAdmin.failsWith(made.values().get(name), TopicExistsException.class)) {
+            return null;
         }
+        return options.shouldValidateOnly() ? "" : idOf(made, name, admin);
     }
 
     /** A mark is deleted by its id, so that one without an id must not stay. */
@@ -90,31 +79,19 @@ final class TopicMark implements AutoCloseable {
 
     /** The id of the topic as it is now, or null where there is none. */
     static String id(Admin admin, JsonNode request) throws Exception {
-        String name = request.get("topic").asText();
-        try {
-            return admin.describeTopics(List.of(name), ClusterAdmin.within(new DescribeTopicsOptions(), request))
-                    .topicNameValues().get(name).get().topicId().toString();
-        } catch (ExecutionException failure) {
-            if (failure.getCause() instanceof UnknownTopicOrPartitionException) {
-                return null;
-            }
-            throw failure;
-        }
+        String name = ClusterAdmin.topicOf(request);
+        var described = admin.describeTopics(List.of(name), ClusterAdmin.within(new DescribeTopicsOptions(), request))
+                .topicNameValues().get(name);
+        boolean isAbsent = ClusterAdmin.failsWith(described, UnknownTopicOrPartitionException.class);
+        return isAbsent ? null : described.get().topicId().toString();
     }
 
     /** Deletes the topic with this id; a later one of the same name stays. */
     static String delete(Admin admin, JsonNode request) throws Exception {
         var ids = TopicCollection.ofTopicIds(List.of(Uuid.fromString(request.get("topic_id").asText())));
-        try {
-            admin.deleteTopics(ids, ClusterAdmin.within(new DeleteTopicsOptions(), request)).all().get();
-            return "deleted";
-        } catch (ExecutionException failure) {
-            if (failure.getCause() instanceof UnknownTopicIdException
-                    || failure.getCause() instanceof UnknownTopicOrPartitionException) {
-                return "absent";
-            }
-            throw failure;
-        }
+        var deleted = admin.deleteTopics(ids, ClusterAdmin.within(new DeleteTopicsOptions(), request)).all();
+        return ClusterAdmin.failsWith(deleted, UnknownTopicIdException.class, UnknownTopicOrPartitionException.class)
+                ? "absent" : "deleted";
     }
 
     /** Appends a record, which all replicas in sync have when this returns. */
@@ -132,7 +109,7 @@ final class TopicMark implements AutoCloseable {
             properties.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, String.valueOf(timeoutMs));
             producer = new KafkaProducer<>(properties);
         }
-        var record = new ProducerRecord<String, String>(request.get("topic").asText(), request.get("value").asText());
+        var record = new ProducerRecord<String, String>(ClusterAdmin.topicOf(request), request.get("value").asText());
         return producer.send(record).get(timeoutMs, TimeUnit.MILLISECONDS).offset();
     }
 
@@ -142,7 +119,7 @@ final class TopicMark implements AutoCloseable {
         Properties properties = client(StringDeserializer.class, ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG,
                 ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG);
         properties.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, "false");
-        var partition = new TopicPartition(request.get("topic").asText(), 0);
+        var partition = new TopicPartition(ClusterAdmin.topicOf(request), 0);
         try (var consumer = new KafkaConsumer<String, String>(properties)) {
             consumer.assign(List.of(partition));
             long end = consumer.endOffsets(List.of(partition), patience).get(partition);
@@ -166,8 +143,7 @@ final class TopicMark implements AutoCloseable {
     }
 
     private Properties client(Class<?> serialization, String... keys) {
-        Properties properties = new Properties();
-        properties.putAll(connection);
+        Properties properties = (Properties) connection.clone();
         for (String key : keys) {
             properties.put(key, serialization.getName());
         }

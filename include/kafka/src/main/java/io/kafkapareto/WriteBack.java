@@ -9,8 +9,7 @@ import java.util.concurrent.TimeUnit;
  * once. The kernel is asked to write it now, so that it does not do so during what is measured next.
  */
 final class WriteBack {
-    private WriteBack() {
-    }
+    private WriteBack() {}
 
     /** Returns whether all of this machine's files were on their disks within the limit. */
     static boolean settle(Duration limit) {

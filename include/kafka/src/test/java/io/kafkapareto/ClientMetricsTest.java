@@ -16,8 +16,7 @@ class ClientMetricsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<MetricName, Metric> metrics = new LinkedHashMap<>();
 
-    private record Read(MetricName metricName, Object metricValue) implements Metric {
-    }
+    private record Read(MetricName metricName, Object metricValue) implements Metric {}
 
     private void has(String group, String name, Object value) {
         MetricName key = new MetricName(name, group, "", Map.of());

@@ -15,8 +15,7 @@ class ConsumerMetricsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<MetricName, Metric> metrics = new LinkedHashMap<>();
 
-    private record Read(MetricName metricName, Object metricValue) implements Metric {
-    }
+    private record Read(MetricName metricName, Object metricValue) implements Metric {}
 
     private void has(String group, String name, Map<String, String> tags, Object value) {
         MetricName key = new MetricName(name, group, "", tags);

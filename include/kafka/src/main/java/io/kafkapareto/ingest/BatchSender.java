@@ -4,12 +4,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.ApiVersions;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.ClientUtils;
@@ -103,9 +105,7 @@ final class BatchSender implements AutoCloseable {
             throw error;
         }
         int count = metadata.fetch().partitionCountForTopic(topic);
-        for (int partition = 0; partition < count; partition++) {
-            partitions.add(new PartitionQueue());
-        }
+        Stream.generate(PartitionQueue::new).limit(count).forEach(partitions::add);
         acknowledged = new long[count];
         thread.start();
     }
@@ -177,10 +177,7 @@ final class BatchSender implements AutoCloseable {
 
     /** Returns how the batches were sent; {@code uncompressedBytes} is what they held before the codec. */
     synchronized SinkMetrics metrics(long uncompressedBytes) {
-        long rows = 0;
-        for (long each : acknowledged) {
-            rows += each;
-        }
+        long rows = Arrays.stream(acknowledged).sum();
         double each = Math.max(requests, 1);
         return new SinkMetrics(
                 SinkMetrics.sentBytes(metrics.metrics(), METRICS + "-metrics"), requests, sentBatchBytes / each,

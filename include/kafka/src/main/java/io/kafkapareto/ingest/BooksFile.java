@@ -36,8 +36,7 @@ public final class BooksFile {
     };
     private static final String[] LANGUAGES = {"en", "pt", "de", "fr", "es", "it", "ja"};
 
-    private BooksFile() {
-    }
+    private BooksFile() {}
 
     public static void main(String[] arguments) throws IOException {
         ArgumentParser parser = ArgumentParsers.newArgumentParser("books-file", true);

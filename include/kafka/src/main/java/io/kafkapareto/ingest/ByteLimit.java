@@ -1,6 +1,6 @@
 package io.kafkapareto.ingest;
 
-import java.util.concurrent.locks.LockSupport;
+import io.kafkapareto.MonotonicClock;
 
 /** Holds back whoever would send more bytes a second than a limit allows. */
 final class ByteLimit {
@@ -23,11 +23,8 @@ final class ByteLimit {
             return;
         }
         long dueNs = dueNs(more);
-        if (dueNs - System.nanoTime() < LEAST_WAIT_NS) {
-            return;
-        }
-        for (long left = dueNs - System.nanoTime(); left > 0; left = dueNs - System.nanoTime()) {
-            LockSupport.parkNanos(left);
+        if (dueNs - System.nanoTime() >= LEAST_WAIT_NS) {
+            MonotonicClock.SYSTEM.waitUntil(dueNs);
         }
     }
 

@@ -6,8 +6,7 @@ import java.util.List;
 
 /** Splits a row into the texts of its fields: without the quotes around them, and with a doubled quote as one. */
 final class Fields {
-    private Fields() {
-    }
+    private Fields() {}
 
     static List<String> of(byte[] row, int from, int to, byte delimiter) {
         List<String> found = new ArrayList<>();

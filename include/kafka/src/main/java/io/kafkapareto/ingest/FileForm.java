@@ -12,8 +12,7 @@ final class FileForm {
     private static final String UTF8_MARK = "efbbbf";
 
     /** A form that is known by its first bytes, and the command that makes UTF-8 text of it. */
-    private record Marked(String mark, String name, String command) {
-    }
+    private record Marked(String mark, String name, String command) {}
 
     private static final Marked[] MARKED = {  // UTF-32's mark begins with UTF-16's
         new Marked("fffe0000", "UTF-32", "iconv -f UTF-32 -t UTF-8"),
@@ -27,8 +26,7 @@ final class FileForm {
         new Marked("504b0304", "a zip archive or a spreadsheet", ""),
     };
 
-    private FileForm() {
-    }
+    private FileForm() {}
 
     /**
      * Returns the range of the file's text, without UTF-8's mark.

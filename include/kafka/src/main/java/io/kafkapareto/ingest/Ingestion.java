@@ -2,8 +2,8 @@ package io.kafkapareto.ingest;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kafkapareto.CommandLine;
 import java.io.IOException;
-import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,14 +16,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import net.sourceforge.argparse4j.inf.ArgumentParser;
-import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.config.ConfigException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Sends the rows of a CSV file to a topic, each as a record's value, and counts what became of every one.
@@ -45,15 +40,11 @@ public final class Ingestion {
     private static final long MEETING_TIMEOUT_NS = 300_000_000_000L;
 
     private final Namespace options;
-    private final Properties properties = new Properties();
+    private final Properties properties;
 
     private Ingestion(Namespace options) throws IOException {
         this.options = options;
-        try (Reader file = Files.newBufferedReader(Path.of(options.getString("command_config")))) {
-            properties.load(file);
-        }
-        properties.setProperty("key.serializer", ByteArraySerializer.class.getName());
-        properties.setProperty("value.serializer", ByteArraySerializer.class.getName());
+        properties = CommandLine.producerProperties(options.getString("command_config"));
         if (options.getBoolean("resumable") && options.getString("path").equals("producer")) {
             // The client has several batches of a partition in flight before one is stored, which may leave a hole.
             properties.setProperty(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, "1");
@@ -61,27 +52,16 @@ public final class Ingestion {
     }
 
     public static void main(String[] arguments) throws Exception {
-        ArgumentParser parser = IngestionOptions.parser();
-        try {
-            System.out.println(JSON.writeValueAsString(new Ingestion(parser.parseArgs(arguments)).run()));
-        } catch (ArgumentParserException error) {
-            parser.handleError(error);
-            System.exit(2);
-        } catch (Refused | ConfigException error) {
-            System.err.println(error.getMessage());
-            System.exit(Refused.EXIT_CODE);
-        } catch (IOException | KafkaException error) {
-            System.err.println(error);
-            System.exit(2);
-        }
+        IngestionOptions.run(IngestionOptions.parser(), arguments, options -> new Ingestion(options).run());
     }
 
     private ObjectNode run() throws Exception {
         IngestionOptions.requireFitting(options, new ProducerConfig(properties));
-        CsvFile file = opened("file");
+        CsvFile file = IngestionOptions.opened(options, "file");
         ObjectNode warmup = null;
         if (options.getString("warmup_file") != null) {
-            warmup = send(opened("warmup_file"), options.getString("warmup_topic"), true);
+            warmup = send(
+                    IngestionOptions.opened(options, "warmup_file"), options.getString("warmup_topic"), true);
             if (!warmup.get("failure").isNull()) {
                 throw new IOException("the warm-up failed: " + warmup.get("failure").asText());
             }
@@ -89,12 +69,6 @@ public final class Ingestion {
         ObjectNode result = send(file, options.getString("topic"), false);
         result.set("warmup", warmup);
         return result;
-    }
-
-    private CsvFile opened(String option) throws IOException, Refused {
-        return CsvFile.open(
-                Path.of(options.getString(option)), IngestionOptions.delimiter(options), options.getString("encoding"),
-                options.getInt("most_row_bytes"));
     }
 
     private ObjectNode send(CsvFile file, String topic, boolean isWarmup) throws Exception {
@@ -193,10 +167,8 @@ public final class Ingestion {
     }
 
     private RowSink newSink(String topic) throws IOException {
-        if (options.getString("path").equals("batches")) {
-            return new BatchSink(properties, topic);
-        }
-        return new ProducerSink(properties, topic);
+        return options.getString("path").equals("batches")
+                ? new BatchSink(properties, topic) : new ProducerSink(properties, topic);
     }
 
     private static long acknowledgedRows(List<Instance> instances) {

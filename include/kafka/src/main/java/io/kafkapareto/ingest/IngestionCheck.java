@@ -2,10 +2,8 @@ package io.kafkapareto.ingest;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.kafkapareto.CommandLine;
 import java.io.IOException;
-import java.io.Reader;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -15,14 +13,11 @@ import java.util.Properties;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
-import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
@@ -36,36 +31,24 @@ public final class IngestionCheck {
     private static final Duration POLL = Duration.ofMillis(200);
     private static final long SILENCE_NS = 30_000_000_000L;
 
-    private IngestionCheck() {
-    }
+    private IngestionCheck() {}
 
     public static void main(String[] arguments) throws Exception {
-        ArgumentParser parser = parser();
-        try {
-            Namespace options = parser.parseArgs(arguments);
-            ObjectNode found = JSON.createObjectNode();
-            if (options.getString("file") != null) {
-                CsvFile file = CsvFile.open(
-                        Path.of(options.getString("file")), IngestionOptions.delimiter(options),
-                        options.getString("encoding"), options.getInt("most_row_bytes"));
-                if (!options.getBoolean("open_only")) {
-                    ofFile(file, found.putObject("file"));
-                }
+        IngestionOptions.run(parser(), arguments, IngestionCheck::check);
+    }
+
+    private static ObjectNode check(Namespace options) throws IOException {
+        ObjectNode found = JSON.createObjectNode();
+        if (options.getString("file") != null) {
+            CsvFile file = IngestionOptions.opened(options, "file");
+            if (!options.getBoolean("open_only")) {
+                ofFile(file, found.putObject("file"));
             }
-            if (options.getString("topic") != null) {
-                ofTopic(options, found.putObject("topic"));
-            }
-            System.out.println(JSON.writeValueAsString(found));
-        } catch (ArgumentParserException error) {
-            parser.handleError(error);
-            System.exit(2);
-        } catch (Refused | ConfigException error) {
-            System.err.println(error.getMessage());
-            System.exit(Refused.EXIT_CODE);
-        } catch (IOException | KafkaException error) {
-            System.err.println(error);
-            System.exit(2);
         }
+        if (options.getString("topic") != null) {
+            ofTopic(options, found.putObject("topic"));
+        }
+        return found;
     }
 
     static void ofFile(CsvFile file, ObjectNode found) throws IOException {
@@ -97,10 +80,7 @@ public final class IngestionCheck {
     }
 
     private static void ofTopic(Namespace options, ObjectNode found) throws IOException {
-        Properties properties = new Properties();
-        try (Reader file = Files.newBufferedReader(Path.of(options.getString("command_config")))) {
-            properties.load(file);
-        }
+        Properties properties = CommandLine.properties(options.getString("command_config"));
         properties.setProperty("fetch.min.bytes", "1048576");
         properties.setProperty("max.poll.records", "20000");
         properties.setProperty("max.partition.fetch.bytes", "4194304");

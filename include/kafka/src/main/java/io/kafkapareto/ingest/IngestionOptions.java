@@ -1,17 +1,41 @@
 package io.kafkapareto.ingest;
 
+import io.kafkapareto.CommandLine;
+import java.io.IOException;
+import java.nio.file.Path;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.ConfigException;
 
 /** Names the options of an ingestion, and refuses those that do not go together. */
 final class IngestionOptions {
     /** The largest request less a batch's header, a record's own, and a key. */
     static final int MOST_ROW_BYTES = (1 << 20) - 128;
 
-    private IngestionOptions() {
+    private IngestionOptions() {}
+
+    /** Runs the tool; input that it refuses ends the process with {@link Refused#EXIT_CODE}, any other failure with 2. */
+    static void run(ArgumentParser parser, String[] arguments, CommandLine.Tool tool) throws Exception {
+        try {
+            CommandLine.run(parser, arguments, tool);
+        } catch (Refused | ConfigException error) {
+            System.err.println(error.getMessage());
+            System.exit(Refused.EXIT_CODE);
+        } catch (IOException | KafkaException error) {
+            System.err.println(error);
+            System.exit(2);
+        }
+    }
+
+    /** Opens the CSV file that this option names. */
+    static CsvFile opened(Namespace options, String option) throws IOException {
+        return CsvFile.open(
+                Path.of(options.getString(option)), delimiter(options), options.getString("encoding"),
+                options.getInt("most_row_bytes"));
     }
 
     static ArgumentParser parser() {

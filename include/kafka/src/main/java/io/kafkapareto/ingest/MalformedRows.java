@@ -51,8 +51,7 @@ final class MalformedRows implements AutoCloseable {
             String topic, Properties properties, double toleratedFraction, boolean isResumable, long lastSent,
             int mostRowBytes) {
         this.topic = topic;
-        this.properties = new Properties();
-        this.properties.putAll(properties);
+        this.properties = (Properties) properties.clone();
         this.properties.put("acks", "all");
         this.properties.put("enable.idempotence", "true");
         if (isResumable) {

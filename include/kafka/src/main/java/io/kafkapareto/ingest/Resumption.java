@@ -17,8 +17,7 @@ final class Resumption {
     private static final Duration POLL = Duration.ofMillis(200);
     private static final long TIMEOUT_NS = 60_000_000_000L;
 
-    private Resumption() {
-    }
+    private Resumption() {}
 
     /**
      * Returns the key of each partition's last record as a number; -1 for a partition that never had one.
@@ -28,8 +27,7 @@ final class Resumption {
      * @throws IOException if a record cannot be read in time
      */
     static long[] lastKeys(Properties client, String topic) throws IOException {
-        Properties properties = new Properties();
-        properties.putAll(client);
+        Properties properties = (Properties) client.clone();
         properties.put("isolation.level", "read_uncommitted");
         properties.put("max.poll.records", "1");
         var bytes = new ByteArrayDeserializer();

@@ -28,8 +28,7 @@ record Senders(Kind kind, int width) {
             "sequential|parallel_stream|(fork_join|platform_threads|virtual_threads)_[1-9][0-9]{0,4}";
 
     /** One row on its way to another thread. */
-    record Row(byte[] bytes, long offset, long line) {
-    }
+    record Row(byte[] bytes, long offset, long line) {}
 
     /**
      * Reads a name like {@code fork_join_4}.

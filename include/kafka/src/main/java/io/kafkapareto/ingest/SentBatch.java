@@ -12,5 +12,4 @@ import org.apache.kafka.common.record.internal.MemoryRecords;
  */
 record SentBatch(
         long number, int partition, MemoryRecords records, ByteBuffer buffer, int rows, long rowBytes,
-        long handedOverMs) {
-}
+        long handedOverMs) {}

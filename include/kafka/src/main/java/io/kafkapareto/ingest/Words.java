@@ -17,8 +17,7 @@ final class Words {
     private static final VarHandle LONGS =
             MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-    private Words() {
-    }
+    private Words() {}
 
     static long at(byte[] array, int index) {
         return (long) LONGS.get(array, index);

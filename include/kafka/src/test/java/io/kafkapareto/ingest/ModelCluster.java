@@ -117,8 +117,7 @@ final class ModelCluster implements AutoCloseable {
     }
 
     /** One batch of a log. */
-    private record Appended(short epoch, int firstSequence, int lastSequence, List<String> rows, long lastKey) {
-    }
+    private record Appended(short epoch, int firstSequence, int lastSequence, List<String> rows, long lastKey) {}
 
     /** The log of a partition, on whichever node, and what is remembered of the producer. */
     static final class Partition {

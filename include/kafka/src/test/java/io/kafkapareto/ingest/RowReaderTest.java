@@ -26,8 +26,7 @@ class RowReaderTest {
     @TempDir
     private Path folder;
 
-    private record Found(String text, long offset, long line) {
-    }
+    private record Found(String text, long offset, long line) {}
 
     @ParameterizedTest
     @EnumSource(RowReader.class)

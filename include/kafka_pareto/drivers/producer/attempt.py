@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -60,7 +62,8 @@ def attempt_repetition(
     try:
         with guard.loading():
             try:
-                with watched, faults_meanwhile(testbed.brokers, faults, fault_times, lambda: _health(testbed)):
+                health = partial(testbed.cluster.topic_health, testbed.topic)
+                with watched, faults_meanwhile(testbed.brokers, faults, fault_times, health):
                     result = testbed.load_tool.run(request, guard.watch())
                 if faults:
                     guard.wait_until_healthy()
@@ -105,10 +108,6 @@ def attempt_repetition(
         client_is_known=result is not None,
     )
     return attempt, result
-
-
-def _health(testbed: Testbed) -> TopicHealth:
-    return testbed.cluster.topic_health(testbed.topic)
 
 
 def request_for(
@@ -177,15 +176,15 @@ def quantities_of(
         watched: Counters of the machine meanwhile.
         leading_brokers: Brokers that lead a partition of the topic.
     """
-    is_steady = bool(request.warmup_records or request.timed)
+    window: Literal["whole_run", "steady_state"] = (
+        "steady_state" if request.warmup_records or request.timed else "whole_run"
+    )
     if result is None:
-        return ProducerQuantities(
-            window="steady_state" if is_steady else "whole_run", records_requested=request.records
-        )
+        return ProducerQuantities(window, request.records)
     counted = watched.counters(measured_window(result))
     found = ProducerQuantities(
-        window="steady_state" if is_steady else "whole_run",
-        records_requested=result.records_attempted,
+        window,
+        result.records_attempted,
         records_sent=result.records_sent,
         end_offset_growth=end_offset_growth,
         throughput_mib_s=mib_s(result.figures, request.record_size_bytes) if result.figures else None,

@@ -18,7 +18,6 @@ _NEVER_WAITED_FRACTION = 0.05
 _HARDLY_WAITED_FRACTION = 0.2
 _HELD_FRACTION = 0.97
 _BUFFERS_SENT = 4.0
-_MS_PER_S = 1000.0
 # A cold JVM of the generator sends its first record 0.6 to 1.2 s after it was started, on 2 cores.
 _JVM_START_S = 1.0
 _LEAD_S = 0.5
@@ -47,7 +46,8 @@ def _saturation(result: LoadResult, cores: float) -> str:
     used = result.client_cpu_s / (cores * loading_s)
     if used < _SATURATED_FRACTION:
         return ""
-    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {loading_s:.1f} s"
+    known = "one core" if cores == 1 else f"{cores:.3g} cores"
+    return f"the load tool's CPU was saturated: it used {used:.0%} of {known} for {loading_s:.1f} s"
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
@@ -120,10 +120,6 @@ def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFig
     )
 
 
-def _cores(cores: float) -> str:
-    return "one core" if cores == 1 else f"{cores:.3g} cores"
-
-
 def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult, brokers: int) -> LoadCounters:
     """Return the counters with those of the client's unthrottled part.
 
@@ -139,26 +135,19 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
     seconds = result.unthrottled_s or result.records_sent / figures.throughput_records_s
     threads_s = request.producers * seconds  # waits are those of all producers' threads together
     wait_s, buffer_s, cpu_s = result.unthrottled_wait_s, client.buffer_wait_s, result.sending_cpu_s
+    records_per_request, latency_ms = client.records_per_request_avg, client.request_latency_avg_ms
+    in_flight_requests = None
+    if records_per_request and latency_ms is not None:  # Little's law: their rate times their round trip
+        in_flight_requests = figures.throughput_records_s / records_per_request * latency_ms / 1000 / brokers
     return replace(
         counters,
         sending_cpu_cores=None if cpu_s is None else cpu_s / seconds,
         sending_wait_fraction=None if wait_s is None else min(wait_s / threads_s, 1.0),
         buffer_wait_fraction=None if buffer_s is None else min(buffer_s / threads_s, 1.0),
-        in_flight_requests=_in_flight_requests(
-            figures.throughput_records_s, client.records_per_request_avg, client.request_latency_avg_ms, brokers
-        ),
-        unthrottled_request_latency_ms=client.request_latency_avg_ms,
+        in_flight_requests=in_flight_requests,
+        unthrottled_request_latency_ms=latency_ms,
         unthrottled_batch_size_avg_bytes=client.batch_size_avg_bytes,
     )
-
-
-def _in_flight_requests(
-    records_s: float, records_per_request: float | None, latency_ms: float | None, brokers: int
-) -> float | None:
-    """Return the requests in flight per broker: their rate times their round trip (Little's law)."""
-    if not records_per_request or latency_ms is None:
-        return None
-    return records_s / records_per_request * latency_ms / _MS_PER_S / brokers
 
 
 def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadWindow | None:

@@ -79,8 +79,7 @@ def spring_yaml(properties: Mapping[str, PropertyValue]) -> str:
     producer: dict[str, Any] = {_SPRING_KEYS[name]: properties[name] for name in _SPRING_KEYS if name in properties}
     if others := {name: properties[name] for name in sorted(properties) if name not in _SPRING_KEYS}:
         producer["properties"] = others
-    text: str = yaml.safe_dump({"spring": {"kafka": {"producer": producer}}}, sort_keys=False)
-    return text
+    return str(yaml.safe_dump({"spring": {"kafka": {"producer": producer}}}, sort_keys=False))
 
 
 def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
@@ -93,18 +92,15 @@ def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
     if int(given["batch.size"]) > _DEFAULT_MESSAGE_MAX_BYTES:
         given.setdefault("max.request.size", DEFAULTS["max.request.size"])
     if int(given.get("linger.ms", 0)) >= _DEFAULT_DELIVERY_TIMEOUT_MS:
-        given.setdefault("delivery.timeout.ms", _least_delivery_timeout_ms(given))
+        # What Java's producer waits if nothing is stated.
+        request_timeout_ms = given.get("request.timeout.ms", DEFAULTS["request.timeout.ms"])
+        given.setdefault("delivery.timeout.ms", int(given["linger.ms"]) + int(request_timeout_ms))
     lines = ["# Measured with Java's producer; librdkafka fills its batches in its own way: measure there, too."]
     if added := sorted(given.keys() - properties.keys()):
         lines.append(f"# As Java has it, where librdkafka's default is another: {', '.join(added)}.")
     for name in sorted(given):
         lines += _librdkafka_lines(name, given)
     return "\n".join(lines) + "\n"
-
-
-def _least_delivery_timeout_ms(given: Mapping[str, PropertyValue]) -> int:
-    """Return the wait of Java's producer if nothing is stated and the default would be too short."""
-    return int(given["linger.ms"]) + int(given.get("request.timeout.ms", DEFAULTS["request.timeout.ms"]))
 
 
 def _librdkafka_lines(name: str, given: Mapping[str, PropertyValue]) -> Iterator[str]:

@@ -30,6 +30,7 @@ class ProducerRunner(RepetitionRunner):
         self._testbed = testbed
         self.limits, self.lease = limits, testbed.lease
         self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
+        self._restarts_brokers = self._study.varies_brokers(case)
         self._bytes_to_delete = 0
 
     @cached_property
@@ -52,8 +53,8 @@ class ProducerRunner(RepetitionRunner):
         if self._bytes_to_delete > self.limits.delete_within_block_bytes:
             self._delete_records()
         late_records = self._end_offsets.begin()
-        if self._restarts_brokers:
-            self._testbed.restart_brokers(self._study.broker_properties(planned.candidate.configuration))
+        if self._restarts_brokers and self._testbed.brokers is not None:
+            self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
             self._end_offsets.begin()
         self._guard.begin()
@@ -95,11 +96,6 @@ class ProducerRunner(RepetitionRunner):
         amended = _amended(last, self._end_offsets.late_records()) if last else None
         self._delete_records()
         return amended
-
-    @cached_property
-    def _restarts_brokers(self) -> bool:
-        """Return whether the case's configurations need different brokers, which then restart for each repetition."""
-        return self._study.varies_brokers(self._case)
 
     def _bytes_of(self, planned: PlannedRepetition) -> int:
         case, configuration = planned.case, planned.candidate.configuration

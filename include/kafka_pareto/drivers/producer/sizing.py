@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RampStep, Sizing, TimedLoad
@@ -23,6 +25,7 @@ from kafka_pareto.drivers.producer.cost import (
     RAMP_WARMUP_S,
     warms_up,
 )
+from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.producer.quantities import ProducerQuantities
 from kafka_pareto.drivers.producer.study import ProducerStudy
 from kafka_pareto.drivers.producer.testbed import Testbed
@@ -49,22 +52,23 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
         PlanError: If a foreign cluster would be sent more than allowed.
         SafetyStop: If it was harmed.
     """
-    key = campaign.keys.sizing(ProducerStudy.of(campaign.study).sized_like(case))
+    study = ProducerStudy.of(campaign.study)
+    key = campaign.keys.sizing(study.sized_like(case))
     baseline = _BaselineLoads(campaign, case, testbed)
     try:
         sizing = campaign.read_record(key, Sizing)
     except MissingArtifactError:
-        sizing = _new_sizing(campaign, case, baseline)
+        sizing = _new_sizing(study.protocol, baseline)
         sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
         campaign.write_record(key, sizing)
         return sizing
-    if warms_up(ProducerStudy.of(campaign.study), case):
+    if warms_up(study, case):
         log.info("the new brokers are warm: %.0f records/s", baseline.pace_records_s())
     return sizing
 
 
-def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
-    protocol, limit_records_s = ProducerStudy.of(campaign.study).protocol, _limit_records_s(campaign, case)
+def _new_sizing(protocol: ProducerProtocol, baseline: _BaselineLoads) -> Sizing:
+    limit_records_s = baseline.limit_records_s
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
     pace_records_s = baseline.pace_records_s()
@@ -91,12 +95,10 @@ def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizi
         paced_seconds=protocol.paced.seconds,
         paced_rate_records_s=rate_records_s,
     )
-    sizing = Sizing(
-        records=_most_records(timed, limit_records_s or pace_records_s),
-        warmup_records=0,
-        throughput_limit_records_s=limit_records_s,
-        timed=timed,
-    )
+    # The most that a timed load can send; no configuration can exceed a limited rate.
+    most_records_s = limit_records_s or pace_records_s
+    records = math.ceil(most_records_s * protocol.unthrottled_s) + math.ceil(rate_records_s * protocol.paced_s)
+    sizing = Sizing(records=records, warmup_records=0, throughput_limit_records_s=limit_records_s, timed=timed)
     return sizing.model_copy(update=found)
 
 
@@ -145,7 +147,8 @@ class _BaselineLoads:
         self._load = study.load_of(case, self._configuration)
         self._testbed = testbed
         self._guard = ClusterGuard(study, testbed.cluster, testbed.topic, sent_bytes(campaign))
-        self._limit_records_s = _limit_records_s(campaign, case)
+        limit_mib_s = study.throughput_limit_mib_s()
+        self.limit_records_s = None if limit_mib_s is None else limit_mib_s * _MIB / self._load.record_size_bytes
         self._is_timed = study.protocol.load_tool == "load_generator"
         self.sent_bytes = 0
 
@@ -155,7 +158,7 @@ class _BaselineLoads:
         Freshly started brokers reach only a fraction of their later rate, so the load is repeated until two in a row
         hardly exceed the best before them.
         """
-        guess = self._limit_records_s or 0.0
+        guess = self.limit_records_s or 0.0
         if not self._is_timed:
             # Kafka's tool is told a number of records: a first guess from a cold start, then seconds of what that says.
             few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._load.record_size_bytes), 4)
@@ -199,7 +202,7 @@ class _BaselineLoads:
         return result.figures
 
     def _request(self, warmup_s: float, seconds: float, records_s: float, is_paced: bool) -> LoadRequest:
-        throughput_records_s = self._limit_records_s
+        throughput_records_s = self.limit_records_s
         timed = None
         if self._is_timed:
             timed = TimedLoad(
@@ -236,44 +239,21 @@ def _sized_by_records(warmup_s: float, seconds: float, records_s: float, limit_r
     )
 
 
-def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
-    """Return the most records a timed load can send; no configuration can exceed a limited rate."""
-    unthrottled = unthrottled_records_s * (timed.warmup_s + timed.seconds)
-    paced = timed.paced_rate_records_s * (timed.paced_warmup_s + timed.paced_seconds)
-    return math.ceil(unthrottled) + math.ceil(paced)
-
-
-def _limit_records_s(campaign: Campaign, case: str) -> float | None:
-    limit_mib_s = ProducerStudy.of(campaign.study).throughput_limit_mib_s()
-    if limit_mib_s is None:
-        return None
-    baseline = ProducerStudy.of(campaign.study).load_of(case, campaign.study.baseline_configuration(case))
-    return limit_mib_s * _MIB / baseline.record_size_bytes
-
-
 def sent_bytes(campaign: Campaign) -> int:
     """Return the bytes the campaign has sent to a foreign cluster, pilots included; 0 for our own."""
-    if campaign.study.cluster is None:
+    study, keys = ProducerStudy.of(campaign.study), campaign.keys
+    if study.cluster is None:
         return 0
-    keys, cases = campaign.keys, campaign.study.cases
-    rounds = campaign.study.round_numbers()
-    prefixes = [
-        each(case, number) for case in cases for number in rounds for each in (keys.measurements, keys.set_aside)
-    ]
-    prefixes += [keys.noise_repetitions(case) for case in cases]
-    prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
-    stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
-    measured = sum(
-        each.attempts
-        * ProducerQuantities.of(each.quantities).records_requested
-        * ProducerStudy.of(campaign.study).load_of(each.case, each.configuration).record_size_bytes
-        for each in stored
-    )
-    return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
-
-
-def _pilot_bytes(campaign: Campaign, case: str) -> int:
-    try:
-        return campaign.read_record(campaign.keys.sizing(case), Sizing).pilot_bytes
-    except MissingArtifactError:
-        return 0
+    total = 0
+    for case in study.cases:
+        prefixes = [
+            each(case, number) for number in study.round_numbers() for each in (keys.measurements, keys.set_aside)
+        ]
+        prefixes += [keys.noise_repetitions(case)]
+        prefixes += [keys.confirmation(case, name) for name in ("repetitions/", "set_aside/")]
+        for stored in chain.from_iterable(map(campaign.read_repetitions, prefixes)):
+            records = stored.attempts * ProducerQuantities.of(stored.quantities).records_requested
+            total += records * study.load_of(stored.case, stored.configuration).record_size_bytes
+        with suppress(MissingArtifactError):
+            total += campaign.read_record(keys.sizing(case), Sizing).pilot_bytes
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -22,7 +22,6 @@ from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
-from kafka_pareto.study.factors import FactorValue
 
 
 @dataclass(frozen=True)
@@ -40,16 +39,6 @@ class Testbed:
 
     __test__ = False  # the word is the field's; pytest would take it for a test class
 
-    def restart_brokers(self, properties: Mapping[str, FactorValue]) -> None:
-        """Restart the study's own brokers with these properties.
-
-        Raises:
-            ClusterError: If one does not start.
-        """
-        if self.brokers is None:
-            raise RuntimeError("only brokers of the study's own are restarted")
-        self.brokers.reconfigure(properties)
-
 
 @contextmanager
 def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
@@ -65,8 +54,8 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
         found = fingerprint_of(system.description, study, topic)
         keep_fingerprint(campaign, case, found)
         opened.enter_context(deleted_at_the_end(system, [topic]))
-        workload, needed_bytes = study.workload, bytes_on_disk(bytes_of_a_repetition(study, case))
-        configs = topic_configs(workload, needed_bytes)
+        workload, is_warm = study.workload, study.protocol.jvm == "warm"
+        configs = topic_configs(workload, bytes_on_disk(bytes_of_a_repetition(study, case)))
         system.cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, configs)
         load_tool: LoadTool = ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
         if study.protocol.load_tool == "load_generator":
@@ -75,10 +64,9 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
                 system.client_config,
                 settings,
                 has_brokers=found.load_and_brokers_share_a_machine,
-                keeps_jvm=study.protocol.jvm == "warm",
+                keeps_jvm=is_warm,
             )
             load_tool = opened.enter_context(generator)
         payloads = opened.enter_context(payload_files(campaign))
         addresses = tuple((broker.host, broker.port) for broker in system.description.brokers)
-        is_warm = study.protocol.jvm == "warm"
         yield Testbed(system.cluster, load_tool, system.lease, topic, payloads, system.brokers, addresses, is_warm)

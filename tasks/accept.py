@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import accept
 from kafka_pareto.study.options import Wanted
-from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step, with_options
+from tasks.common import CampaignOption, StudyOption, open_campaign, run_command
 
 
-@with_options(Wanted)
-def main(
-    study: StudyOption, campaign: CampaignOption, options: Callable[[], Wanted], manifest: ManifestOption = None
-) -> None:
+def main(study: StudyOption, campaign: CampaignOption, options: Wanted) -> Manifest:
     """Put what is recommended, or what was picked, in force as a new version."""
-    run_step(lambda: accept.run(wanted=options(), campaign=open_campaign(study, campaign)), manifest)
+    return accept.run(wanted=options, campaign=open_campaign(study, campaign))
 
 
 if __name__ == "__main__":

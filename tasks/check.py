@@ -10,21 +10,17 @@ from kafka_pareto.steps import check
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.study_file import load_named_study, read_corpus
 from kafka_pareto.study.tune import tune_study
-from tasks.common import CheckOption, ManifestOption, StudyOption, run_command, run_step
+from tasks.common import CheckOption, StudyOption, run_command
 
 
-def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = None) -> None:
+def main(study: StudyOption, campaign: CheckOption) -> Manifest:
     """Begin a check of the study's settings in force, or resume one that was begun."""
-
-    def step() -> Manifest:
-        settings = load_settings()
-        wanted = tune_study(load_named_study(settings.studies, study))
-        corpus = read_corpus(wanted, settings.studies, f"{settings.studies}/{study}.yaml")
-        store = open_store(settings)
-        with runtime_of(wanted).system(wanted, settings) as system:
-            return check.run(store, wanted, check_campaign_id(campaign), system, corpus)
-
-    run_step(step, manifest)
+    settings = load_settings()
+    wanted = tune_study(load_named_study(settings.studies, study))
+    corpus = read_corpus(wanted, settings.studies, f"{settings.studies}/{study}.yaml")
+    store = open_store(settings)
+    with runtime_of(wanted).system(wanted, settings) as system:
+        return check.run(store, wanted, check_campaign_id(campaign), system, corpus)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""Run the step `check_compare`: decides what has drifted, and what is tuned again."""
+"""Run the step `check_compare`: decide what has drifted, and what is tuned again."""
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import check_compare
-from tasks.common import CheckOption, ManifestOption, StudyOption, open_check, run_command, run_step
+from tasks.common import CheckOption, StudyOption, open_check, run_command
 
 
-def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = None) -> None:
+def main(study: StudyOption, campaign: CheckOption) -> Manifest:
     """Compare what a check has measured with what it is to be compared with."""
-    run_step(lambda: check_compare.run(open_check(study, campaign)), manifest)
+    return check_compare.run(open_check(study, campaign))
 
 
 if __name__ == "__main__":

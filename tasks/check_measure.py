@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import check_measure
-from tasks.common import (
-    CaseOption,
-    CheckOption,
-    ManifestOption,
-    StudyOption,
-    on_system,
-    open_check,
-    run_command,
-    run_step,
-)
+from tasks.common import CaseOption, CheckOption, StudyOption, on_system, open_check, run_command
 
 
-def main(study: StudyOption, campaign: CheckOption, case: CaseOption, manifest: ManifestOption = None) -> None:
+def main(study: StudyOption, campaign: CheckOption, case: CaseOption) -> Manifest:
     """Measure what the store does not hold yet."""
-    run_step(lambda: on_system(check_measure.run, open_check(study, campaign), case), manifest)
+    return on_system(check_measure.run, open_check(study, campaign), case)
 
 
 if __name__ == "__main__":

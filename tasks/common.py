@@ -45,55 +45,56 @@ def on_system(run: Callable[..., Manifest], campaign: Campaign, case: str, *more
         return run(campaign, case, runner, *more)
 
 
-def with_options(model: type[Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a step's `main` an option for each field of the model; its argument `options` reads them, once called."""
+def run_command(main: Callable[..., Manifest]) -> None:
+    """Run the step's `main` with the process's arguments; the last line is its manifest, or names what is wrong."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(_command(main))
+    app()
 
-    def decorated(main: Callable[..., None]) -> Callable[..., None]:
-        def command(**said: Any) -> None:
-            given = {name: said.pop(name) for name in model.model_fields}
-            given = {name: value for name, value in given.items() if value not in (None, False)}
-            main(options=lambda: read_options(model, given, _flag), **said)
 
-        parameters = list(inspect.signature(main, eval_str=True).parameters.values())
-        added = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if field.annotation is bool else None,
-                annotation=Annotated[
-                    bool if field.annotation is bool else str | None,
-                    typer.Option(_flag(name), help=field.description),
-                ],
-            )
-            for name, field in model.model_fields.items()
-        ]
-        cast(Any, command).__signature__ = inspect.Signature(
-            [*(each for each in parameters if each.name != "options"), *added]
-        )
-        command.__doc__ = main.__doc__
-        return command
+def _command(main: Callable[..., Manifest]) -> Callable[..., None]:
+    """Return `main` as Typer's command: with `--manifest`, and an option for each field of the model `options`."""
+    parameters = dict(inspect.signature(main, eval_str=True).parameters)
+    model: type[Options] | None = parameters.pop("options").annotation if "options" in parameters else None
+    fields = model.model_fields if model else {}
 
-    return decorated
+    def command(**said: Any) -> None:
+        path = said.pop("manifest")
+        given = {name: said.pop(name) for name in fields}
+
+        def step() -> Manifest:
+            if model:
+                said["options"] = read_options(
+                    model, {name: value for name, value in given.items() if value not in (None, False)}, _flag
+                )
+            return main(**said)
+
+        _run_step(step, path)
+
+    added = [_added("manifest", ManifestOption, None)]
+    for name, field in fields.items():
+        kind, default = (bool, False) if field.annotation is bool else (str | None, None)
+        added.append(_added(name, Annotated[kind, typer.Option(_flag(name), help=field.description)], default))
+    cast(Any, command).__signature__ = inspect.Signature([*parameters.values(), *added])
+    command.__doc__ = main.__doc__
+    return command
+
+
+def _added(name: str, annotation: Any, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def run_command(main: Callable[..., Any]) -> None:
-    """Run the step's `main` with the process's arguments; the last line names what is wrong with them."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command()(main)
-    app()
-
-
-def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) -> None:
+def _run_step(step: Callable[[], Manifest], manifest_path: Path | None) -> None:
     """Run the step, print its manifest as the last line, and turn the project's errors into one clear message.
 
     TERM ends a step like Ctrl-C: contexts are left in order, so that the load stops and the lease is returned.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell of every reading of a broker's metrics
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every reading of a broker's metrics
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         line = step().model_dump_json()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import compare
-from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
+from tasks.common import CampaignOption, StudyOption, open_campaign, run_command
 
 
-def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
+def main(study: StudyOption, campaign: CampaignOption) -> Manifest:
     """Compare what was measured and accepted."""
-    run_step(lambda: compare.run(open_campaign(study, campaign)), manifest)
+    return compare.run(open_campaign(study, campaign))
 
 
 if __name__ == "__main__":

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import confirm
-from tasks.common import (
-    CampaignOption,
-    CaseOption,
-    ManifestOption,
-    StudyOption,
-    on_system,
-    open_campaign,
-    run_command,
-    run_step,
-)
+from tasks.common import CampaignOption, CaseOption, StudyOption, on_system, open_campaign, run_command
 
 
-def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, manifest: ManifestOption = None) -> None:
-    """Measure the chosen points in blocks with the baseline, and decides."""
-    run_step(lambda: on_system(confirm.run, open_campaign(study, campaign), case), manifest)
+def main(study: StudyOption, campaign: CampaignOption, case: CaseOption) -> Manifest:
+    """Measure the chosen points in blocks with the baseline, and decide."""
+    return on_system(confirm.run, open_campaign(study, campaign), case)
 
 
 if __name__ == "__main__":

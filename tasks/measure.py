@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import measure
-from tasks.common import (
-    CampaignOption,
-    CaseOption,
-    ManifestOption,
-    RoundOption,
-    StudyOption,
-    on_system,
-    open_campaign,
-    run_command,
-    run_step,
-)
+from tasks.common import CampaignOption, CaseOption, RoundOption, StudyOption, on_system, open_campaign, run_command
 
 
-def main(
-    study: StudyOption,
-    campaign: CampaignOption,
-    case: CaseOption,
-    round_number: RoundOption = 0,
-    manifest: ManifestOption = None,
-) -> None:
+def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, round_number: RoundOption = 0) -> Manifest:
     """Measure what the store does not hold yet."""
-    run_step(lambda: on_system(measure.run, open_campaign(study, campaign), case, round_number), manifest)
+    return on_system(measure.run, open_campaign(study, campaign), case, round_number)
 
 
 if __name__ == "__main__":

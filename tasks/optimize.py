@@ -1,29 +1,15 @@
-"""Run the step `optimize`: searches the surrogates of one case with NSGA-III."""
+"""Run the step `optimize`: search the surrogates of one case with NSGA-III."""
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import optimize
-from tasks.common import (
-    CampaignOption,
-    CaseOption,
-    ManifestOption,
-    RoundOption,
-    StudyOption,
-    open_campaign,
-    run_command,
-    run_step,
-)
+from tasks.common import CampaignOption, CaseOption, RoundOption, StudyOption, open_campaign, run_command
 
 
-def main(
-    study: StudyOption,
-    campaign: CampaignOption,
-    case: CaseOption,
-    round_number: RoundOption = 0,
-    manifest: ManifestOption = None,
-) -> None:
+def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, round_number: RoundOption = 0) -> Manifest:
     """Search one record size for the configurations that no other beats on all objectives."""
-    run_step(lambda: optimize.run(open_campaign(study, campaign), case, round_number), manifest)
+    return optimize.run(open_campaign(study, campaign), case, round_number)
 
 
 if __name__ == "__main__":

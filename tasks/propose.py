@@ -1,4 +1,4 @@
-"""Run the step `propose`: decides which cases go on with another round, and what it measures there."""
+"""Run the step `propose`: decide which cases continue with another round, and what it measures there."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import propose
-from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
+from tasks.common import CampaignOption, StudyOption, open_campaign, run_command
 
 RoundOption = Annotated[int, typer.Option("--round", min=1, help="the round to propose for")]
 
 
-def main(
-    study: StudyOption, campaign: CampaignOption, round_number: RoundOption, manifest: ManifestOption = None
-) -> None:
-    """Proposes what the surrogates expect most of, where the round before was worth it."""
-    run_step(lambda: propose.run(open_campaign(study, campaign), round_number), manifest)
+def main(study: StudyOption, campaign: CampaignOption, round_number: RoundOption) -> Manifest:
+    """Propose what the surrogates expect most of, where the round before was worth it."""
+    return propose.run(open_campaign(study, campaign), round_number)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.options import Move
-from tasks.common import ManifestOption, StudyOption, run_command, run_step, with_options
+from tasks.common import StudyOption, run_command
 
 
 class MoveBack(Move):
@@ -17,10 +16,9 @@ class MoveBack(Move):
     case: str
 
 
-@with_options(MoveBack)
-def main(study: StudyOption, options: Callable[[], MoveBack], manifest: ManifestOption = None) -> None:
-    """Goes back to the version before, or from the first one to the baseline."""
-    run_step(lambda: roll_back.run(study=study, **options().model_dump(), store=open_store(load_settings())), manifest)
+def main(study: StudyOption, options: MoveBack) -> Manifest:
+    """Go back to the version before, or from the first one to the baseline."""
+    return roll_back.run(study=study, **options.model_dump(), store=open_store(load_settings()))
 
 
 if __name__ == "__main__":

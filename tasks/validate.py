@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import validate
-from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOption, open_campaign, run_command, run_step
+from tasks.common import CampaignOption, RoundOption, StudyOption, open_campaign, run_command
 
 
-def main(
-    study: StudyOption, campaign: CampaignOption, round_number: RoundOption = 0, manifest: ManifestOption = None
-) -> None:
-    """Check all repetitions, set bad ones aside with a reason, and summarises the rest into trials."""
-    run_step(lambda: validate.run(open_campaign(study, campaign), round_number), manifest)
+def main(study: StudyOption, campaign: CampaignOption, round_number: RoundOption = 0) -> Manifest:
+    """Check all repetitions, set bad ones aside with a reason, and summarise the rest into trials."""
+    return validate.run(open_campaign(study, campaign), round_number)
 
 
 if __name__ == "__main__":

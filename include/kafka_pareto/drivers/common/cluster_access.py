@@ -27,7 +27,7 @@ from kafka_pareto.study.topic_study import TopicStudy
 
 log = logging.getLogger(__name__)
 
-# Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
+# Long enough for a killed holder's lease to lapse; longer waits belong in Airflow's pool.
 LEASE_WAIT_S = 120.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 # Between two repetitions without a pause, the look after the first serves as the look before the second.
 _FRESH_S = 1.0
 _RECOVERY_POLL_S = 1.0
-# A cluster that takes longer to answer is in trouble, too, and the load goes on while it is asked.
+# A cluster that takes longer to answer is in trouble too, and the load continues while it is asked.
 _WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30
 _MIB = 1 << 20

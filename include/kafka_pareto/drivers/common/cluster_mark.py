@@ -64,8 +64,7 @@ class ClusterMark:
     The holder appends a record every quarter of the term. A waiting installation takes over a mark without a new record
     for a whole term by its own clock; the mark of a killed process of its own installation at once, since it has the
     lease. A mark is deleted by its topic's id, so of two that delete it, only one can create the next. Within an
-    installation the
-    mark belongs to the holder of the lease: one that lost the lease leaves the mark to its successor.
+    installation the mark belongs to the holder of the lease: one that lost the lease leaves the mark to its successor.
 
     Args:
         cluster: The open cluster, which must stay open.

@@ -87,8 +87,7 @@ class LoadResult:
 
     `records_attempted` and `records_sent` include the warm-up; sent means acknowledged to the producer. `figures` is
     None if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the
-    tool gave
-    up on a growing backlog: latencies were still rising then.
+    tool gave up on a growing backlog: latencies were still rising then.
 
     Six values describe the unthrottled part after its warm-up: `unthrottled_began_s` (seconds from the load's start),
     `unthrottled_s` (its duration), `sending_cpu_s` (CPU time of the sending threads), `unthrottled_sent_records_s`

@@ -19,8 +19,8 @@ from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
-# By the number of replicas, as two slow cores handed on orders that came faster, on brokers that had run for minutes:
-# 1,500, 860 and 630 orders/s in the part `paced` of `topologies`, 2026-11-25.
+# By number of replicas, measured on two slow cores with brokers that had run for minutes: 1,500, 860 and 630 orders/s
+# in the part `paced` of `topologies`, 2026-11-25.
 _ORDERS_S = {1: 1_500.0, 2: 860.0}
 _ORDERS_S_OF_MORE = 630.0
 _PROBES_OF_A_CAPACITY = 9
@@ -57,7 +57,7 @@ class ServicesRuntime(DriverRuntime):
             + sum(times * _handing_on_s(found, level) for times, level in loads)
             + len(of_capacities) * (_SERVICES_START_S + _searching_s(found))
         )
-        # The services of each group begin with empty topics; those that begin first have the warm-up in them, too.
+        # Each group's services start with empty topics; the first group's topics also hold the warm-up.
         peak = max((most for each in groups.values() for most in each.values()), default=0.0) + _warming(found)
         return Plan(
             repetitions=count,
@@ -79,7 +79,7 @@ class ServicesRuntime(DriverRuntime):
 
 
 def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
-    """Return how many replicas of orders the logs hold once a group's levels are measured, by the group."""
+    """Return the number of replicated orders in the logs once a group's levels are measured, by group."""
     found: dict[str, float] = defaultdict(float)
     for level in study.levels_of(case):
         found[study.group_in_block(level)] += _orders(study, level) * study.topology_of(level)[1].replication_factor
@@ -87,13 +87,13 @@ def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
 
 
 def _warming(study: CompareServices) -> float:
-    """Return how many replicas of orders warm brokers up at most."""
+    """Return the maximum number of replicated orders that warm brokers up."""
     replicas = [each.replication_factor for each in study.topologies.values()]
     return study.protocol.warmup_s * max(_ORDERS_S.get(each, _ORDERS_S_OF_MORE) * each for each in replicas)
 
 
 def _orders(study: CompareServices, level: Configuration) -> float:
-    """Return how many orders a repetition of a level places at most, as a plan takes it."""
+    """Estimate the maximum number of orders a repetition of a level places."""
     if study.load_of(level).kind == "burst":
         return int(study.effective(level)["orders"])
     return _handing_on_s(study, level) * (study.load_of(level).rate_s or _orders_s(study, level))
@@ -104,7 +104,7 @@ def _orders_s(study: CompareServices, level: Configuration) -> float:
 
 
 def _handing_on_s(study: CompareServices, level: Configuration) -> float:
-    """Return how long a level's orders take, as a plan takes it."""
+    """Estimate the time a level's orders take."""
     found, load, protocol = study.effective(level), study.load_of(level), study.protocol
     if load.kind == "capacity":
         return _searching_s(study)
@@ -114,7 +114,7 @@ def _handing_on_s(study: CompareServices, level: Configuration) -> float:
 
 
 def _searching_s(study: CompareServices) -> float:
-    """Return how long the search of a capacity takes, as a plan takes it."""
+    """Estimate the time of a capacity search."""
     rule = study.protocol.capacity
     return _PROBES_OF_A_CAPACITY * (rule.warmup_s + rule.seconds + _AROUND_A_PROBE_S)
 

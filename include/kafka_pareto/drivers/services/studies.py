@@ -52,10 +52,10 @@ class Load:
     """How orders are placed.
 
     Attributes:
-        kind: As fast as they can be sent, at a rate, or at the highest rate that is held, which is searched.
-        rate_s: Orders in each second; None where it is a share of a capacity.
+        kind: As fast as possible, at a rate, or at the highest sustained rate, which is searched.
+        rate_s: Orders per second; None for a share of a capacity.
         capacity_fraction: That share.
-        of_own: True for the capacity of the level's own topology, False for that of the study's reference.
+        of_own: True for the capacity of the level's own topology, False for the reference's.
     """
 
     kind: Literal["burst", "paced", "capacity"]
@@ -84,11 +84,11 @@ def load_of(text: str) -> Load:
 
 
 class Capacity(Section):
-    """The rule by which a rate of orders is held, and how long each rate is tried.
+    """The rule by which a rate of orders counts as sustained, and how long each rate is tried.
 
-    It is held where the p95 latency is at most `latency_p95_ms`, the number of orders that wait neither grows by more
-    than `open_growth_fraction` of the rate nor comes to two seconds' worth of it (or to four times `latency_p95_ms`,
-    where that is more), and every order comes to its end; `warmup_s` before do not count.
+    The p95 latency must be at most `latency_p95_ms`. The number of waiting orders must not grow by more than
+    `open_growth_fraction` of the rate, nor reach two seconds' worth of it (or four times `latency_p95_ms`, if that is
+    more). Every order must be completed. The first `warmup_s` do not count.
     """
 
     latency_p95_ms: Annotated[float, Field(gt=0)] = 500.0
@@ -99,15 +99,15 @@ class Capacity(Section):
 
     @property
     def most_open_s(self) -> float:
-        """Return the limit of waiting orders beyond which a rate is not held, in seconds of the rate."""
+        """Return the limit of waiting orders beyond which a rate is not sustained, in seconds of the rate."""
         return max(2.0, 4.0 * self.latency_p95_ms / 1e3)
 
 
 class ServicesProtocol(Protocol):
     """The protocol of a repetition, with warm-up and the longest wait for the last confirmation.
 
-    `warmup_orders` are handed on by services that have just started, and again and again for `warmup_s` where their
-    brokers have, too. At a rate, orders of the first `paced_warmup_s` do not count.
+    Services that have just started first process `warmup_orders`; if their brokers have just started too, repeatedly
+    for `warmup_s`. At a rate, orders of the first `paced_warmup_s` do not count.
     """
 
     warmup_orders: Count = 500
@@ -121,11 +121,11 @@ class ServicesProtocol(Protocol):
 
 
 class CompareServices(Compare):
-    """A comparison of topologies under orders that five services hand on, each topology a cluster of the study's own.
+    """A comparison of topologies, each a cluster of the study's own, under orders that five services process.
 
-    Levels may be `topology` (a name of `topologies`), `load` (`burst`: as fast as they can be sent; `500/s`; `60%` of
-    the reference topology's capacity, or `60% own` of its own; `capacity`: the highest rate that is held), `orders` (of
-    a burst), `paced_s` (how long a rate lasts), `hospitals` (how many keys; 0 for one for each order), `delivery`
+    Levels may be `topology` (a name of `topologies`), `load` (`burst`: as fast as possible; `500/s`; `60%` of the
+    reference topology's capacity, or `60% own` of the level's own; `capacity`: the highest sustained rate), `orders`
+    (of a burst), `paced_s` (duration of a rate), `hospitals` (number of keys; 0 for a key per order), `delivery`
     (`exactly_once`: by transactions), `fault`, and producer properties of all services.
     """
 
@@ -185,7 +185,7 @@ class CompareServices(Compare):
         return self.topology_of(configuration if load.of_own else {})[0]
 
     def group_in_block(self, configuration: Configuration) -> str:
-        """Return what is started for a level: its topology, and the settings of its services."""
+        """Identify the processes started for a level, by its topology and the settings of its services."""
         settings = {**self.producer_properties(configuration), "delivery": self.effective(configuration)["delivery"]}
         return json.dumps([self.topology_of(configuration)[0], settings])
 

@@ -169,12 +169,12 @@ class OpenTopology(Opened):
 
 
 class ServicesTestbed:
-    """Keeps services running on one topology at a time, and its brokers until the end: a cold one is slow for minutes.
+    """Services running on one topology at a time. Brokers stay until the end: cold ones are slow for minutes.
 
     Attributes:
-        lease: Of this machine: its cores are what is measured.
-        guesses_orders_s: Where the search of a topology's capacity begins: at the one found last, by its name.
-        script_orders_s: What the hospital places with no service behind it; None until a topology has run.
+        lease: The machine's, since its cores are measured.
+        guesses_orders_s: The first rate of a capacity search, by topology name: the capacity found last.
+        script_orders_s: The hospital's rate with no service behind it; None until a topology has run.
     """
 
     def __init__(self, campaign: Campaign, study: CompareServices, settings: Settings, lease: ClusterLease) -> None:
@@ -202,7 +202,7 @@ class ServicesTestbed:
             try:
                 opened = self._opened = OpenTopology(self._study, configuration, on).__enter__()
             except BaseException:
-                self._end_cluster(on.name)  # whatever ails it must not meet the next attempt
+                self._end_cluster(on.name)  # its trouble must not reach the next attempt
                 raise
             if self.script_orders_s is None:
                 self.script_orders_s = opened.script_orders_s()

@@ -22,7 +22,7 @@ Bounds: TypeAlias = tuple[int, int | None]
 INT_MAX = 2147483647
 """Maximum of Kafka's type INT, the only upper bound of many settings."""
 
-_LONG_MAX = 2**63 - 1
+_LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
 
 DEFAULTS: dict[str, PropertyValue] = {
@@ -173,8 +173,8 @@ def value_of(
     if not _WHOLE_NUMBER.fullmatch(text):
         raise ValueError(f"{name}: {text!r} must be a whole number")
     number, (least, most) = int(text), bounds.get(name, (None, None))
-    most = _LONG_MAX if most is None else most
-    if least is not None and number < least:
+    least, most = _LONG_MIN if least is None else least, _LONG_MAX if most is None else most
+    if number < least:
         raise ValueError(f"{name}: {number} must be at least {least}")
     if number > most:
         raise ValueError(f"{name}: {number} must be at most {most}")

@@ -65,6 +65,23 @@ _WITHOUT_COUNTERPART = {
     "topic.metadata.refresh.interval.ms",
     "topic.metadata.refresh.sparse",
 }
+_TOPIC = "topic."
+# Names of a topic's configuration, which kcat and others write with the prefix.
+_OF_TOPICS = {
+    "acks",
+    "compression.codec",
+    "compression.level",
+    "compression.type",
+    "delivery.timeout.ms",
+    "message.timeout.ms",
+    "partitioner",
+    "queuing.strategy",
+    "request.required.acks",
+    "request.timeout.ms",
+}
+# librdkafka takes these in either case; Java's producer does not.
+_WORDS = ("acks", "compression.type")
+_TRUE_OR_FALSE = {"1": "true", "t": "true", "0": "false", "f": "false"}
 # Where a 0 means unlimited, or left to the system, Java's producer has another number.
 _ZERO = {
     "connections.max.idle.ms": "-1",
@@ -85,7 +102,7 @@ _LEAST_LZ4_HC_LEVEL = 3
 
 def shown_by(names: Mapping[str, str]) -> bool:
     """Return whether librdkafka alone has one of the names."""
-    return bool(names.keys() & (_NAMES.keys() | _WITHOUT_COUNTERPART))
+    return any(name != _bare(name) or name in _NAMES or name in _WITHOUT_COUNTERPART for name in names)
 
 
 def without_counterpart(name: str) -> bool:
@@ -101,22 +118,35 @@ def unstated_defaults(names: Mapping[str, object]) -> list[str]:
 def translated(given: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
     """Return (name as written, Kafka's name, Java's value) of each setting, and the names left out with the reason."""
     settings, left_out = [], {}
-    codec = given.get("compression.type", given.get("compression.codec", "none")).strip()
+    bare = {_bare(written): value for written, value in given.items()}
+    codec = bare.get("compression.type", bare.get("compression.codec", "none")).strip().lower()
     for written, value in given.items():
-        name, number = _NAMES.get(written, written), value.strip()
-        if written == _LEVEL:
-            name, number, reason = _level(codec, number)
+        if _bare(written) == _LEVEL:
+            name, level, reason = _level(codec, value.strip())
             if reason:
                 left_out[written] = reason
-                continue
-        elif written == "queue.buffering.max.kbytes" and number.isdecimal():
-            number = str(int(number) * 1024)
-        elif number == "0":
-            number = _ZERO.get(name, number)
+            else:
+                settings.append((written, name, level))
         else:
-            number = value
-        settings.append((written, name, number))
+            name = _NAMES.get(_bare(written), _bare(written))
+            settings.append((written, name, _in_java(written, name, value)))
     return settings, left_out
+
+
+def _bare(written: str) -> str:
+    name = written.removeprefix(_TOPIC)
+    return name if name in _OF_TOPICS else written
+
+
+def _in_java(written: str, name: str, value: str) -> str:
+    word = value.strip().lower()
+    if written == "queue.buffering.max.kbytes" and word.isdecimal():
+        return str(int(word) * 1024)
+    if name in _ZERO and word == "0":
+        return _ZERO[name]
+    if name in _WORDS:
+        return word
+    return _TRUE_OR_FALSE.get(word, value) if name == "enable.idempotence" else value
 
 
 def _level(codec: str, level: str) -> tuple[str, str, str]:

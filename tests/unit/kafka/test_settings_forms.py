@@ -155,6 +155,14 @@ def test_a_single_name_of_librdkafka_shows_the_form(line: str):
     assert (found.form, found.used) == ("librdkafka", {"acks": "1"})
 
 
+def test_librdkafkas_topic_prefix_capitals_and_short_booleans_are_read():
+    found = read_producer_file("topic.acks=ALL\ntopic.compression.codec=LZ4\nenable.idempotence=1\n")
+    assert (found.form, found.left_out) == ("librdkafka", {})
+    assert found.used == {"acks": "all", "compression.type": "lz4", "enable.idempotence": True}
+    with pytest.raises(ValueError, match=r"topic\.acks and acks are one setting with two values, all and 0"):
+        read_producer_file("topic.acks=-1\nacks=0\n")
+
+
 def test_librdkafka_is_not_idempotent_by_default():
     found = read_producer_file("max.in.flight=1000000\n")
     (note,) = [line for line in found.report_lines() if line.startswith("note")]

@@ -111,6 +111,7 @@ def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_fir
         ("linger.ms=5\u00a0\nacks=all", r"linger.ms: '5\\xa0' must be a whole number"),  # String.trim() leaves it
         ("compression.gzip.level=0", "compression.gzip.level: 0 must be -1, the default, or 1 to 9"),
         ("max.block.ms=9223372036854775808", "must be at most 9223372036854775807"),
+        ("connections.max.idle.ms=-9223372036854775809", "must be at least -9223372036854775808"),
         ("buffer.memory=16383", "buffer.memory=16383 is below batch.size=16384: it holds no batch"),
         ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: the prefix is that of Kafka Connect, "),
         ("producer.override.acks=1\nacks=all", "producer.override.acks: the prefix is that of Kafka Connect, "),

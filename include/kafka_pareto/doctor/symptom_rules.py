@@ -50,14 +50,12 @@ class CauseRule:
     """A cause, found if all conditions hold, and its fix.
 
     Attributes:
-        setting: What to change; empty if no Kafka setting helps.
-        factor: The factor whose impact table shows the effect; empty if there is no such table.
+        factor: The setting to change, or another factor; its impact table shows the effect. Empty without such a table.
         leads_to: Later causes that follow from this one and so do not count beside it.
     """
 
     code: CauseCode
     conditions: tuple[Condition, ...]
-    setting: str
     change: Change
     factor: str
     leads_to: tuple[CauseCode, ...] = ()
@@ -97,7 +95,6 @@ _PLATEAU = SymptomRule(
         CauseRule(
             "uncompressed",
             (_least("is_uncompressed", 1), _least("bytes_wait", 1)),
-            "compression.type",
             "choose",
             "compression.type",
             ("max_block_reached",),
@@ -110,7 +107,6 @@ _PLATEAU = SymptomRule(
                 _most("batch_size_bytes", _GUIDES_BATCH_BYTES - 1),
                 _least("requests_wait", 1),
             ),
-            "batch.size",
             "raise",
             "batch.size",
             ("max_block_reached",),
@@ -119,15 +115,12 @@ _PLATEAU = SymptomRule(
         CauseRule(
             "no_linger",
             (_most("linger_ms", 0), _most("batch_fill_fraction", 0.5), _most("bytes_wait", 0)),
-            "linger.ms",
             "raise",
             "linger.ms",
             ("max_block_reached",),
         ),
         # More buffer would only fill later.
-        CauseRule(
-            "sent_too_fast", (_least("is_limited_elsewhere", 1),), "", "lower", "producers", ("max_block_reached",)
-        ),
+        CauseRule("sent_too_fast", (_least("is_limited_elsewhere", 1),), "lower", "producers", ("max_block_reached",)),
     ),
 )
 
@@ -139,14 +132,11 @@ _FULL_BUFFER = SymptomRule(
             "buffer_is_small",
             # Where records queue even at the fixed rate, a larger buffer would hold a longer queue.
             (_most("buffer_holds_s", 1.0), _most("is_limited_elsewhere", 0), _most("has_backlog", 0)),
-            "buffer.memory",
             "raise",
             "buffer.memory",
             ("max_block_reached",),
         ),
-        CauseRule(
-            "max_block_reached", (_least("buffer_exhausted_records", 1),), "max.block.ms", "raise", "max.block.ms"
-        ),
+        CauseRule("max_block_reached", (_least("buffer_exhausted_records", 1),), "raise", "max.block.ms"),
     ),
 )
 
@@ -162,7 +152,6 @@ _LAG = SymptomRule(
         CauseRule(
             "polls_are_full",
             (_least("fetch_of_poll_ratio", 1), _NEVER_IDLE),
-            "max.poll.records",
             "raise",
             "max.poll.records",
             _LATENCY_CAUSES,
@@ -170,12 +159,11 @@ _LAG = SymptomRule(
         CauseRule(
             "too_few_partitions",
             (_least("consumers_per_partition", 1), _NEVER_IDLE),
-            "partitions",
             "raise",
             "partitions",
             ("processing_is_slow", *_LATENCY_CAUSES),
         ),
-        CauseRule("processing_is_slow", (_NEVER_IDLE,), "", "raise", "consumers", _LATENCY_CAUSES),
+        CauseRule("processing_is_slow", (_NEVER_IDLE,), "raise", "consumers", _LATENCY_CAUSES),
     ),
 )
 
@@ -187,7 +175,6 @@ _LATENCY = SymptomRule(
             "linger_is_long",
             # Batches that fill sooner do not wait for it, and 5 ms explain no p99 of 500.
             (_least("linger_of_latency_fraction", 0.5), _least("queue_of_linger_ratio", 0.5)),
-            "linger.ms",
             "lower",
             "linger.ms",
         ),
@@ -195,19 +182,17 @@ _LATENCY = SymptomRule(
             "fetch_waits",
             # A record that comes while a fetch waits for more bytes waits as long as what is left of it.
             (_least("fetch_min_bytes", 2), _least("fetch_of_latency_fraction", 0.5)),
-            "fetch.min.bytes",
             "lower",
             "fetch.min.bytes",
         ),
         CauseRule(
             "gc_pauses",
             (_least("pause_ms", _LONG_PAUSE_MS), _least("pause_of_latency_fraction", 0.5)),
-            "-Xmx",
             "raise",
             "",
             ("backlog",),
         ),
-        CauseRule("backlog", BACKLOG, "", "lower", "producers"),
+        CauseRule("backlog", BACKLOG, "lower", "producers"),
     ),
 )
 

@@ -81,7 +81,6 @@ class Cause:
 
     code: CauseCode
     numbers: dict[str, float]
-    setting: str
     change: Change
     factor: str
 
@@ -136,7 +135,7 @@ def diagnosis_text(diagnosis: Diagnosis) -> str:
 def cause_text(cause: Cause) -> str:
     """Describe the cause and its fix in a sentence."""
     why = _CAUSES[cause.code].format(**cause.numbers)
-    remedy = _OWN_REMEDIES.get(cause.code) or _CHANGES[cause.change].format(cause.setting)
+    remedy = _OWN_REMEDIES.get(cause.code) or _CHANGES[cause.change].format(cause.factor)
     return f"{why[0].upper()}{why[1:]}: {remedy}."
 
 
@@ -152,7 +151,7 @@ def _diagnosis(rules: Sequence[SymptomRule], numbers: Mapping[str, float]) -> Di
         return None
     others = [cause for cause in holding[1:] if cause.code not in holding[0].leads_to]
     causes = [
-        Cause(each.code, _of(each.conditions, numbers), each.setting, each.change, each.factor)
+        Cause(each.code, _of(each.conditions, numbers), each.change, each.factor)
         for each in [*holding[:1], *others[:1]]
     ]
     return Diagnosis(tuple(symptoms), tuple(causes))

@@ -77,21 +77,6 @@ class TopicHealth(_Answer):
         return tuple(partition.leader_id for partition in self.partitions)
 
     @property
-    def leaderless_count(self) -> int:
-        """Count the partitions without a leader, which cannot be written or read."""
-        return self.leaders.count(None)
-
-    @property
-    def under_replicated_count(self) -> int:
-        """Count the partitions with replicas out of sync."""
-        return sum(partition.in_sync_replicas < partition.replicas for partition in self.partitions)
-
-    @property
-    def under_min_isr_count(self) -> int:
-        """Count the partitions that refuse writes with acks=all."""
-        return sum(partition.in_sync_replicas < self.min_insync_replicas for partition in self.partitions)
-
-    @property
     def replication_factor(self) -> int:
         """Return the smallest replica count of any partition."""
         return min(partition.replicas for partition in self.partitions)
@@ -99,17 +84,21 @@ class TopicHealth(_Answer):
     @property
     def is_healthy(self) -> bool:
         """Return whether each partition has a leader and all replicas in sync."""
-        return not (self.leaderless_count or self.under_replicated_count or self.under_min_isr_count)
+        return not any(self._counts().values())
 
     @property
     def reason(self) -> str:
         """Describe the problem; empty if healthy."""
-        counts = {
-            "without a leader": self.leaderless_count,
-            f"below min.insync.replicas={self.min_insync_replicas}": self.under_min_isr_count,
-            "with a replica out of sync": self.under_replicated_count,
+        return _problem(self.topic, len(self.partitions), self._counts())
+
+    def _counts(self) -> dict[str, int]:
+        """Count the partitions that cannot be used, that refuse writes with acks=all, and that lack a replica."""
+        least, partitions = self.min_insync_replicas, self.partitions
+        return {
+            "without a leader": self.leaders.count(None),
+            f"below min.insync.replicas={least}": sum(each.in_sync_replicas < least for each in partitions),
+            "with a replica out of sync": sum(each.in_sync_replicas < each.replicas for each in partitions),
         }
-        return _problem(self.topic, len(self.partitions), counts)
 
 
 class TroubledTopic(_Answer):

@@ -20,7 +20,7 @@ MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/mi
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
 # So is a browser; but a snap's may not read what tests write. Else it is fetched.
 BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
-STACK := $(PYTHON) -m kafka_pareto_embedded
+STACK := $(PYTHON) -m kafka_pareto_cli
 LOG_PIPELINE := include/kafka_pareto/drivers/log_pipeline/parts
 WITH_LOG_PIPELINE := $(findstring log_pipeline,$(value STUDY))
 
@@ -83,7 +83,7 @@ status: ## what runs where, and topics that campaigns have left
 
 clean: ## stop the stack and remove all state and installed tools
 # An environment that was cut short or damaged must not stand in the way; one that works may refuse.
-	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_embedded.commands.cli' 2>/dev/null; then $(STACK) clean; fi
+	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_cli.app' 2>/dev/null; then $(STACK) clean; fi
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -20,8 +20,8 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import r2_address
 from kafka_pareto.tracking.provision import ADMIN
-from kafka_pareto_embedded.commands.cli import clear_errors
-from kafka_pareto_embedded.commands.options import options_of_make
+from kafka_pareto_cli.app import clear_errors
+from kafka_pareto_cli.options import options_of
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.stack.stack import Stack
@@ -134,5 +134,5 @@ def _experiment(page: Page) -> None:
 
 if __name__ == "__main__":
     with clear_errors():
-        for path in take_pictures(lifecycle.running(), options_of_make(Pictured, "pictures")):
+        for path in take_pictures(lifecycle.running(), options_of(Pictured, "pictures", {})):
             print(f"{path.relative_to(Path.cwd())}: {path.stat().st_size / 1024:.0f} KiB")

@@ -15,11 +15,12 @@ import typer
 from kafka_pareto.campaign.campaign import Campaign, check_campaign_id
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.command_line import with_options
 from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.options import Options, read_options
+from kafka_pareto.study.options import Options
 
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
@@ -55,37 +56,15 @@ def run_command(main: Callable[..., Manifest]) -> None:
 def _command(main: Callable[..., Manifest]) -> Callable[..., None]:
     """Return `main` as Typer's command: with `--manifest`, and an option for each field of the model `options`."""
     parameters = dict(inspect.signature(main, eval_str=True).parameters)
-    model: type[Options] | None = parameters.pop("options").annotation if "options" in parameters else None
-    fields = model.model_fields if model else {}
+    model = parameters.pop("options").annotation if "options" in parameters else None
 
-    def command(**said: Any) -> None:
-        path = said.pop("manifest")
-        given = {name: said.pop(name) for name in fields}
+    def command(manifest: Path | None, options: Callable[[], Options] | None = None, **said: Any) -> None:
+        _run_step(lambda: main(**said, **({"options": options()} if options else {})), manifest)
 
-        def step() -> Manifest:
-            if model:
-                said["options"] = read_options(
-                    model, {name: value for name, value in given.items() if value not in (None, False)}, _flag
-                )
-            return main(**said)
-
-        _run_step(step, path)
-
-    added = [_added("manifest", ManifestOption, None)]
-    for name, field in fields.items():
-        kind, default = (bool, False) if field.annotation is bool else (str | None, None)
-        added.append(_added(name, Annotated[kind, typer.Option(_flag(name), help=field.description)], default))
-    cast(Any, command).__signature__ = inspect.Signature([*parameters.values(), *added])
+    manifest = inspect.Parameter("manifest", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=ManifestOption)
+    cast(Any, command).__signature__ = inspect.Signature([*parameters.values(), manifest])
     command.__doc__ = main.__doc__
-    return command
-
-
-def _added(name: str, annotation: Any, default: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return with_options(model)(command) if model else command
 
 
 def _run_step(step: Callable[[], Manifest], manifest_path: Path | None) -> None:

@@ -16,10 +16,11 @@ from kafka_pareto.campaign.client_config import client_config_name, handed_over,
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto.study.requests import RollBackRequest
 from kafka_pareto_embedded.lifecycle.lifecycle import sweep_credentials
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
-from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back
+from kafka_pareto_embedded.runs.rollout import roll_back
 from kafka_pareto_embedded.runs.run import run_campaign
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.serving import Served

@@ -298,9 +298,9 @@ def test_the_library_and_the_embedded_stack_import_without_airflow() -> None:
     code = """
 import importlib, pkgutil, sys
 sys.modules["airflow"] = None
-import kafka_pareto, kafka_pareto_embedded
+import kafka_pareto, kafka_pareto_cli, kafka_pareto_embedded
 names = []
-for package in (kafka_pareto, kafka_pareto_embedded):
+for package in (kafka_pareto, kafka_pareto_cli, kafka_pareto_embedded):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)

@@ -16,8 +16,8 @@ import psutil
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.tracking.provision import STEPS_USER
+from kafka_pareto_cli.options import PREFIX
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
-from kafka_pareto_embedded.commands.options import PREFIX
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
 from kafka_pareto_embedded.stack.stack import Stack
 
@@ -74,9 +74,9 @@ class EmbeddedStack:
         }
 
     def begin(self, command: str, **options: str) -> subprocess.Popen[str]:
-        """Starts `python -m kafka_pareto_embedded …` with options as `make` hands them over, and returns at once."""
+        """Starts `python -m kafka_pareto_cli …` with options as `make` hands them over, and returns at once."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "kafka_pareto_embedded", command],
+            [sys.executable, "-m", "kafka_pareto_cli", command],
             cwd=self.project,
             env={**self.environment, **{f"{PREFIX}{name}": value for name, value in options.items()}},
             stdin=subprocess.DEVNULL,

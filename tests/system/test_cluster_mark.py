@@ -16,9 +16,10 @@ from kafka_pareto.errors import ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.study.requests import IngestRequest, RemoveTopicsRequest
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
-from kafka_pareto_embedded.runs.remove_topics import RemoveTopicsRequest, remove_topics
+from kafka_pareto_embedded.runs.ingest import ingest
+from kafka_pareto_embedded.runs.remove_topics import remove_topics
 from tests.fakes import FakeLease
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT

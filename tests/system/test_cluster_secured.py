@@ -32,8 +32,9 @@ from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.study.requests import IngestRequest
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.ingest import IngestRequest, ingest
+from kafka_pareto_embedded.runs.ingest import ingest
 from tests.fakes import FakeLease
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT

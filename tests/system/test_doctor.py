@@ -10,13 +10,14 @@ import pytest
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
 from kafka_pareto.doctor.cluster_facts import cluster_facts
-from kafka_pareto.doctor.examine import DoctorRequest, examine
+from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.records import DoctorReport, Finding
 from kafka_pareto.doctor.text import report_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
+from kafka_pareto.study.requests import DoctorRequest
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = pytest.mark.brokers

@@ -6,7 +6,6 @@ import platform
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from kafka_pareto.doctor.cluster_facts import ClusterFacts, cluster_facts
 from kafka_pareto.doctor.guide import Guide
@@ -19,29 +18,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.options import Options
-
-
-class DoctorRequest(Options):
-    """The options of `make doctor`; None for those not given.
-
-    Attributes:
-        kafka: The cluster, as `host:port,…`.
-        kafka_config: Its `client.properties`.
-        topic: The topic to check.
-        group: The consumer group to check.
-        producer: A `producer.properties` to check.
-        consumer: A `consumer.properties` to check.
-        format: The output format.
-    """
-
-    kafka: str | None = None
-    kafka_config: Path | None = None
-    topic: str | None = None
-    group: str | None = None
-    producer: Path | None = None
-    consumer: Path | None = None
-    format: Literal["text", "json", "html"] = "text"
+from kafka_pareto.study.requests import DoctorRequest
 
 
 def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host | None = None) -> DoctorReport:

@@ -7,14 +7,11 @@ Rates are decimal, as networks and disks are sold: 1 GB is 10^9 B. The page cach
 from __future__ import annotations
 
 import math
-from typing import Annotated, TypeAlias
-
-from pydantic import Field
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.record import Frozen, Record
-from kafka_pareto.study.options import Options
+from kafka_pareto.study.requests import SizingRequest
 
 IN_FLIGHT_REQUESTS = 5
 """Requests that a producer keeps unanswered on a connection: Kafka's default, and the most that idempotence allows."""
@@ -27,39 +24,6 @@ _SEGMENTS_HELD = 2
 _CODEC_GB_S_PER_CORE = 0.5
 # The guide's "Compression: 1-2 cores", "GC: 1-2 cores", beside a core for each network and I/O thread.
 _FEWEST_FURTHER_CORES, _MOST_FURTHER_CORES = 2, 4
-
-Count: TypeAlias = Annotated[int, Field(gt=0)]
-Amount: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class SizingRequest(Options):
-    """The options of `make sizing`: the load, and the cluster to carry it.
-
-    Attributes:
-        record_size: In bytes.
-        replication: Replicas of each partition, the leader's included.
-        consumers: Consumer groups, each of which reads every record.
-        retention_h: Retention of records, in hours.
-        partitions: Of the topic, without their replicas.
-        segment_gib: Size of a log segment, in GiB.
-        network_threads: A broker's `num.network.threads`; defaults to Kafka's, like the next.
-        io_threads: A broker's `num.io.threads`.
-        batch_size: Bytes a producer sends to a broker in one request.
-        round_trip_ms: From such a request to its answer, in milliseconds.
-    """
-
-    records_s: Amount
-    record_size: Count
-    replication: Count = 3
-    brokers: Count = 3
-    consumers: Annotated[int, Field(ge=0)] = 1
-    retention_h: Amount = 168
-    partitions: Count = 100
-    segment_gib: Amount = 1
-    network_threads: Count = 3
-    io_threads: Count = 8
-    batch_size: Count = 1_048_576
-    round_trip_ms: Amount = 10
 
 
 class Traffic(Frozen):

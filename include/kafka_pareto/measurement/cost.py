@@ -10,7 +10,14 @@ from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.tune import Tune
+from kafka_pareto.study.tune import Tune, tune_study
+
+
+def plan_of(study: Study, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:
+    """Compute the cost of a study of either kind, as its own function does."""
+    if isinstance(study, Compare):
+        return plan_comparison(study, driver)
+    return plan_campaign(tune_study(study), driver, in_force)
 
 
 def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:

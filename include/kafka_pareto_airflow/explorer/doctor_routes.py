@@ -8,11 +8,12 @@ from collections.abc import Callable
 from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
-from kafka_pareto.doctor.examine import DoctorRequest, examine
+from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
 from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.settings import load_settings
+from kafka_pareto.study.requests import DoctorRequest
 from kafka_pareto_airflow.explorer.own_threads import LONGEST_S, OwnThreads
 
 _HOME = {"Pareto explorer": "./", "Comparisons": "comparisons"}

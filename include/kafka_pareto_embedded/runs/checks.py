@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
-from kafka_pareto.doctor.examine import DoctorRequest, examine
+from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.page import doctor_page
-from kafka_pareto.doctor.sizing import SizingRequest, size_cluster, sizing_text
+from kafka_pareto.doctor.sizing import size_cluster, sizing_text
 from kafka_pareto.doctor.text import report_text
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.requests import DoctorRequest, SizingOptions, SizingRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
-
-
-class SizingOptions(SizingRequest):
-    """The options of `make sizing`."""
-
-    format: Literal["text", "json"] = "text"
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -23,6 +20,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import PREFIX
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
+from kafka_pareto.study.requests import IngestRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
@@ -32,36 +30,6 @@ _MIB = 1 << 20
 _GIB = 1 << 30
 _ANSWERS_WITHIN_S = 5.0
 _CALM_WITHIN_S = 120.0
-
-
-class IngestRequest(BaseModel):
-    """The options of `make ingest`; None means not given.
-
-    Attributes:
-        file: A CSV file with a header.
-        topic: Where its rows go; made if it is not there.
-        delimiter: Between two fields; `tab` for a tab. The file's own line `sep=` goes before.
-        encoding: Of the file; rows in ISO 8859-1 (latin-1) are sent as UTF-8.
-        partitions: Of a topic that is made.
-        kafka: Another cluster than the stack's, as `host:port,…`.
-        kafka_config: Its `client.properties`.
-        ceiling_mib_s: What may be sent to another cluster, in MiB/s.
-        ceiling_gib: And in all, in GiB.
-        consent: To send to another cluster, once the plan was read.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    file: Path
-    topic: Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,230}$")]
-    delimiter: str = ","
-    encoding: Literal["utf-8", "latin-1"] = "utf-8"
-    partitions: Annotated[int | None, Field(gt=0)] = None
-    kafka: str | None = None
-    kafka_config: Path | None = None
-    ceiling_mib_s: Annotated[float | None, Field(gt=0)] = None
-    ceiling_gib: Annotated[float | None, Field(gt=0)] = None
-    consent: bool = False
 
 
 def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
@@ -11,25 +10,11 @@ from kafka_pareto.errors import ConsentError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
-from kafka_pareto.study.options import Options
+from kafka_pareto.study.requests import RemoveTopicsRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
 from kafka_pareto_embedded.stack.stack import Stack
-
-
-class RemoveTopicsRequest(Options):
-    """The options of `make remove-topics`; None means not given.
-
-    Attributes:
-        kafka: Another cluster than the stack's, as `host:port,…`.
-        kafka_config: Its `client.properties`.
-        consent: To delete there, once the list was read.
-    """
-
-    kafka: str | None = None
-    kafka_config: Path | None = None
-    consent: bool = False
 
 
 def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> None:

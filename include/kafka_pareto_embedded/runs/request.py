@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
-
-from pydantic import Field, model_validator
+from typing import Any
 
 from kafka_pareto.campaign.campaign import campaign_ids
 from kafka_pareto.campaign.client_config import client_config_name, handed_over
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.properties_file import properties_lines
-from kafka_pareto.kafka.settings_forms import decoded
-from kafka_pareto.kafka.user_settings import ProducerFile
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.identifiers import CAMPAIGN_ID
-from kafka_pareto.study.options import Approval, CompareOptions, DesignOptions, TuneOptions
-from kafka_pareto.study.overrides import read_baseline
+from kafka_pareto.study.options import Approval, CompareOptions, TuneOptions
+from kafka_pareto.study.requests import RunRequest
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune
@@ -36,37 +30,6 @@ _OF_KIND = {"tune": {*TuneOptions.model_fields, *Approval.model_fields}, "compar
 
 HandOver = Callable[[str], AbstractContextManager[None]]
 """Keeps a copy of the user's credentials for the run of this id, once the context is entered."""
-
-
-class RunRequest(DesignOptions, Approval):
-    """The options of `make run`: those of Airflow's forms, where two name files.
-
-    A baseline is read at once: of its file only the tunable properties travel. The `client.properties` never does.
-    """
-
-    study: str = "quick"
-    campaign: Annotated[str | None, Field(pattern=f"^{CAMPAIGN_ID}$")] = None
-    client_config: str | None = None
-    baseline: str | None = None
-
-    @cached_property
-    def producer_file(self) -> ProducerFile | None:
-        """Return the settings in the baseline's file; None without one."""
-        if self.baseline is None:
-            return None
-        place = f"BASELINE: {self.baseline}"
-        try:
-            text = decoded(Path(self.baseline).read_bytes())
-        except OSError as error:
-            raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise BadInputError(f"{place}: {error}") from error
-        return read_baseline(text, place)
-
-    @model_validator(mode="after")
-    def _baseline_can_be_read(self) -> Self:
-        _ = self.producer_file  # a mistake in the file is reported before anything starts
-        return self
 
 
 def study_name(request: RunRequest, store: Store, settings: Settings) -> str:

@@ -11,12 +11,12 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.exit_codes import EXIT_OF_OUTCOME
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.outcome import junit_xml, outcome_of
+from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto_embedded.stack.stack import Stack
 
 
-def print_result(stack: Stack, study: str, campaign: str | None, form: Literal["cards", "json", "junit"]) -> int:
+def print_result(settings: Settings, study: str, campaign: str | None, form: Literal["cards", "json", "junit"]) -> int:
     """Print the campaign's result in this form; without an id, that of the study's latest campaign that has ended.
 
     Returns:
@@ -25,7 +25,7 @@ def print_result(stack: Stack, study: str, campaign: str | None, form: Literal["
     Raises:
         BadInputError: If there is no such campaign, or it has not ended.
     """
-    store = open_store(stack.settings())
+    store = open_store(settings)
     keys = CampaignKeys(study, check_campaign_id(campaign) if campaign else _latest(store, study))
     key = keys.report("cards.json")
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
 from rich.console import Console
 
 from kafka_pareto.errors import BadInputError
@@ -19,11 +19,12 @@ from kafka_pareto.rollout.versions import (
     in_force,
     in_force_with_files,
 )
+from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cases import CASE, case_label
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.cluster_names import cluster_of
-from kafka_pareto.study.identifiers import STUDY_NAME, retune_dag_of, settings_dag_of, tune_dag_of
-from kafka_pareto.study.options import Options
+from kafka_pareto.study.identifiers import retune_dag_of, settings_dag_of, tune_dag_of
+from kafka_pareto.study.requests import InForceRequest, RollBackRequest, StudyRequest
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
@@ -35,25 +36,6 @@ _CAME_BY = {
     "picked": "picked from campaign {}",
     "rolled_back": "by the way back; measured in campaign {}",
 }
-
-
-class StudyRequest(Options):
-    """The option of every target that concerns what is in force, and the only one of `make retune`."""
-
-    study: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
-
-
-class RollBackRequest(StudyRequest):
-    """The options of `make rollback`; a study without record sizes has a name in the place of one."""
-
-    case: Annotated[str, Field(pattern=f"^{CASE}$")]
-    reason: str = ""
-
-
-class InForceRequest(StudyRequest):
-    """The options of `make in-force`; the files that clients read are copied to the folder, if one is named."""
-
-    folder: Path | None = None
 
 
 def roll_back(request: RollBackRequest, stack: Stack) -> int:
@@ -93,21 +75,25 @@ def retune_now(request: StudyRequest, stack: Stack) -> int:
     return code
 
 
-def show_in_force(request: InForceRequest, stack: Stack) -> None:
+def show_in_force(request: InForceRequest, settings: Settings, *, as_json: bool = False) -> None:
     """Print the settings in force for each record size of the study; copy the files if a folder is given.
 
     Raises:
         BadInputError: If nothing is in force, or the folder cannot be written to.
     """
-    store = open_store(stack.settings())
+    store = open_store(settings)
     cases = cases_in_force(store, request.study)
     if not cases:
         raise _nothing_in_force(store, request.study, None)
-    for case in cases:
-        settings = in_force_with_files(store, request.study, case)
-        _print(settings)
-        if settings and request.folder is not None:
-            print(f"  copied to {_copy_files(settings, request.folder)}")
+    found = [each for case in cases if (each := in_force_with_files(store, request.study, case))]
+    copies = [] if request.folder is None else [_copy_files(each, request.folder) for each in found]
+    if as_json:
+        print(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
+        return
+    for at, each in enumerate(found):
+        _print(each)
+        if copies:
+            print(f"  copied to {copies[at]}")
 
 
 def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any]) -> int:

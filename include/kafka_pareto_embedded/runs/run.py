@@ -16,6 +16,7 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of, kind_of
 from kafka_pareto.study.identifiers import compare_dag_of, tune_dag_of
+from kafka_pareto.study.requests import RunRequest
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.waiting import holds_within
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
@@ -24,7 +25,6 @@ from kafka_pareto_embedded.runs.hand_over import hand_over
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, Row
 from kafka_pareto_embedded.runs.request import (
     HandOver,
-    RunRequest,
     dag_parameters,
     handing_over,
     study_name,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.doctor.cluster_facts import ClusterFacts
-from kafka_pareto.doctor.examine import DoctorRequest, examine
+from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import Guide, load_guide
 from kafka_pareto.doctor.host import Host, LocalBroker, local_brokers
 from kafka_pareto.doctor.readings import Places, read
@@ -15,6 +15,7 @@ from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Broker
 from kafka_pareto.settings import load_settings
+from kafka_pareto.study.requests import DoctorRequest
 
 pytestmark = pytest.mark.fast
 

@@ -7,9 +7,10 @@ from math import ceil
 import pytest
 from pydantic import ValidationError
 
-from kafka_pareto.doctor.sizing import SizingRequest, gbit_s, in_flight_limit_gb_s, size_cluster, sizing_text
+from kafka_pareto.doctor.sizing import gbit_s, in_flight_limit_gb_s, size_cluster, sizing_text
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.commands.options import options_of_make
+from kafka_pareto.study.requests import SizingRequest
+from kafka_pareto_cli.options import options_of
 
 pytestmark = pytest.mark.fast
 
@@ -97,7 +98,7 @@ def test_an_option_that_cannot_be_used_is_named_with_value_and_rule(option: str,
     given = {"RECORDS_S": "1", "RECORD_SIZE": "1", option: value}
     environment = {f"KAFKA_PARETO_OPTION_{name}": each for name, each in given.items()}
     with pytest.raises(BadInputError, match=f"(?m)^{option}={value}: {rule}$"):
-        options_of_make(SizingRequest, "sizing", environment)
+        options_of(SizingRequest, "sizing", {}, environment)
 
 
 def test_an_unknown_key_is_refused() -> None:

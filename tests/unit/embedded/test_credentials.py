@@ -21,8 +21,9 @@ from kafka_pareto.campaign.client_config import (
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.requests import RunRequest
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over
+from kafka_pareto_embedded.runs.request import dag_parameters, handing_over
 from kafka_pareto_embedded.runs.run import start_or_join
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]

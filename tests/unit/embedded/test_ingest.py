@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_pareto.errors import BadInputError, ConsentError
-from kafka_pareto_embedded.runs.ingest import IngestRequest, require_ceilings, require_consent, wanted_of
+from kafka_pareto.study.requests import IngestRequest
+from kafka_pareto_embedded.runs.ingest import require_ceilings, require_consent, wanted_of
 from tests.fakes import FakeCluster
 
 pytestmark = pytest.mark.fast

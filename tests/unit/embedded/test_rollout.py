@@ -14,8 +14,9 @@ from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import SettingsInForce, add_version, write_files
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.requests import InForceRequest, RollBackRequest
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest, roll_back, show_in_force
+from kafka_pareto_embedded.runs.rollout import roll_back, show_in_force
 from kafka_pareto_embedded.stack.stack import Stack
 
 pytestmark = pytest.mark.fast
@@ -91,7 +92,7 @@ def store(tmp_path: Path) -> FolderStore:
 def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
     stack: FolderStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack)
+    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack.settings())
     copies = tmp_path / "files" / "steady" / "8192"
     assert capsys.readouterr().out.splitlines() == [
         "8,192 B: version 1 since 2026-11-22T01:02:03+00:00",
@@ -114,7 +115,7 @@ def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_sh
     key = InForceKeys("steady", "8192").file("producer.properties")
     newest = store.get(key)
     store.put(key, b"linger.ms=5\n")
-    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack)
+    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack.settings())
     assert store.get(key) == newest
     assert (tmp_path / "files" / "steady" / "8192" / "producer.properties").read_bytes() == newest
 

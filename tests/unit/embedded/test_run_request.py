@@ -13,9 +13,10 @@ from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.overrides import read_baseline, with_overrides
+from kafka_pareto.study.requests import RunRequest
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import dump_study, load_study
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, handing_over, study_name
+from kafka_pareto_embedded.runs.request import dag_parameters, handing_over, study_name
 from tests.compared import comparison
 from tests.recorded import STUDIES, paper_study
 

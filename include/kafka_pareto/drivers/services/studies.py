@@ -49,7 +49,7 @@ TopologyName = Annotated[str, Field(pattern=f"^{CASE}$")]
 
 @dataclass(frozen=True)
 class Load:
-    """How orders are placed.
+    """Orders: the pace at which they are placed.
 
     Attributes:
         kind: As fast as possible, at a rate, or at the highest sustained rate, which is searched.

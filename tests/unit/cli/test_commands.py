@@ -15,13 +15,12 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
+from kafka_pareto.study.requests import InForceRequest, RollBackRequest, RunRequest, StudyRequest
+from kafka_pareto_cli.app import app
+from kafka_pareto_cli.options import make_name
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
-from kafka_pareto_embedded.commands.cli import app
-from kafka_pareto_embedded.commands.options import make_name
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
-from kafka_pareto_embedded.runs.request import RunRequest
-from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest, StudyRequest
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 

@@ -8,9 +8,8 @@ import pytest
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.options import DesignOptions, read_options
-from kafka_pareto_embedded.commands.options import PREFIX, make_name, options_of_make
-from kafka_pareto_embedded.runs.request import RunRequest
-from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest
+from kafka_pareto.study.requests import InForceRequest, RollBackRequest, RunRequest
+from kafka_pareto_cli.options import PREFIX, make_name, options_of
 
 pytestmark = pytest.mark.fast
 
@@ -21,15 +20,13 @@ def given(**options: str) -> dict[str, str]:
 
 def test_what_was_given_is_read_and_what_is_empty_was_not_given() -> None:
     said = given(STUDY="steady", SEED="7", CEILING_GIB="2.5", APPROVAL="yes", CAMPAIGN="", REASON=" ")
-    assert options_of_make(RunRequest, "run", said) == RunRequest(
-        study="steady", seed=7, ceiling_gib=2.5, approval=True
-    )
+    assert options_of(RunRequest, "run", {}, said) == RunRequest(study="steady", seed=7, ceiling_gib=2.5, approval=True)
 
 
 def test_a_reason_keeps_every_character() -> None:
     reason = '$(rm -rf /) "quoted" {{ 1 + 1 }}; --campaign=x'
     said = given(STUDY="quick", RECORD_SIZE="8192", REASON=reason)
-    assert options_of_make(RollBackRequest, "rollback", said).reason == reason
+    assert options_of(RollBackRequest, "rollback", {}, said).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -50,7 +47,7 @@ def test_a_reason_keeps_every_character() -> None:
 )
 def test_what_cannot_be_used_is_named_as_it_was_given(options: dict[str, str], message: str) -> None:
     with pytest.raises(BadInputError) as raised:
-        options_of_make(RollBackRequest, "rollback", given(**options))
+        options_of(RollBackRequest, "rollback", {}, given(**options))
     assert str(raised.value).splitlines() == [message, "`make help` explains every target and its options"]
 
 
@@ -73,7 +70,7 @@ def test_what_cannot_be_used_is_named_as_it_was_given(options: dict[str, str], m
 )
 def test_a_value_that_breaks_a_rule_is_refused_before_anything_starts(option: str, value: str, message: str) -> None:
     with pytest.raises(BadInputError) as raised:
-        options_of_make(RunRequest, "run", given(**{option: value}))
+        options_of(RunRequest, "run", {}, given(**{option: value}))
     assert str(raised.value).splitlines()[0] == message
 
 
@@ -84,7 +81,7 @@ def test_a_text_that_is_too_long_is_not_repeated() -> None:
 
 
 def test_a_list_is_a_text_with_commas() -> None:
-    asked = options_of_make(RunRequest, "run", given(RECORD_SIZES="1024, 8192", PARTS="compression_type, grid"))
+    asked = options_of(RunRequest, "run", {}, given(RECORD_SIZES="1024, 8192", PARTS="compression_type, grid"))
     assert (asked.record_sizes, asked.parts) == ([1024, 8192], ["compression_type", "grid"])
 
 

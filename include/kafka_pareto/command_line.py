@@ -1,0 +1,74 @@
+"""Options of a command from a model's fields: one declaration for steps, commands, `make` and Airflow's forms."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from types import UnionType
+from typing import Annotated, Any, cast, get_args, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+
+from kafka_pareto.study.options import AnyOptions, read_options
+
+
+def flag(name: str) -> str:
+    """Return a field's option, as in `--record-sizes`."""
+    return f"--{name.replace('_', '-')}"
+
+
+def with_options(
+    model: type[AnyOptions],
+    named: Callable[[str], str] = flag,
+    read: Callable[[Mapping[str, Any]], AnyOptions] | None = None,
+    positional: Collection[str] = (),
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of the model; its argument `options` reads them, once called.
+
+    Args:
+        model: Its fields' descriptions are the help.
+        named: Each field's option.
+        read: Reads the given values; by default the model alone.
+        positional: Fields that are arguments without a name.
+    """
+
+    def decorated(main: Callable[..., None]) -> Callable[..., None]:
+        def command(**said: Any) -> None:
+            given = {name: said.pop(name) for name in model.model_fields}
+            given = {name: value for name, value in given.items() if value not in (None, False)}
+            main(options=lambda: read(given) if read else read_options(model, given, named), **said)
+
+        parameters = list(inspect.signature(main, eval_str=True).parameters.values())
+        added = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if field.annotation is bool else None,
+                annotation=_annotation(name, field, named, name in positional),
+            )
+            for name, field in model.model_fields.items()
+        ]
+        others = [each for each in parameters if each.name != "options"]
+        cast(Any, command).__signature__ = inspect.Signature([*others, *added])
+        command.__name__, command.__doc__ = main.__name__, main.__doc__
+        return command
+
+    return decorated
+
+
+def _annotation(name: str, field: FieldInfo, named: Callable[[str], str], is_positional: bool) -> Any:
+    """Return what Typer reads: texts, which the model parses, or flags."""
+    if is_positional:
+        return Annotated[str | None, typer.Argument(help=field.description, show_default=False)]
+    kind = bool if field.annotation is bool else str | None
+    return Annotated[
+        kind, typer.Option(named(name), help=field.description, show_default=False, metavar=_metavar(field))
+    ]
+
+
+def _metavar(field: FieldInfo) -> str | None:
+    """Return the kind of value in a word; None where Typer's own does."""
+    kinds = get_args(field.annotation) if isinstance(field.annotation, UnionType) else (field.annotation,)
+    names = {int: "NUMBER", float: "NUMBER", list: "LIST"}
+    return next((names[kind] for each in kinds if (kind := get_origin(each) or each) in names), None)

@@ -1,0 +1,154 @@
+"""The options of each command. Imports little, so that a command starts at once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
+from kafka_pareto.study.options import Approval, DesignOptions, Options
+
+if TYPE_CHECKING:
+    from kafka_pareto.kafka.user_settings import ProducerFile
+
+_Count = Annotated[int, Field(gt=0)]
+_Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_Study = Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
+
+
+class RunRequest(DesignOptions, Approval):
+    """A campaign. A baseline is read at once: of its file only the tunable properties travel.
+
+    The `client.properties` never does.
+    """
+
+    study: str = Field("quick", description="The study's name, or the path of a file of your own; quick by default.")
+    campaign: Annotated[
+        str | None, Field(pattern=f"^{CAMPAIGN_ID}$", description="Resume this campaign instead of starting a new one.")
+    ] = None
+    client_config: str | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
+    baseline: str | None = Field(
+        None, description="The file of settings that you use today: Java or Spring properties, YAML, or librdkafka's."
+    )
+
+    @cached_property
+    def producer_file(self) -> ProducerFile | None:
+        """Return the settings in the baseline's file; None without one."""
+        from kafka_pareto.kafka.settings_forms import decoded  # noqa: PLC0415
+        from kafka_pareto.study.overrides import read_baseline  # noqa: PLC0415  (imports every kind of study)
+
+        if self.baseline is None:
+            return None
+        place = f"BASELINE: {self.baseline}"
+        try:
+            text = decoded(Path(self.baseline).read_bytes())
+        except OSError as error:
+            raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise BadInputError(f"{place}: {error}") from error
+        return read_baseline(text, place)
+
+    def design_options(self) -> DesignOptions:
+        """Return the options as the step `design` takes them: the text of a baseline, the name of a configuration."""
+        from kafka_pareto.kafka.properties_file import properties_lines  # noqa: PLC0415
+
+        asked = self.model_dump(include=set(DesignOptions.model_fields), exclude_defaults=True)
+        if self.producer_file is not None:
+            asked["baseline"] = properties_lines(self.producer_file.used)
+        if self.client_config is not None:
+            asked["client_config"] = Path(self.client_config).name
+        return DesignOptions(**asked)
+
+    @model_validator(mode="after")
+    def _baseline_can_be_read(self) -> Self:
+        _ = self.producer_file  # a mistake in the file is reported before anything starts
+        return self
+
+
+class StudyRequest(Options):
+    """A study with settings in force."""
+
+    study: Annotated[_Study, Field(description="The study's name.")]
+
+
+class RollBackRequest(StudyRequest):
+    """The version before the one in force."""
+
+    case: Annotated[
+        str, Field(pattern=f"^{CASE}$", description="A record size in bytes, or the name that the study has instead.")
+    ]
+    reason: str = Field("", description="Kept with the version.")
+
+
+class InForceRequest(StudyRequest):
+    """Settings in force, and a folder for their files."""
+
+    folder: Path | None = Field(None, description="Copy the files that clients read to this folder.")
+
+
+class IngestRequest(Options):
+    """A file to send."""
+
+    file: Annotated[Path, Field(description="A CSV file with a header.")]
+    topic: Annotated[
+        str,
+        Field(pattern="^[A-Za-z0-9._-]{1,230}$", description="Where its rows go; created if it does not exist."),
+    ]
+    delimiter: str = Field(",", description="Between two fields, or `tab`; a line `sep=` in the file takes precedence.")
+    encoding: Literal["utf-8", "latin-1"] = Field("utf-8", description="Of the file; its rows are sent as UTF-8.")
+    partitions: _Count | None = Field(None, description="Of a topic that is created.")
+    kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
+    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    ceiling_mib_s: Annotated[float | None, Field(gt=0)] = Field(
+        None, description="The most to send to that cluster, in MiB/s."
+    )
+    ceiling_gib: Annotated[float | None, Field(gt=0)] = Field(None, description="The same in all, in GiB.")
+    consent: bool = Field(False, description="Send to that cluster as planned.")
+
+
+class RemoveTopicsRequest(Options):
+    """Topics that campaigns have left."""
+
+    kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
+    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    consent: bool = Field(False, description="Delete the topics listed.")
+
+
+class DoctorRequest(Options):
+    """A cluster, its machine and its clients, to be checked."""
+
+    kafka: str | None = Field(None, description="The cluster, as host:port,…; by default the stack's, if it is up.")
+    kafka_config: Path | None = Field(None, description="Its client.properties.")
+    topic: str | None = Field(None, description="A topic to check.")
+    group: str | None = Field(None, description="A consumer group to check.")
+    producer: Path | None = Field(None, description="A producer.properties to check.")
+    consumer: Path | None = Field(None, description="A consumer.properties to check.")
+    format: Literal["text", "json", "html"] = Field("text", description="text, json or html.")
+
+
+class SizingRequest(Options):
+    """A load, and the cluster to carry it."""
+
+    records_s: Annotated[_Amount, Field(description="Records per second.")]
+    record_size: Annotated[_Count, Field(description="Bytes per record.")]
+    replication: _Count = Field(3, description="Replicas of each partition, the leader's included.")
+    brokers: _Count = Field(3, description="Brokers.")
+    consumers: Annotated[int, Field(ge=0)] = Field(1, description="Consumer groups, each of which reads every record.")
+    retention_h: _Amount = Field(168, description="Retention of records, in hours.")
+    partitions: _Count = Field(100, description="Of the topic, without their replicas.")
+    segment_gib: _Amount = Field(1, description="Size of a log segment, in GiB.")
+    network_threads: _Count = Field(3, description="A broker's num.network.threads.")
+    io_threads: _Count = Field(8, description="A broker's num.io.threads.")
+    batch_size: _Count = Field(1_048_576, description="Bytes a producer sends to a broker in one request.")
+    round_trip_ms: _Amount = Field(10, description="From such a request to its answer, in milliseconds.")
+
+
+class SizingOptions(SizingRequest):
+    """The same, and how it is printed."""
+
+    format: Literal["text", "json"] = Field("text", description="text or json.")

@@ -1,0 +1,1 @@
+"""The command `kafka-pareto`, which `make` calls too."""

@@ -1,0 +1,68 @@
+"""Run a campaign in this process: its store is a folder, and neither Airflow nor MinIO nor MLflow is needed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+from pydantic import SecretStr
+from rich.console import Console
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.settings import Settings
+from kafka_pareto.steps.local import run_locally
+from kafka_pareto.steps.pipeline import Step
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.requests import RunRequest
+from kafka_pareto_embedded.bootstrap.preflight import find_java
+from kafka_pareto_embedded.runs.request import timestamp
+
+STORE = Path("kafka-pareto-store")
+
+
+def local_settings(settings: Settings, request: RunRequest, store: Path | None) -> Settings:
+    """Return the installation's settings with a folder as the store, and without MLflow."""
+    changed: dict[str, object] = {
+        "store_folder": (store or settings.store_folder or STORE).resolve(),
+        "s3_endpoint": "",
+        "s3_secret_key": SecretStr(""),
+        "mlflow_tracking_uri": "",
+        "java": find_java(os.environ) or settings.java,
+    }
+    if request.client_config is not None:
+        changed["client_configs"] = Path(request.client_config).resolve().parent
+    return settings.model_copy(update=changed)
+
+
+def run_here(request: RunRequest, settings: Settings, console: Console) -> CampaignKeys:
+    """Run the campaign to its end, or go on with one that was interrupted; print each step as it begins.
+
+    Raises:
+        KafkaParetoError: As the steps do; what was measured until then is kept.
+    """
+    logging.basicConfig(level=logging.INFO, format="  %(message)s", stream=sys.stdout)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    keys, began = CampaignKeys(request.study, request.campaign or timestamp()), time.monotonic()
+    console.print(f"Campaign {keys.campaign} of study {keys.study}, stored in {settings.store_folder}", highlight=False)
+
+    def tell(step: Step, case: str | None, round_number: int) -> None:
+        at = f" ({case_label(case)})" if case else ""
+        round_ = f", round {round_number}" if round_number else ""
+        minutes, seconds = divmod(int(time.monotonic() - began), 60)
+        console.print(f"[dim]{minutes:3d}:{seconds:02d}[/dim]  [bold]{step.name}{at}[/bold]{round_}", highlight=False)
+
+    run_locally(keys, request.design_options(), settings, tell)
+    return keys
+
+
+def report_text(keys: CampaignKeys, settings: Settings) -> str:
+    """Return the cards or the tables of the campaign that has ended."""
+    store = open_store(settings)
+    is_comparison = isinstance(Campaign.open(store, keys.study, keys.campaign).study, Compare)
+    return store.get(keys.report("tables.txt" if is_comparison else "cards.txt")).decode().rstrip()

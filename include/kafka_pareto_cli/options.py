@@ -1,0 +1,76 @@
+"""Read a command's options: as typed, or as `make` passes them in the environment, so that no shell reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from kafka_pareto.command_line import flag, with_options
+from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.study.options import MAKE_NAMES, AnyOptions, read_options
+
+PREFIX = "KAFKA_PARETO_OPTION_"
+_SHORT_NAMES = {
+    "bootstrap_servers": "kafka",
+    "client_config": "config",
+    "kafka_config": "config",
+    "consent": "yes",
+    "case": "record_size",
+}
+
+
+def command_options(
+    model: type[AnyOptions], command: str, *positional: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give the command of this name the model's options."""
+    return with_options(model, command_name, partial(options_of, model, command), positional)
+
+
+def options_of(
+    model: type[AnyOptions],
+    command: str,
+    typed: Mapping[str, Any],
+    environment: Mapping[str, str] = os.environ,
+) -> AnyOptions:
+    """Return a command's options; one that `make` passes empty counts as not given, and what was typed goes before.
+
+    Raises:
+        BadInputError: If an option is missing, cannot be read, or does not belong to this command; one line for each.
+    """
+    made = {
+        name.removeprefix(PREFIX): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value.strip()
+    }
+    known = {make_name(field): field for field in model.model_fields}
+    problems = [_unknown(name, value, list(known), command) for name, value in made.items() if name not in known]
+    by_make = {known[name]: made[name] for name in known if name in made}
+
+    def written(name: str) -> str:
+        return command_name(name) if name in typed or not made else make_name(name)
+
+    try:
+        options = read_options(model, by_make | dict(typed), written)
+    except BadInputError as error:
+        problems.append(str(error))
+    if problems:
+        told = "make help` explains every target" if made else f"kafka-pareto {command} --help` explains it"
+        raise BadInputError("\n".join([*problems, f"`{told} and its options"]))
+    return options
+
+
+def command_name(option: str) -> str:
+    """Return what the command calls the option."""
+    return flag(_SHORT_NAMES.get(option, option))
+
+
+def make_name(option: str) -> str:
+    """Return what `make` calls the option."""
+    return MAKE_NAMES.get(option, option.upper())
+
+
+def _unknown(name: str, value: str, known: list[str], command: str) -> str:
+    remedy = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
+    return f"{name}={value}: make {command} has no such option{remedy}"

@@ -1,0 +1,157 @@
+"""Compute and show what a campaign would cost, without a stack and without asking the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from kafka_pareto.analysis.runnable_study import load_runnable_study
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.kafka.client_properties import read_client_config
+from kafka_pareto.kafka.properties_file import parse_properties, property_text
+from kafka_pareto.measurement.cost import plan_of
+from kafka_pareto.measurement.driver_runtime import runtime_of
+from kafka_pareto.measurement.own_topics import PREFIX
+from kafka_pareto.settings import Settings
+from kafka_pareto.steps.begin import asked_for
+from kafka_pareto.storage.record import Frozen
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.overrides import overrides_of, without_impossible
+from kafka_pareto.study.requests import RunRequest
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.topic_study import TopicStudy
+from kafka_pareto.study.tune import tune_study
+
+_SHOWN_OF_A_LOGIN = ("security.protocol", "sasl.mechanism")
+
+
+class PlannedCampaign(Frozen):
+    """A campaign before it starts.
+
+    Attributes:
+        study: The study's name.
+        kind: Of the study.
+        driver: What loads the system.
+        cases: Record sizes, parts or the like.
+        cluster: Where it is sent, with the ceilings, in words.
+        needs_consent: Whether the cluster was not started by the stack.
+        login: How the client configuration was understood; empty without one.
+        baseline: What is compared with, and how a file of it was understood, line by line.
+        topics: Which topics are made, in words.
+        plan: What it costs at most.
+    """
+
+    study: str
+    kind: str
+    driver: str
+    cases: list[str]
+    cluster: str
+    needs_consent: bool
+    login: str
+    baseline: list[str]
+    topics: str
+    plan: Plan
+
+
+def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
+    """Plan the campaign that is asked for.
+
+    Raises:
+        StudyError: If the study's file cannot be used.
+        BadInputError: If an option or a file cannot be used.
+    """
+    file = load_runnable_study(settings.studies, request.study)
+    study = asked_for(file, request.design_options(), settings)
+    overrides = overrides_of(file, study)
+    if isinstance(study, Compare):
+        study, left_out = without_impossible(study, partial(runtime_of(study).fault_here, study, settings))
+        overrides += left_out
+    plan = plan_of(study, runtime_of(study))
+    return PlannedCampaign(
+        study=study.name,
+        kind="compare" if isinstance(study, Compare) else "tune",
+        driver=study.declaration.name,
+        cases=study.cases,
+        cluster=_cluster(study),
+        needs_consent=study.cluster is not None and not study.cluster.consent,
+        login=_login(request),
+        baseline=_baseline(request, study),
+        topics=_topics(study),
+        plan=plan.model_copy(update={"overrides": overrides}),
+    )
+
+
+def print_plan(planned: PlannedCampaign, console: Console) -> None:
+    """Print the plan, one fact a row."""
+    plan, words = planned.plan, Table.grid(padding=(0, 2))
+    cases = ", ".join(map(case_label, planned.cases))
+    kind = "tunes" if planned.kind == "tune" else "compares"
+    rows: dict[str, str] = {
+        "Study": f"{planned.study}: {kind} the {planned.driver.replace('_', ' ')}, at {cases}",
+        "Cluster": planned.cluster,
+        "Login": planned.login,
+        "Baseline": "\n".join(planned.baseline),
+        "Changed": "\n".join(map(str, plan.overrides)),
+        "Repetitions": _range(plan.fewest_repetitions, plan.repetitions, "{:.0f}".format),
+        "Time": _range(plan.fewest_duration_s, plan.duration_s, _in_words),
+        "Sent": f"up to {plan.sent_gib:.2g} GiB",
+        "Disk": f"up to {plan.peak_disk_gib:.2g} GiB at once, on all brokers together",
+        "Topics": planned.topics,
+    }
+    for name, value in rows.items():
+        if value:
+            words.add_row(name, value)
+    console.print(words, highlight=False, markup=False)
+
+
+def _range(least: float | None, most: float, written: Callable[[float], str]) -> str:
+    low, high = written(most if least is None else least), written(most)
+    return high if low == high else f"{low} to {high}"
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _cluster(study: Study) -> str:
+    if isinstance(study, TopicStudy) and study.own_brokers is not None:
+        return f"brokers that the study starts on this machine: {study.own_brokers.brokers}"
+    if study.cluster is None:
+        return "the stack's own brokers; to use a cluster of your own: --kafka host:port"
+    named, at_most = study.cluster, f"{study.cluster.ceiling_mib_s:g} MiB/s and {study.cluster.ceiling_gib:g} GiB"
+    return f"{named.bootstrap_servers}, sent at most {at_most}"
+
+
+def _login(request: RunRequest) -> str:
+    if request.client_config is None:
+        return ""
+    found = parse_properties(read_client_config(Path(request.client_config)))
+    shown = [f"{name}={found[name]}" for name in _SHOWN_OF_A_LOGIN if name in found]
+    others = len(found) - len(shown)
+    return f"{request.client_config}: {', '.join([*shown, f'{others} other properties'])}"
+
+
+def _baseline(request: RunRequest, study: Study) -> list[str]:
+    if request.producer_file is not None:
+        first, *others = request.producer_file.report_lines()
+        return [f"{request.baseline}, {first}", *others]
+    given = study.reference if isinstance(study, Compare) else tune_study(study).baseline
+    said = ", ".join(f"{name}={property_text(value)}" for name, value in given.items())
+    return [f"the study's: {said}" if said else "Kafka's defaults"]
+
+
+def _topics(study: Study) -> str:
+    if not isinstance(study, TopicStudy):
+        return ""
+    topic = study.workload
+    return (
+        f"{PREFIX}{study.name}.*, {topic.topic_partitions} partitions, {topic.replication_factor} replicas each; "
+        "deleted at the end"
+    )

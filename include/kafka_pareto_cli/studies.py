@@ -1,0 +1,49 @@
+"""List the studies of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from kafka_pareto.storage.record import Frozen
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.study_file import load_named_study
+
+
+class ListedStudy(Frozen):
+    """A study as `kafka-pareto studies` lists it."""
+
+    name: str
+    kind: str
+    driver: str
+    cases: list[str]
+
+
+def list_studies(folder: Path) -> list[ListedStudy]:
+    """List the studies of the folder, those that tune first.
+
+    Raises:
+        StudyError: If a file cannot be used.
+    """
+    loaded = [load_named_study(folder, file.stem) for file in sorted(folder.glob("*.yaml"))]
+    found = [
+        ListedStudy(
+            name=study.name,
+            kind="compare" if isinstance(study, Compare) else "tune",
+            driver=study.declaration.name,
+            cases=study.cases,
+        )
+        for study in loaded
+    ]
+    return sorted(found, key=lambda study: (study.kind == "compare", study.driver, study.name))
+
+
+def print_studies(found: list[ListedStudy]) -> None:
+    """Print one study a row."""
+    table = Table("study", "kind", "driver", "record sizes or parts", box=None, pad_edge=False)
+    for study in found:
+        table.add_row(study.name, study.kind, study.driver.replace("_", " "), ", ".join(map(case_label, study.cases)))
+    Console().print(table)

@@ -1,1 +1,0 @@
-"""Run the commands behind make's targets."""

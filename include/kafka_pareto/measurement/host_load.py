@@ -40,31 +40,6 @@ def judged_by_machine(attempt: Attempt, rule: OutlierRule) -> Attempt:
     return replace(attempt, outcome="failed", reason=reason, is_excused=True)
 
 
-def wait_until_undisturbed(
-    rule: OutlierRule,
-    limits: MeasuringLimits = LIMITS,
-    look: Callable[[float], tuple[float, float]] | None = None,
-) -> None:
-    """Wait, for a limited time without load, until the rest of the machine is within the rule.
-
-    Args:
-        rule: The study's.
-        limits: Of the wait, and of one look.
-        look: Returns the shares of CPU time stolen and used by others, over this many seconds; by default of this
-            machine.
-    """
-    look = look or _look_at_this_machine
-    deadline = time.monotonic() + limits.undisturbed_deadline_s
-    while outlier_reason(rule, *look(limits.look_s)) and time.monotonic() < deadline:
-        pass  # a look takes its time
-
-
-def _look_at_this_machine(seconds: float) -> tuple[float, float]:
-    before = psutil.cpu_times()
-    time.sleep(seconds)  # a share of the CPU is one over a time
-    return cpu_fractions(before, psutil.cpu_times(), 0.0)
-
-
 def cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
     """Return the shares of CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -74,3 +49,26 @@ def cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[f
         return 0.0, 0.0
     busy = total - spent["idle"] - spent["iowait"] - spent["steal"]
     return spent["steal"] / total, max(busy - client_cpu_s, 0.0) / total
+
+
+def _look_at_this_machine(seconds: float) -> tuple[float, float]:
+    before = psutil.cpu_times()
+    time.sleep(seconds)  # a share of the CPU is one over a time
+    return cpu_fractions(before, psutil.cpu_times(), 0.0)
+
+
+def wait_until_undisturbed(
+    rule: OutlierRule,
+    limits: MeasuringLimits = LIMITS,
+    look: Callable[[float], tuple[float, float]] = _look_at_this_machine,
+) -> None:
+    """Wait, for a limited time without load, until the rest of the machine is within the rule.
+
+    Args:
+        rule: The study's.
+        limits: Of the wait, and of one look.
+        look: Returns the shares of CPU time stolen and used by others, over this many seconds.
+    """
+    deadline = time.monotonic() + limits.undisturbed_deadline_s
+    while outlier_reason(rule, *look(limits.look_s)) and time.monotonic() < deadline:
+        pass  # a look takes its time

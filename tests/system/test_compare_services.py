@@ -83,15 +83,18 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
         assert len(list(groupby(each.configuration["topology"] for each in ordered))) == 2
 
 
+def study_with(**changes: Any) -> CompareServices:
+    return CompareServices.of(parse_study(yaml.safe_dump(STUDY | changes), "tiny.yaml"))
+
+
 def testbed_of(study: CompareServices) -> closing[ServicesTestbed]:
     campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
     return closing(ServicesTestbed(campaign, study, load_settings(), lease))
 
 
 def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
-    study = CompareServices.of(parse_study(yaml.safe_dump(STUDY), "tiny.yaml"))
     one = {"topology": "one"}
-    with testbed_of(study) as testbed:
+    with testbed_of(study_with()) as testbed:
         opened = testbed.topology_for(one)
         assert testbed.topology_for({**one, "orders": 100}) is opened
         brokers, services = opened.brokers.pids, opened.chain.pids
@@ -108,20 +111,14 @@ def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
 
 
 def test_a_broker_is_lost_and_no_order_with_it() -> None:
-    changes = {
-        "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
-        "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
-        "reference": {"load": "100/s", "paced_s": 24},
-        "series": [],
-        "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
-        "protocol": {
-            "repetitions": 3,
-            "warmup_orders": 50,
-            "paced_warmup_s": 1,
-            "fault": {"at_s": 2, "for_s": 14},
-        },
-    }
-    study = CompareServices.of(parse_study(yaml.safe_dump(STUDY | changes), "lost.yaml"))
+    study = study_with(
+        topologies={"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
+        alert_rules={"brokers_gone": 0, "replicas_out_of_sync": 0},
+        reference={"load": "100/s", "paced_s": 24},
+        series=[],
+        tables=[{"factor": "fault", "levels": ["none", "leader_killed"]}],
+        protocol={"repetitions": 3, "warmup_orders": 50, "paced_warmup_s": 1, "fault": {"at_s": 2, "for_s": 14}},
+    )
     lost = Candidate("lost", is_baseline=False, configuration=study.levels_of("fault")[1])
     with testbed_of(study) as testbed:
         attempt = attempt_orders(PlannedRepetition("design", 0, "fault", lost, 0, 0), study, testbed)
@@ -141,8 +138,7 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
 
 def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
     topologies = {"one": {"brokers": 1, "replication_factor": 1, "partitions": 2, "partitioning": "key"}}
-    content = yaml.safe_dump({**STUDY, "topologies": topologies, "series": [], "tables": FAULTS})
-    study = CompareServices.of(parse_study(content, "added.yaml"))
+    study = study_with(topologies=topologies, series=[], tables=FAULTS)
     with (
         TopologyCluster("one", study.topologies["one"], study.heap_mib, load_settings()) as on,
         OpenTopology(study, {}, on) as opened,

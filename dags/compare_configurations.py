@@ -34,11 +34,10 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from kafka_pareto.steps.pipeline import compare
-from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
+from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import COMPARE_DESIGN_ARGUMENTS, comparison_parameters
-from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.graph import DagGraph
-from kafka_pareto_airflow.task_rules import OWNER
+from kafka_pareto_airflow.task_rules import dag_options
 
 
 def compare_dag(route: ClusterRoute) -> None:
@@ -48,17 +47,14 @@ def compare_dag(route: ClusterRoute) -> None:
         description="Measures what each level of a setting does beside a reference.",
         doc_md=__doc__,
         schedule=None,
-        catchup=False,
         max_active_runs=1,
-        is_paused_upon_creation=False,
         tags=["kafka", "comparison"],
-        default_args={"owner": OWNER, "queue": route.queue},
         params=comparison_parameters(route.comparisons),
-        on_failure_callback=FailureNotifier(),
+        **dag_options(route.queue),
     ):
         compare(DagGraph(route.pool, arguments={"design": COMPARE_DESIGN_ARGUMENTS}))
 
 
-for route in (own_route(), *named_routes().values()):
+for route in cluster_routes():
     if route.comparisons:
         compare_dag(route)

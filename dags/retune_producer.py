@@ -50,13 +50,12 @@ from airflow.sdk import (  # type: ignore[attr-defined]  # the SDK's stub file l
 from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
-from kafka_pareto_airflow.clusters import ClusterRoute, own_route, routes_of_studies
-from kafka_pareto_airflow.forms import DEFAULT_STUDY
-from kafka_pareto_airflow.notify.notices import FailureNotifier
+from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
+from kafka_pareto_airflow.forms import DEFAULT_STUDY, study_names, study_parameter
 from kafka_pareto_airflow.notify.overdue import tell_overdue
-from kafka_pareto_airflow.retuning import CheckedStudies, retune_parameters, studies_with_checks_of_their_own
+from kafka_pareto_airflow.retuning import CheckedStudies, studies_with_checks_of_their_own
 from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
-from kafka_pareto_airflow.task_rules import OWNER, RULES
+from kafka_pareto_airflow.task_rules import RULES, dag_options
 
 Schedule: TypeAlias = CronTriggerTimetable | AssetOrTimeSchedule | list[Asset] | None
 
@@ -79,13 +78,10 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         description="Checks the settings in force on the cluster itself, and tunes again where they have drifted.",
         doc_md=__doc__,
         schedule=schedule,
-        catchup=False,
         max_active_runs=1,
-        is_paused_upon_creation=False,  # whoever writes a schedule into a study wants it to run
         tags=["kafka", "tuning"],
-        default_args={"owner": OWNER, "queue": route.queue},
-        params=retune_parameters(study, route.studies),
-        on_failure_callback=FailureNotifier(),
+        params=study_parameter(route.studies or study_names(), study, "Whose settings in force are checked."),
+        **dag_options(route.queue),
         deadline=DeadlineAlert(
             reference=DeadlineReference.DAGRUN_QUEUED_AT,
             interval=timedelta(minutes=retune.deadline_minutes),
@@ -125,7 +121,8 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
     return dag
 
 
-own, named = own_route(), routes_of_studies()  # asked once: they read every study
+own, *others = cluster_routes()
+named = {study: route for route in others for study in route.studies}
 with_own_checks = studies_with_checks_of_their_own(named)
 # A study that cannot be read has no DAG of its own: the common one says why.
 all_others = CheckedStudies(elsewhere=tuple(name for name in named if name in with_own_checks))

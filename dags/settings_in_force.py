@@ -44,16 +44,15 @@ from airflow.sdk import DAG, task
 
 from kafka_pareto_airflow.approval import CardApproval, QuestionTrigger
 from kafka_pareto_airflow.assets import SETTINGS_IN_FORCE
-from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
+from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import (
     ACCEPT_ARGUMENTS,
     ROLL_BACK_ARGUMENTS,
     answer_parameters,
     in_force_parameters,
 )
-from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import step_task
-from kafka_pareto_airflow.task_rules import OWNER, RULES
+from kafka_pareto_airflow.task_rules import RULES, dag_options
 
 # Each open question is a run, and none may keep a move, or another question, waiting.
 MOST_RUNS = 1000
@@ -67,13 +66,10 @@ def settings_dag(route: ClusterRoute) -> None:
         description="Puts a measured configuration into force, asks a person, or goes back to the one before.",
         doc_md=__doc__,
         schedule=None,
-        catchup=False,
         max_active_runs=MOST_RUNS,
-        is_paused_upon_creation=False,  # it does nothing unless it is triggered
         tags=["kafka", "rollout"],
-        default_args={"owner": OWNER, "queue": route.queue},
         params=in_force_parameters(route.studies),
-        on_failure_callback=FailureNotifier(),
+        **dag_options(route.queue),
     ):
 
         @task.branch(doc_md="Tells which of the other tasks runs first.", **RULES["action"])
@@ -98,11 +94,8 @@ def settings_dag(route: ClusterRoute) -> None:
         )
         ask = QuestionTrigger(
             task_id="ask",
-            asked_by="accept",
             trigger_dag_id=route.settings_dag_id,
-            trigger_rule="none_failed_min_one_success",  # accept skips what follows where nothing moved
             doc_md="Has a person asked anew, where the cluster has changed, or the answer came too late.",
-            **RULES["ask"],
         )
         roll_back = step_task(
             "roll_back",
@@ -116,7 +109,6 @@ def settings_dag(route: ClusterRoute) -> None:
         approve >> accept >> ask
 
 
-settings_dag(own_route())
-for route in named_routes().values():
-    if route.studies:
+for route in cluster_routes():
+    if route.studies or not route.cluster:
         settings_dag(route)

@@ -51,11 +51,10 @@ from airflow.sdk import DAG
 from kafka_pareto.steps.pipeline import tune
 from kafka_pareto_airflow.approval import QuestionTrigger
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
-from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
+from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import HAND_OVER_ARGUMENTS, TUNE_DESIGN_ARGUMENTS, tune_parameters
-from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.graph import DagGraph
-from kafka_pareto_airflow.task_rules import OWNER, RULES
+from kafka_pareto_airflow.task_rules import dag_options
 
 
 def tune_dag(route: ClusterRoute) -> None:
@@ -65,13 +64,10 @@ def tune_dag(route: ClusterRoute) -> None:
         description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",
         doc_md=__doc__,
         schedule=None,
-        catchup=False,
         max_active_runs=1,  # a campaign that trains would disturb the one that measures
-        is_paused_upon_creation=False,
         tags=["kafka", "tuning"],
-        default_args={"owner": OWNER, "queue": route.queue},
         params=tune_parameters(route.studies),
-        on_failure_callback=FailureNotifier(),
+        **dag_options(route.queue),
     ):
         graph = DagGraph(
             route.pool,
@@ -88,16 +84,13 @@ def tune_dag(route: ClusterRoute) -> None:
         accept = tune(graph)
         ask = QuestionTrigger(
             task_id="ask",
-            asked_by="accept",
             trigger_dag_id=route.settings_dag_id,
-            trigger_rule="none_failed_min_one_success",  # accept skips what follows where nothing moved
             doc_md="Has a person asked, in a run of settings_in_force, where one must decide.",
-            **RULES["ask"],
         )
 
         accept >> ask
 
 
-for route in (own_route(), *named_routes().values()):
+for route in cluster_routes():
     if route.studies:
         tune_dag(route)

@@ -1,1 +1,1 @@
-"""Holds what DAGs and the plugin share. Imports Airflow and nothing heavy; knows steps by their command lines only."""
+"""Code that DAGs and the plugin share. Imports Airflow and nothing heavy; knows steps by their command lines only."""

@@ -16,6 +16,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.options import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
+from kafka_pareto_airflow.task_rules import RULES
 
 if TYPE_CHECKING:  # these libraries would slow the parsing of the DAG, which every task does
     from kafka_pareto.decision.decision import Decision
@@ -28,14 +29,14 @@ NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
 class Asked(TypedDict):
-    """Holds which versions the person was shown (`<case>=<version>,…`, 0 for none), and when (ISO 8601)."""
+    """The versions that the person was shown (`<case>=<version>,…`, 0 for none), and when (ISO 8601)."""
 
     seen: str
     asked_at: str
 
 
 class Answer(Asked):
-    """An answer (approve, reject) as well; by whom, why, which may be empty, and when (ISO 8601)."""
+    """The answer too (approve, reject): by whom, why (may be empty), and when (ISO 8601)."""
 
     answer: str
     by: str
@@ -54,18 +55,19 @@ class ApprovalNotifier(Notifier):
 
 
 class QuestionTrigger(TriggerDagRunOperator):
-    """Start the run that asks a person, if the step before says that somebody is asked.
+    """Start the run that asks a person, if the step `accept` says that somebody is asked.
 
     A question has a run of its own, so that it waits without holding the campaigns and checks that come after it.
     """
 
     trigger_run_id: str | None
 
-    def __init__(self, *, asked_by: str, **kwargs: Any) -> None:
-        # A retry asks nobody twice; a further change of the system is another question (`execute`).
+    def __init__(self, **kwargs: Any) -> None:
+        # A retry asks nobody twice; a further change of the system is another question (`execute`). `accept` skips what
+        # follows where nothing moved.
         run_id = "ask__{{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"
-        super().__init__(trigger_run_id=run_id, skip_when_already_exists=True, **kwargs)
-        self.asked_by = asked_by
+        fixed = {"skip_when_already_exists": True, "trigger_rule": "none_failed_min_one_success", **RULES["ask"]}
+        super().__init__(**{**kwargs, "trigger_run_id": run_id, **fixed})
 
     def execute(self, context: Context) -> None:
         """Start the run.
@@ -73,7 +75,7 @@ class QuestionTrigger(TriggerDagRunOperator):
         Raises:
             AirflowSkipException: If nobody is asked.
         """
-        self.conf = context["ti"].xcom_pull(task_ids=self.asked_by, key="manifest").get("question")
+        self.conf = context["ti"].xcom_pull(task_ids="accept", key="manifest").get("question")
         if not self.conf:
             raise AirflowSkipException("nobody is asked")
         self.trigger_run_id = "__".join(filter(None, (self.trigger_run_id, self.conf.get("changes_seen"))))

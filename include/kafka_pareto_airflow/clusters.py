@@ -1,19 +1,20 @@
-"""Says where the tasks of each Kafka cluster run: of the installation's own, and of those that studies name."""
+"""Route the tasks of each Kafka cluster: the installation's own, and those that studies name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from airflow.configuration import conf
 
-from kafka_pareto.study.cluster_names import cluster_names
+from kafka_pareto.study.cluster_names import cluster_names, kind_of
 from kafka_pareto.study.identifiers import compare_dag_of, pool_of, queue_of, settings_dag_of, tune_dag_of
-from kafka_pareto_airflow.forms import study_files, study_names
+from kafka_pareto_airflow.forms import study_files
 
 
 @dataclass(frozen=True)
 class ClusterRoute:
-    """Routes the tasks of one cluster to its own DAGs, pool and workers.
+    """The DAGs, pool and workers of one cluster.
 
     Attributes:
         cluster: Its name; empty for the installation's own.
@@ -36,22 +37,18 @@ class ClusterRoute:
     comparisons: list[str]
 
 
-def own_route() -> ClusterRoute:
-    """Return the route to the installation's own cluster, for every study that names none."""
-    named = cluster_names(study_files())
-    return _route("", [file.stem for file in study_files() if file.stem not in named])
+def cluster_routes() -> list[ClusterRoute]:
+    """Return the route to the installation's own cluster, then one to each cluster that studies name."""
+    files = study_files()
+    named = cluster_names(files)
+    return [
+        _route(cluster, [file for file in files if named.get(file.stem, "") == cluster])
+        for cluster in ["", *sorted(set(named.values()))]
+    ]
 
 
-def named_routes() -> dict[str, ClusterRoute]:
-    """Return the route to each cluster that studies name, by the cluster's name."""
-    named = cluster_names(study_files())
-    return {
-        name: _route(name, [study for study in named if named[study] == name]) for name in sorted(set(named.values()))
-    }
-
-
-def _route(cluster: str, studies: list[str]) -> ClusterRoute:
-    of_kind = {kind: set(study_names(kind)) for kind in ("tune", "compare")}
+def _route(cluster: str, files: list[Path]) -> ClusterRoute:
+    kinds = {file.stem: kind_of(file) for file in files}
     return ClusterRoute(
         cluster=cluster,
         tune_dag_id=tune_dag_of(cluster),
@@ -59,11 +56,6 @@ def _route(cluster: str, studies: list[str]) -> ClusterRoute:
         settings_dag_id=settings_dag_of(cluster),
         pool=pool_of(cluster),
         queue=queue_of(cluster) if cluster else conf.get("operators", "default_queue"),
-        studies=[study for study in studies if study in of_kind["tune"]],
-        comparisons=[study for study in studies if study in of_kind["compare"]],
+        studies=[study for study, kind in kinds.items() if kind == "tune"],
+        comparisons=[study for study, kind in kinds.items() if kind == "compare"],
     )
-
-
-def routes_of_studies() -> dict[str, ClusterRoute]:
-    """Return the route of each study that names its cluster, by the study's name."""
-    return {study: route for route in named_routes().values() for study in route.studies}

@@ -28,15 +28,15 @@ DEFAULT_STUDY, DEFAULT_COMPARISON = "quick", "impact_quick"
 
 
 class TuneAsked(MeasuringOptions, TuneOptions):
-    """Holds what the design of a campaign that tunes can be asked for."""
+    """The options of the design of a campaign that tunes."""
 
 
 class TuneForm(Approval, TuneAsked):
-    """Holds what `tune_producer` can be asked for beside study and campaign."""
+    """The options of `tune_producer` beside study and campaign."""
 
 
 class CompareAsked(MeasuringOptions, CompareOptions):
-    """Holds what `compare_configurations` can be asked for beside study and campaign."""
+    """The options of `compare_configurations` beside study and campaign."""
 
 
 class _Action(Options):
@@ -61,9 +61,9 @@ def study_files() -> list[Path]:
     return files
 
 
-def study_names(kind: str = "tune") -> list[str]:
-    """Return the names of the studies of this kind."""
-    return [file.stem for file in study_files() if kind_of(file) == kind]
+def study_names() -> list[str]:
+    """Return the names of the studies that tune."""
+    return [file.stem for file in study_files() if kind_of(file) == "tune"]
 
 
 def study_parameter(studies: list[str], default: str, description: str) -> dict[str, Param]:
@@ -188,8 +188,3 @@ ROLL_BACK_ARGUMENTS = [
     "--reason={{ params.reason or '' }}",
     "--request={{ run_id }}",  # a retry does not go back twice
 ]
-
-
-def round_arguments(number: int) -> list[str]:
-    """Return the arguments of a step in a round after the design's."""
-    return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]

@@ -1,4 +1,4 @@
-"""Prepare the DAGs of the checks: which studies have a schedule, the parameters, the steps' arguments."""
+"""Prepare the DAGs of the checks: which studies have a schedule, and the steps' arguments."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from airflow.sdk import Context, Param
+from airflow.sdk import Context
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
-from kafka_pareto_airflow.forms import study_files, study_names, study_parameter
+from kafka_pareto_airflow.forms import study_files
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _KEY = r"[\w.-]+"  # Airflow's rule for a DAG's id, which the study's name becom
 
 @dataclass(frozen=True)
 class CheckedStudies:
-    """Says which studies a DAG checks when asset events name them; an event reaches every DAG of the checks.
+    """The studies that a DAG checks when asset events name them; an event reaches every DAG of the checks.
 
     Attributes:
         only: The one study of a DAG of its own; empty for the DAG of all others.
@@ -70,12 +70,6 @@ class CheckedStudies:
 
     def _serves(self, study: str) -> bool:
         return study == self.only if self.only else study not in self.elsewhere
-
-
-def retune_parameters(study: str, studies: list[str]) -> dict[str, Param]:
-    """Return the one parameter of the trigger form and the API: a study of these, by default `study`."""
-    studies = studies or study_names()
-    return study_parameter(studies, study, "Whose settings in force are checked.")
 
 
 def studies_with_checks_of_their_own(apart: Collection[str]) -> dict[str, Retune]:

@@ -1,9 +1,11 @@
-"""Define how often and how long each task of the DAGs is tried, each rule with its reason, and the DAGs' owner."""
+"""Define how often and how long each task of the DAGs is tried, each rule with its reason, and what all DAGs share."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
+
+from kafka_pareto_airflow.notify.notices import FailureNotifier
 
 OWNER = "kafka-pareto"
 CASE_LABEL = "{{ task.case }}{{ ' B' if task.case.isdecimal() }}"
@@ -26,21 +28,21 @@ def _rule(retries: int, after: timedelta, timeout: timedelta | None) -> Rule:
 _QUICK = _rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10))
 # A broker may die and come back; a retry measures only what is missing.
 _MEASURING = _rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12))
+# The MLflow server or the store may be restarting. Training continues without MLflow.
+_COMPUTING = _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30))
+_LEARNING = _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1))
 
 RULES: dict[str, Rule] = {
     "design": _QUICK,
-    # The store may be restarting.
-    "compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
-    "propose": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
+    "compare": _COMPUTING,
+    "propose": _COMPUTING,
     "measure": _MEASURING,
     # A gate that is asked again must give the same answer.
     "validate": _rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
-    # The store may be restarting; without MLflow it goes on.
-    "train": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
-    "optimize": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
+    "train": _LEARNING,
+    "optimize": _LEARNING,
     "confirm": _MEASURING,
-    # The MLflow server or the store may be restarting.
-    "report": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
+    "report": _COMPUTING,
     # The store may be restarting. A timeout would count as the person's answer; a late one is asked for anew.
     "approve": _rule(retries=2, after=timedelta(seconds=10), timeout=None),
     # A version that is in force already is not made twice.
@@ -49,8 +51,21 @@ RULES: dict[str, Rule] = {
     "roll_back": _QUICK,
     "check": _QUICK,
     "check_measure": _MEASURING,
-    # The MLflow server or the store may be restarting.
+    # As for `report`, on less data.
     "check_compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=10)),
     "tune": _QUICK,
     "ask": _QUICK,
 }
+
+
+def dag_options(queue: str) -> dict[str, Any]:
+    """Return the arguments that all DAGs of a cluster share; its tasks run in this queue.
+
+    None waits to be unpaused: it does nothing unless it is triggered, or its study has a schedule.
+    """
+    return {
+        "catchup": False,
+        "is_paused_upon_creation": False,
+        "default_args": {"owner": OWNER, "queue": queue},
+        "on_failure_callback": FailureNotifier(),
+    }

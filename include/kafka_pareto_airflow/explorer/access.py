@@ -1,4 +1,4 @@
-"""Says who may see what in the explorer: whoever may read the DAG of the cluster that it is about.
+"""Check who may see what in the explorer: whoever may read the DAG of its cluster.
 
 A plugin's app does not inherit the checks of Airflow's core API. So a dependency of the whole app does what the core
 API does for each of its routes.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -33,19 +33,19 @@ from kafka_pareto_airflow.forms import study_files
 _PATTERNS = {"study": STUDY_NAME, "campaign": CAMPAIGN_ID, "case": CASE}
 
 
-def may_read(user: GetUserDep, dag_id: str) -> bool:
-    """Return whether this user may read the DAG."""
-    details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
-    return bool(get_auth_manager().is_authorized_dag(method="GET", details=details, user=user))
-
-
 def reads_of(user: GetUserDep) -> Callable[[str], bool]:
-    """Return what tells which DAGs this user may read."""
-    return lru_cache(partial(may_read, user))  # each asks the database, and many campaigns are of one cluster
+    """Return the check whether this user may read a DAG."""
+
+    @lru_cache  # each asks the database, and many campaigns are of one cluster
+    def may_read(dag_id: str) -> bool:
+        details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
+        return bool(get_auth_manager().is_authorized_dag(method="GET", details=details, user=user))
+
+    return may_read
 
 
 MayRead: TypeAlias = Annotated[Callable[[str], bool], Depends(reads_of)]
-"""Tells which DAGs the user of a request may read."""
+"""The check whether the user of a request may read a DAG."""
 
 
 class Readers:

@@ -1,4 +1,4 @@
-"""Says what every answer of the explorer carries: headers that keep foreign content out, and errors as one message."""
+"""Give every answer of the explorer headers that keep foreign content out, and each error one message."""
 
 from __future__ import annotations
 

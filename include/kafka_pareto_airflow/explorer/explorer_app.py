@@ -122,16 +122,15 @@ def campaigns(reads: MayRead) -> list[CampaignEntry]:
 def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
     """Return a campaign's cases, progress, and links to its report and Data Docs."""
     found = Campaign.open(_store(), study, campaign)
-    artifacts = found.store.written_at(f"{found.keys.prefix}/")
-    docs = [key for key in artifacts if key.endswith("/data_docs/index.html")]
-    report = found.keys.report("report.html")
     prefix = f"{found.keys.prefix}/"
+    artifacts = found.store.written_at(prefix)
+    report = found.keys.report("report.html")
     return {
         "cases": [{"case": case, "label": case_label(case)} for case in found.study.cases],
         "case_word": found.study.declaration.case_words[0].capitalize(),
         "progress": campaign_progress(found, artifacts),
         "report": report.removeprefix(prefix) if report in artifacts else None,
-        "data_docs": [key.removeprefix(prefix) for key in docs],
+        "data_docs": [key.removeprefix(prefix) for key in artifacts if key.endswith("/data_docs/index.html")],
         "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
         "tune_dag": tune_dag_of(found.study.cluster_name),
         "settings_dag": settings_dag_of(found.study.cluster_name),
@@ -152,7 +151,7 @@ async def progress(study: StudyName, campaign: CampaignId) -> Response:
 
 @data.get("/api/campaigns/{study}/{campaign}/mlflow")
 def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
-    """Redirects to the campaign's run in MLflow."""
+    """Redirect to the campaign's run in MLflow."""
     address = run_address(load_settings(), Campaign.open(_store(), study, campaign).keys)
     if address is None:
         raise HTTPException(404, f"MLflow has no run of campaign {study}/{campaign}")

@@ -33,7 +33,7 @@ _Computation: TypeAlias = Future[tuple[Any, float]]
 
 
 class BusyError(KafkaParetoError):
-    """Signals that nothing is known yet: the same question may be answered a moment later."""
+    """There is no answer yet: the same question may be answered a moment later."""
 
 
 class _Queue:

@@ -1,4 +1,4 @@
-"""Says which texts the explorer's addresses may hold; any other is refused before it reaches the store."""
+"""Define the texts that the explorer's addresses may hold; any other is refused before it reaches the store."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _CONNECTION = r"[A-Za-z0-9_.-]+"
 
 
 class Message(NamedTuple):
-    """Holds what people read: plain text, with a subject of one line."""
+    """A notice as plain text, with a subject of one line."""
 
     subject: str
     text: str

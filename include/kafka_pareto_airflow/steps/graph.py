@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -12,7 +11,7 @@ from airflow.sdk.definitions.mappedoperator import MappedOperator
 
 from kafka_pareto.steps.pipeline import Step
 from kafka_pareto.study.identifiers import round_group
-from kafka_pareto_airflow.forms import CAMPAIGN_ARGUMENTS, round_arguments
+from kafka_pareto_airflow.forms import CAMPAIGN_ARGUMENTS
 from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
 
 AnyTask: TypeAlias = BaseOperator | MappedOperator
@@ -32,30 +31,23 @@ class DagGraph:
 
     def once(self, step: Step, after: AnyTask | None = None, round_number: int = 0) -> AnyTask:
         """Add the step's task."""
-        arguments = self._arguments_of(step, round_number)
-        task: BaseOperator = step_task(step.name, arguments, step.doc, **self._more(step))
+        task: BaseOperator = step_task(**self._options(step, round_number))
         if after is not None:
             after >> task
         return task
 
     def per_case(self, step: Step, cases_of: AnyTask, after: AnyTask, round_number: int = 0) -> AnyTask:
         """Add the step's mapped task."""
-        arguments = self._arguments_of(step, round_number)
-        mapped = step_for_each(cases_of.output, step.name, arguments, step.doc, **self._more(step))
+        mapped = step_for_each(cases_of.output, **self._options(step, round_number))
         after >> mapped
         return mapped
 
-    @contextmanager
-    def round(self, number: int) -> Iterator[None]:
-        """Put the tasks of the round into a group of their own."""
-        tooltip = "Measures what the surrogates expect most of; skipped when done"
-        with TaskGroup(round_group(number), tooltip=tooltip):
-            yield
+    def round(self, number: int) -> TaskGroup:
+        """Return a group for the tasks of the round."""
+        return TaskGroup(round_group(number), tooltip="Measures what the surrogates expect most of; skipped when done")
 
-    def _arguments_of(self, step: Step, round_number: int) -> list[str]:
-        if round_number:
-            return round_arguments(round_number)
-        return self.arguments.get(step.name, CAMPAIGN_ARGUMENTS)
-
-    def _more(self, step: Step) -> dict[str, Any]:
-        return {**({"pool": self.pool} if step.loads else {}), **self.more.get(step.name, {})}
+    def _options(self, step: Step, round_number: int) -> dict[str, Any]:
+        arguments = [*CAMPAIGN_ARGUMENTS, f"--round={round_number}"] if round_number else self.arguments.get(step.name)
+        pool = {"pool": self.pool} if step.loads else {}
+        more = self.more.get(step.name, {})
+        return {"step": step.name, "arguments": arguments or CAMPAIGN_ARGUMENTS, "doc": step.doc, **pool, **more}

@@ -1,4 +1,4 @@
-"""Selects the operator that runs the pipeline's steps: `KAFKA_PARETO_RUNNER` says which.
+"""Select the operator that runs the pipeline's steps: `KAFKA_PARETO_RUNNER` says which.
 
 `process` (the default) runs a step where its task runs, `docker` in a container, `kubernetes` in a pod.
 """

@@ -19,11 +19,11 @@ _MIGRATION_TIMEOUT_S = 600
 
 
 class AirflowError(KafkaParetoError):
-    """Says that Airflow could not be prepared."""
+    """Airflow could not be prepared."""
 
 
 def main() -> int:
-    """Migrates the database, then adds what is missing; returns the exit code."""
+    """Migrate the database, then add what is missing; return the exit code."""
     try:
         passwords = {login: required(name) for login, name in _PASSWORD_OF.items()}
         migrate()

@@ -12,7 +12,7 @@ _CONNECT_TIMEOUT_S = 10
 
 
 class DatabaseError(KafkaParetoError):
-    """Says that Postgres refused or cannot be reached."""
+    """Postgres refused or cannot be reached."""
 
 
 def make_databases(host: str, superuser_password: str, passwords: dict[str, str]) -> None:

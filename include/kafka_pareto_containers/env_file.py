@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]*")
 
 
 class EnvFileError(Exception):
-    """Says that `.env` cannot be written, with the variable, its value and the remedy."""
+    """`.env` cannot be written: the message has the variable, its value and the fix."""
 
 
 def completed(example: str, existing: str, environment: Mapping[str, str]) -> str:
@@ -43,7 +43,7 @@ def completed(example: str, existing: str, environment: Mapping[str, str]) -> st
     Raises:
         EnvFileError: If a value cannot be found out.
     """
-    known = dict(_pairs(existing))
+    known = _pairs(existing)
     lines: list[str] = []
     for line in example.splitlines():
         found = _LINE.fullmatch(line)
@@ -88,9 +88,9 @@ def _group_of(name: str, socket: str) -> int:
     return found.st_gid
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def _pairs(text: str) -> dict[str, str]:
     found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return [(match[1], re.sub(r"""^(['"])(.*)\1$""", r"\2", match[2].rstrip())) for match in found if match]
+    return {match[1]: re.sub(r"""^(['"])(.*)\1$""", r"\2", match[2].rstrip()) for match in found if match}
 
 
 def main(folder: Path = PROJECT) -> int:
@@ -102,7 +102,7 @@ def main(folder: Path = PROJECT) -> int:
     except EnvFileError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    added = [name for name, _ in _pairs(text) if name not in dict(_pairs(existing))]
+    added = _pairs(text).keys() - _pairs(existing).keys()
     if added or path.stat().st_mode & 0o077:
         write_private(path, text)
     print(f"{path}: {f'{len(added)} lines written' if added else 'complete already'} (mode 600).")

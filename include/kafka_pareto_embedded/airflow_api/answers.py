@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict
 
 PARTS = ("metadatabase", "scheduler", "dag_processor", "triggerer")
 
@@ -69,7 +69,7 @@ class DagRun(_Answer):
 
     dag_run_id: str
     state: str
-    conf: dict[str, Any] | None = Field(default=None)
+    conf: dict[str, Any] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -80,12 +80,6 @@ class DagRun(_Answer):
     def has_ended(self) -> bool:
         """Return whether the run has succeeded or failed."""
         return self.state in ("success", "failed")
-
-
-class XCom(_Answer):
-    """Holds what a task has left for others."""
-
-    value: JsonValue
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from kafka_pareto_embedded.airflow_api.answers import (
     ImportFailure,
     Pool,
     TaskRun,
-    XCom,
     log_texts,
 )
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
@@ -121,11 +120,8 @@ class AirflowClient:
                 # Only a second attempt may find the run: the first has made it, and its answer was lost.
                 accepted = (HTTPStatus.CONFLICT,) if attempt.retry_state.attempt_number > 1 else ()
                 answer = self._ask_for_run(dag_id, body | {"dag_run_id": run_id}, accepted)
-        return (
-            self.run(dag_id, run_id)
-            if answer.status_code == HTTPStatus.CONFLICT
-            else DagRun.model_validate(answer.json())
-        )
+        found = answer.status_code == HTTPStatus.CONFLICT
+        return self.run(dag_id, run_id) if found else DagRun.model_validate(answer.json())
 
     def run(self, dag_id: str, run_id: str) -> DagRun:
         """Return the run."""
@@ -166,7 +162,8 @@ class AirflowClient:
         """Return what the task has left under this key; None if there is nothing."""
         path = f"{_API}/{_run_path(dag_id, run_id)}/taskInstances/{task_id}/xcomEntries/{key}"
         answer = self._connection.ask("GET", path, query={"map_index": map_index}, accepted=(HTTPStatus.NOT_FOUND,))
-        return XCom.model_validate(answer.json()).value if answer.is_success else None
+        value: JsonValue = answer.json()["value"] if answer.is_success else None
+        return value
 
     def run_address(self, dag_id: str, run_id: str) -> str:
         """Return the address where a person sees the run."""

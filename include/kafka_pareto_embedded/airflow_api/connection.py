@@ -122,9 +122,10 @@ class AirflowConnection:
 
 
 def _may_pass(error: BaseException) -> bool:
-    if isinstance(error, AirflowRefusedError):
-        return error.may_pass
-    return isinstance(error, AirflowUnreachableError)
+    """Return whether the server is in trouble: the same request may succeed later."""
+    return isinstance(error, AirflowUnreachableError) or (
+        isinstance(error, AirflowRefusedError) and error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    )
 
 
 def _detail(answer: httpx.Response) -> str:

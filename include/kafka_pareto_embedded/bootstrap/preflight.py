@@ -199,25 +199,21 @@ def _has_minio(tools: Path) -> bool:
 def _go_problem() -> Optional[Problem]:  # noqa: UP045
     # No package is named: Debian 12's Go is too old.
     remedy = f"{GO_REMEDY}, or put a minio binary on the PATH"
-    if not shutil.which("go"):
-        return Problem(f"neither minio nor Go to build it is there: {remedy}")
-    old = _too_old_go()
-    return Problem(f"{old} is too old to build MinIO: {remedy}") if old else None
+    return _go_lacking(Problem(f"neither minio nor Go to build it is there: {remedy}"), "MinIO", remedy)
 
 
 def _go_for_log_pipeline_problem() -> Optional[Problem]:  # noqa: UP045
+    built = "Filebeat and the Collector"
+    return _go_lacking(Problem(f"Go is missing, which builds {built}: {GO_REMEDY}", "golang-go"), built, GO_REMEDY)
+
+
+def _go_lacking(missing: Problem, built: str, remedy: str) -> Optional[Problem]:  # noqa: UP045
     if not shutil.which("go"):
-        return Problem(f"Go is missing, which builds Filebeat and the Collector: {GO_REMEDY}", "golang-go")
-    old = _too_old_go()
-    return Problem(f"{old} is too old to build Filebeat and the Collector: {GO_REMEDY}") if old else None
-
-
-def _too_old_go() -> str:
-    """Return the version of a Go that is too old; empty if it is not."""
+        return missing
     version = re.search(r"go(\d+)\.(\d+)", _output(["go", "version"]))
     if version and (int(version.group(1)), int(version.group(2))) < MIN_GO:
-        return version.group(0)
-    return ""
+        return Problem(f"{version.group(0)} is too old to build {built}: {remedy}")
+    return None
 
 
 def _wants_mariadb(environment: Mapping[str, str]) -> bool:

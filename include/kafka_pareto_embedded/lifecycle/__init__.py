@@ -1,1 +1,1 @@
-"""Start, supervises and stop the stack."""
+"""Start, supervise and stop the stack."""

@@ -53,7 +53,11 @@ def up(say: Say) -> Stack:
     with _alone(state), _file_errors_named(state):
         supervisor = Supervisor(state)
         if supervisor.is_up():
-            stack = _recorded_stack()
+            stack = Stack.load()
+            if stack is None:
+                raise StackError(
+                    "the stack runs, but its record of ports is gone; stop it with `make down`, then start again"
+                )
             _refuse_other_ports(stack)
             if all(process.is_running for process in supervisor.processes()) and answers_everywhere(stack):
                 say("The stack is up already.")
@@ -227,13 +231,6 @@ def _new_stack(state: Path, say: Say) -> Stack:
         say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
         say(f"MLflow's login, shown this once: {ADMIN} / {secret.mlflow_admin_password}")
         say(f"Logins are kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
-    return stack
-
-
-def _recorded_stack() -> Stack:
-    stack = Stack.load()
-    if stack is None:
-        raise StackError("the stack runs, but its record of ports is gone; stop it with `make down`, then start again")
     return stack
 
 

@@ -37,7 +37,6 @@ class Program:
     Attributes:
         group: The group; groups are stopped one after the other, the last started first.
         environment: The whole environment of the process.
-        port: The port on loopback; None if it does not listen.
         stop_timeout_s: The time that it has to end before it is killed.
     """
 
@@ -46,7 +45,6 @@ class Program:
     argv: list[str]
     directory: Path
     environment: dict[str, str] = field(repr=False)
-    port: int | None = None
     stop_timeout_s: int = 10
 
 
@@ -102,7 +100,7 @@ def _minio(stack: Stack) -> Program:
     address = f"{LOOPBACK}:{stack.ports.minio}"
     data = stack.state / "minio"
     argv = [stack.minio, "server", "--quiet", "--address", address, str(data)]
-    return Program("minio", "servers", argv, data, environment, stack.ports.minio)
+    return Program("minio", "servers", argv, data, environment)
 
 
 def _brokers(stack: Stack) -> list[Program]:
@@ -111,9 +109,7 @@ def _brokers(stack: Stack) -> list[Program]:
     # A program of this stack is known by its home (`Supervisor.end_leftovers`).
     environment = {**java_environment(), "HOME": base_environment(stack)["HOME"]}
     return [
-        Program(
-            node.name, "servers", broker_argv(node, stack.kafka_jars, stack.java), node.folder, environment, node.port
-        )
+        Program(node.name, "servers", broker_argv(node, stack.kafka_jars, stack.java), node.folder, environment)
         for node in nodes
     ]
 
@@ -137,7 +133,7 @@ def _mlflow(stack: Stack) -> Program:
     argv += ["--allowed-hosts", f"{LOOPBACK}:{port},localhost:{port}"]
     argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
     argv += ["--artifacts-destination", f"s3://{MLFLOW_BUCKET}"]
-    return Program("mlflow", "servers", argv, folder, environment, port)
+    return Program("mlflow", "servers", argv, folder, environment)
 
 
 def _airflow(stack: Stack) -> list[Program]:
@@ -154,7 +150,6 @@ def _airflow(stack: Stack) -> list[Program]:
             argv=[sys.executable, "-m", *module],
             directory=stack.state / "airflow",
             environment=environments.get(part, common),
-            port=stack.ports.airflow if part == "api-server" else None,
             stop_timeout_s=20,
         )
         for part, module in _AIRFLOW_PARTS.items()

@@ -16,7 +16,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class ForkTie:
-    """Ties each process that is forked from now on to the one that forked it: they end together."""
+    """Tie each process that is forked from now on to the one that forked it: they end together."""
 
     def __init__(self) -> None:
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl

@@ -18,7 +18,7 @@ def _token() -> str:
 
 @dataclass(frozen=True, repr=False)
 class Credentials:
-    """Holds every password and key of the stack; each program is given only those that it needs."""
+    """Every password and key of the stack; each program is given only those that it needs."""
 
     airflow_admin_user: str = "admin"
     airflow_admin_password: str = field(default_factory=lambda: secrets.token_hex(12))

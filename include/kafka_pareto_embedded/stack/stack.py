@@ -166,21 +166,13 @@ class Stack:
         The explorer reads the store and MLflow, and examines the brokers. A campaign that is stopped there has its
         client configuration removed.
         """
-        return _variables(
-            {
-                "s3_endpoint": self.s3_url,
-                "s3_access_key": self.credentials.s3_explorer_access_key,
-                "s3_secret_key": self.credentials.s3_explorer_secret_key,
-                "s3_bucket": PARETO_BUCKET,
-                "mlflow_tracking_uri": self.mlflow_url,
-                "mlflow_username": EXPLORER_USER,
-                "mlflow_password": self.credentials.mlflow_explorer_password,
-                "bootstrap_servers": self.bootstrap_servers,
-                "java": self.java,
-                "kafka_jars": self.kafka_jars,
-                "client_configs": self.client_configs,
-            }
-        )
+        logins = {
+            "s3_access_key": self.credentials.s3_explorer_access_key,
+            "s3_secret_key": self.credentials.s3_explorer_secret_key,
+            "mlflow_username": EXPLORER_USER,
+            "mlflow_password": self.credentials.mlflow_explorer_password,
+        }
+        return _variables(self.settings().model_dump(exclude_none=True, exclude={"own_cluster_id"}) | logins)
 
 
 def _variables(settings: Mapping[str, Any]) -> dict[str, str]:

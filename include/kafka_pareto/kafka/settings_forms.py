@@ -71,7 +71,7 @@ def decoded(content: bytes) -> str:
         ValueError: If it is neither, like UTF-16.
     """
     if b"\0" in content:
-        raise ValueError("is no text in UTF-8 or ISO 8859-1; save it as UTF-8")
+        raise ValueError("is not text in UTF-8 or ISO 8859-1; save it as UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -102,7 +102,7 @@ def recognised(text: str) -> Recognised:
 def _properties(text: str) -> dict[str, str]:
     sections = _INI_SECTION.findall(text)
     if len(sections) > 1:
-        raise ValueError("is an INI file of several sections; keep the producer's")
+        raise ValueError("is an INI file with several sections; keep only the producer's")
     return parse_properties(_INI_SECTION.sub("", text) if sections else text)
 
 
@@ -132,7 +132,7 @@ def _yaml_mapping(text: str) -> dict[Any, Any] | None:
 def _where(error: Exception, text: str) -> str:
     """Return line and problem of a YAML error without the line itself, perhaps a secret."""
     if "{{" in text:
-        return ": holds {{ }}, a template's placeholder; write its value"
+        return ": has a template placeholder, {{ }}; write its value"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f": line {error.problem_mark.line + 1}: {error.problem}"
     return ""

@@ -60,8 +60,8 @@ class ProducerFile:
                 yield f"defaults differ from Java's: state {', '.join(unstated)}"
         elif "enable.idempotence" not in self.used and int(self.used.get(_IN_FLIGHT, 0)) > _MOST_IN_FLIGHT_IDEMPOTENT:
             yield (
-                f"{_IN_FLIGHT}={self.used[_IN_FLIGHT]} is measured with enable.idempotence=false, as by clients before "
-                f"Kafka 4.0; later ones refuse to start without it, as idempotence {_NEEDS_FEW_IN_FLIGHT}"
+                f"{_IN_FLIGHT}={self.used[_IN_FLIGHT]} turns idempotence off before Kafka 4.0 and is measured so; "
+                f"newer clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEW_IN_FLIGHT}"
             )
 
 
@@ -97,8 +97,8 @@ def read_producer_file(text: str) -> ProducerFile:
 def _require_setting_of_a_producer(form: Form, written: str, name: str, value: str) -> None:
     if (prefixed := _PREFIXED.fullmatch(written)) and prefixed["name"] in DEFAULTS and form != "Spring Boot":
         raise ValueError(
-            f"{written}: the prefix is that of Kafka Connect, MirrorMaker or Kafka Streams; give only the lines with "
-            "it, without it"
+            f"{written}: has the prefix of Kafka Connect, MirrorMaker or Kafka Streams; keep only the lines with this "
+            "prefix, and drop it"
         )
     if written and not _NAME.fullmatch(written):
         raise ValueError(
@@ -151,8 +151,8 @@ def _why_no_start(used: Mapping[str, PropertyValue], written_as: Mapping[str, st
         )
     if int(applied["buffer.memory"]) < int(applied["batch.size"]):
         return (
-            f"buffer.memory={applied['buffer.memory']} is below batch.size={applied['batch.size']}: it holds no batch, "
-            "and Kafka's producer fails in every send"
+            f"buffer.memory={applied['buffer.memory']} is below batch.size={applied['batch.size']}: no batch fits, and "
+            "every send fails"
         )
     return ""
 

@@ -112,11 +112,11 @@ def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_fir
         ("compression.gzip.level=0", "compression.gzip.level: 0 must be -1, the default, or 1 to 9"),
         ("max.block.ms=9223372036854775808", "must be at most 9223372036854775807"),
         ("connections.max.idle.ms=-9223372036854775809", "must be at least -9223372036854775808"),
-        ("buffer.memory=16383", "buffer.memory=16383 is below batch.size=16384: it holds no batch"),
-        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: the prefix is that of Kafka Connect, "),
-        ("producer.override.acks=1\nacks=all", "producer.override.acks: the prefix is that of Kafka Connect, "),
-        ("us.producer.acks=1\nacks=all", "us.producer.acks: the prefix is that of Kafka Connect, MirrorMaker or"),
-        ("us->eu.producer.acks=1\nacks=all", "us->eu.producer.acks: the prefix is that of Kafka Connect, MirrorM"),
+        ("buffer.memory=16383", "buffer.memory=16383 is below batch.size=16384: no batch fits"),
+        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: has the prefix of Kafka Connect, "),
+        ("producer.override.acks=1\nacks=all", "producer.override.acks: has the prefix of Kafka Connect, "),
+        ("us.producer.acks=1\nacks=all", "us.producer.acks: has the prefix of Kafka Connect, MirrorMaker or"),
+        ("us->eu.producer.acks=1\nacks=all", "us->eu.producer.acks: has the prefix of Kafka Connect, MirrorM"),
         ("batch.size=@batch@", "is a placeholder"),
     ],
 )
@@ -156,7 +156,7 @@ def test_more_requests_in_flight_than_idempotence_allows_are_read_as_before_kafk
     text = "max.in.flight.requests.per.connection=6\n"
     found = read_producer_file(text)
     assert found.used == {"max.in.flight.requests.per.connection": 6}
-    assert found.report_lines()[-1].startswith("note: max.in.flight.requests.per.connection=6 is measured with enable.")
+    assert found.report_lines()[-1].startswith("note: max.in.flight.requests.per.connection=6 turns idempotence off")
     assert not any(line.startswith("note") for line in read_producer_file("linger.ms=1\n").report_lines())
     stated = read_producer_file(f"{text}enable.idempotence=false\n")
     assert not any(line.startswith("note") for line in stated.report_lines())

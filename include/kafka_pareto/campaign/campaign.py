@@ -70,12 +70,16 @@ class Campaign:
             ) from error
         return cls(_parsed_study(text, keys.frozen_study()), keys, store)
 
+    def write(self, key: str, content: bytes) -> str:
+        """Write an artifact and return its key."""
+        self.store.put(key, content)
+        return key
+
     def write_table(
         self, key: str, frame: pd.DataFrame, columns: dict[str, pa.DataType], *, factors: bool = True
     ) -> str:
         """Write a table artifact and return its key."""
-        self.store.put(key, encode_table(frame, columns, self.study if factors else None))
-        return key
+        return self.write(key, encode_table(frame, columns, self.study if factors else None))
 
     def read_table(self, key: str, columns: dict[str, pa.DataType], *, factors: bool = True) -> pd.DataFrame:
         """Read and validate a table artifact."""
@@ -83,8 +87,7 @@ class Campaign:
 
     def write_record(self, key: str, record: Record) -> str:
         """Write a JSON artifact and return its key."""
-        self.store.put(key, record.model_dump_json().encode())
-        return key
+        return self.write(key, record.model_dump_json().encode())
 
     def read_record(self, key: str, model: type[AnyRecord]) -> AnyRecord:
         """Read and validate a JSON artifact."""

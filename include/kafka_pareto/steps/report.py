@@ -60,15 +60,16 @@ def run(campaign: Campaign) -> Manifest:
     page = render_page(evidence, figures)
     cards, outcome = cards_text(evidence.cards), outcome_of(evidence.cards)
 
+    write, key = campaign.write, campaign.keys.report
     written = [
-        _put(campaign, "cards.txt", cards.encode()),
-        campaign.write_record(campaign.keys.report("cards.json"), evidence.cards),
-        *(_put(campaign, f"tables/{name}", table.to_csv(index=False).encode()) for name, table in tables.items()),
-        *(_put(campaign, f"figures/{name}", content) for name, content in figures.items()),
-        campaign.write_record(campaign.keys.report("outcome.json"), outcome),
-        _put(campaign, "junit.xml", junit_xml(outcome)),
+        write(key("cards.txt"), cards.encode()),
+        campaign.write_record(key("cards.json"), evidence.cards),
+        *(write(key(f"tables/{name}"), table.to_csv(index=False).encode()) for name, table in tables.items()),
+        *(write(key(f"figures/{name}"), content) for name, content in figures.items()),
+        campaign.write_record(key("outcome.json"), outcome),
+        write(key("junit.xml"), junit_xml(outcome)),
         *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
-        _put(campaign, "report.html", page),
+        write(key("report.html"), page),
     ]
     try:
         _track(campaign, evidence, page)
@@ -241,16 +242,10 @@ def _if_written(campaign: Campaign, key: str, model: type[AnyRecord]) -> AnyReco
         return None
 
 
-def _put(campaign: Campaign, name: str, content: bytes) -> str:
-    key = campaign.keys.report(name)
-    campaign.store.put(key, content)
-    return key
-
-
 def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) -> str:
     case = decision.case
     text = properties_text(decision, campaign.study, campaign.keys.campaign, evidence.measured_on(case))
-    return _put(campaign, f"{case}/{campaign.study.declaration.settings_file}", text.encode())
+    return campaign.write(campaign.keys.report(f"{case}/{campaign.study.declaration.settings_file}"), text.encode())
 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:

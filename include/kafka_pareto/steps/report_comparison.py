@@ -51,16 +51,13 @@ def run(campaign: Campaign) -> Manifest:
             remarks=remarks,
         )
     ).encode()
-    written = [
-        _put(campaign, "tables.txt", text.encode()),
-        *(_put(campaign, f"tables/{part.part}.csv", part_csv(part).encode()) for part in parts),
-        *(
-            _put(campaign, f"figures/{name}", picture)
-            for of_part in figures.values()
-            for name, (_, picture) in of_part.items()
-        ),
-        _put(campaign, "report.html", page),
-    ]
+    contents = {
+        "tables.txt": text.encode(),
+        **{f"tables/{part.part}.csv": part_csv(part).encode() for part in parts},
+        **{f"figures/{name}": picture for drawn in figures.values() for name, (_, picture) in drawn.items()},
+        "report.html": page,
+    }
+    written = [campaign.write(keys.report(name), content) for name, content in contents.items()]
     try:
         comparison_runs.log_comparison(campaign, parts, page)
     finally:
@@ -88,9 +85,3 @@ def _how_measured(study: Compare, plan: Plan) -> dict[str, str]:
         "cluster": cluster,
         **study.described_protocol(),
     }
-
-
-def _put(campaign: Campaign, name: str, content: bytes) -> str:
-    key = campaign.keys.report(name)
-    campaign.store.put(key, content)
-    return key

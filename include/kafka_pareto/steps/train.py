@@ -44,19 +44,18 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     scores = pd.concat([one.scores for one in judged], ignore_index=True)
     logger.info("%s", describe_scores(scores))
 
-    files = {f"{one.surrogate.objective}.ubj": one.surrogate.to_bytes() for one in judged}
-    artifacts = [keys.surrogates(name, round_number) for name in files]
-    for key, content in zip(artifacts, files.values(), strict=True):
-        campaign.store.put(key, content)
+    artifacts = [
+        campaign.write(keys.surrogates(f"{one.surrogate.objective}.ubj", round_number), one.surrogate.to_bytes())
+        for one in judged
+    ]
     scores_key = keys.surrogates("scores.parquet", round_number)
     artifacts.append(campaign.write_table(scores_key, scores, SCORE_COLUMNS, factors=False))
     index = SurrogateIndex(encoding=encoding, models={one.surrogate.objective: one.surrogate.file() for one in judged})
     artifacts.append(campaign.write_record(keys.surrogates("encoding.json", round_number), index))
 
     calibrations = {one.surrogate.objective: one.calibration for one in judged if one.calibration}
-    artifacts.append(
-        campaign.write_record(keys.surrogates("calibration.json", round_number), Calibrations(objectives=calibrations))
-    )
+    found = Calibrations(objectives=calibrations)
+    artifacts.append(campaign.write_record(keys.surrogates("calibration.json", round_number), found))
 
     try:
         campaign_runs.log_training(campaign, round_number)

@@ -10,10 +10,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
 
-# Scripts and styles are files of this app. A page of the store (report, Data Docs) may bring its own style, but no
-# script, and does not belong to this origin.
 # The one style sheet that Plotly 7.1.0 inserts by itself. The browser's console names the hash of any other one.
 _STYLE_OF_PLOTLY = "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"
+# Scripts and styles are files of this app. A page of the store (report, Data Docs) may bring its own style, but no
+# script, and does not belong to this origin.
 _PAGE_POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self' {_STYLE_OF_PLOTLY}; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"

@@ -63,14 +63,8 @@ class KnownCluster:
 
 def figures(throughput_records_s: float, latency_ms: float, paced_rate_records_s: float | None = None) -> LoadFigures:
     return LoadFigures(
-        throughput_records_s=throughput_records_s,
-        printed_mib_s=None,
-        latency_avg_ms=latency_ms,
-        latency_max_ms=latency_ms,
-        latency_p50_ms=latency_ms,
-        latency_p95_ms=latency_ms,
-        latency_p99_ms=latency_ms,
-        latency_p999_ms=latency_ms,
+        throughput_records_s,
+        *[latency_ms] * 6,
         latency_from_send_p95_ms=latency_ms,
         paced_rate_records_s=paced_rate_records_s,
     )

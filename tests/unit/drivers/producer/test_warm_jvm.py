@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ANSWER = json.loads((FIXTURES / "load_generator" / "both_parts.json").read_text()) | {"process_cpu_s": 1.5}
 TIMED = TimedLoad(warmup_s=0.25, seconds=1.0, paced_warmup_s=0.25, paced_seconds=1.0, paced_rate_records_s=500.0)
+REQUEST = LoadRequest("t", 1024, {}, timeout_s=10, timed=TIMED)
 MIB = 1 << 20
 # Each line holds a request; what is in `do` is done once before it is answered.
 SERVER = """#!/bin/sh
@@ -46,8 +47,7 @@ class Bench:
 
     def run(self, **changes: Any) -> float:
         """Executes a load and returns its CPU time."""
-        request = LoadRequest("t", 1024, **{"properties": {}, "timeout_s": 10.0, "timed": TIMED} | changes)
-        return self.generator.run(request).client_cpu_s
+        return self.generator.run(replace(REQUEST, **changes)).client_cpu_s
 
     def next_does(self, commands: str) -> None:
         (self.folder / "do").write_text(commands)
@@ -151,9 +151,8 @@ def test_a_load_of_which_the_watch_makes_an_end_ends_its_jvm(bench: Bench):
         raise RuntimeError("enough")
 
     bench.next_does("exec sleep 60")
-    request = LoadRequest("t", 1024, {}, timeout_s=60, timed=TIMED)
     with pytest.raises(RuntimeError, match="enough"):
-        bench.generator.run(request, stop)
+        bench.generator.run(replace(REQUEST, timeout_s=60), stop)
     assert not psutil.pid_exists(bench.pids()[0])
 
 
@@ -172,11 +171,10 @@ def test_a_jvm_is_replaced_after_its_number_of_loads(bench: Bench):
 
 
 def test_what_one_load_says_on_stderr_is_no_complaint_of_the_next(bench: Bench):
-    request = LoadRequest("t", 1024, {}, timeout_s=10, timed=TIMED)
     bench.next_does("echo disconnected >&2")
 
-    assert bench.generator.run(request).errors == "disconnected"
-    assert bench.generator.run(request).errors == ""
+    assert bench.generator.run(REQUEST).errors == "disconnected"
+    assert bench.generator.run(REQUEST).errors == ""
 
 
 def test_the_jvm_ends_with_its_step(bench: Bench):
@@ -189,4 +187,4 @@ def test_the_jvm_ends_with_its_step(bench: Bench):
 def test_a_java_that_is_not_there_is_no_fault_of_the_configuration(tmp_path: Path):
     nowhere = LoadGenerator("b:9092", None, Settings(java=str(tmp_path / "none"), kafka_jars=tmp_path), keeps_jvm=True)
     with pytest.raises(LoadStartError, match=r"cannot be started: .*none"):
-        nowhere.run(LoadRequest("t", 1024, {}, timeout_s=10, timed=TIMED))
+        nowhere.run(REQUEST)

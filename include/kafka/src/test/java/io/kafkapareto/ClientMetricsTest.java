@@ -16,14 +16,15 @@ class ClientMetricsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<MetricName, Metric> metrics = new LinkedHashMap<>();
 
-    private record Read(MetricName metricName, Object metricValue) implements Metric {}
+    /** A metric that has been read. */
+    record Read(MetricName metricName, Object metricValue) implements Metric {}
 
     private void has(String group, String name, Object value) {
         MetricName key = new MetricName(name, group, "", Map.of());
         metrics.put(key, new Read(key, value));
     }
 
-    private static ObjectNode node(String text) throws Exception {
+    static ObjectNode node(String text) throws Exception {
         return (ObjectNode) JSON.readTree(text);
     }
 
@@ -72,12 +73,13 @@ class ClientMetricsTest {
     /** The second has sent three times as many batches, and requests, as the first. */
     @Test
     void ofSeveralProducersTotalsAddUpTheHighestMaximumCountsAndAveragesAreOverAllBatchesOrRequests() throws Exception {
-        var first = new ClientMetrics.OfProducer(node("{\"record-retry-total\": 2.0, \"record-queue-time-max\": 9.0,"
-                + "\"record-queue-time-avg\": 8.0, \"batch-size-avg\": 200.0,"
-                + "\"request-latency-avg\": 6.0, \"records-per-request-avg\": 10.0}"), 100);
-        var second = new ClientMetrics.OfProducer(node("{\"record-retry-total\": 3.0, \"record-queue-time-max\": 4.0,"
-                + "\"record-queue-time-avg\": 4.0, \"batch-size-avg\": 100.0,"
-                + "\"request-latency-avg\": 3.0, \"records-per-request-avg\": 5.0, \"compression-rate-avg\": 0.5}"), 150);
+        var first = new ClientMetrics.OfProducer(node("""
+                {"record-retry-total": 2.0, "record-queue-time-max": 9.0, "record-queue-time-avg": 8.0,
+                "batch-size-avg": 200.0, "request-latency-avg": 6.0, "records-per-request-avg": 10.0}"""), 100);
+        var second = new ClientMetrics.OfProducer(node("""
+                {"record-retry-total": 3.0, "record-queue-time-max": 4.0, "record-queue-time-avg": 4.0,
+                "batch-size-avg": 100.0, "request-latency-avg": 3.0, "records-per-request-avg": 5.0,
+                "compression-rate-avg": 0.5}"""), 150);
         ObjectNode merged = ClientMetrics.merged(List.of(first, second));
 
         assertEquals(5.0, merged.get("record-retry-total").asDouble());

@@ -17,6 +17,8 @@ import org.apache.kafka.server.common.MetadataVersion;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The protocol of the helper behind the pipe; what it does to a cluster is tested on real brokers elsewhere. */
 @Timeout(60)
@@ -28,15 +30,8 @@ class ClusterAdminTest {
     @TempDir
     private Path folder;
 
-    private static void ask(JavaProcess process, String request) throws Exception {
-        process.stdin.write(request);
-        process.stdin.newLine();
-        process.stdin.flush();
-    }
-
     private static JsonNode answer(JavaProcess process) throws Exception {
-        String line = process.stdout.readLine();
-        return JSON.readTree(line);
+        return JSON.readTree(process.stdout.readLine());
     }
 
     private static void assertError(JsonNode answer, long id, String type, String says) {
@@ -49,15 +44,14 @@ class ClusterAdminTest {
     @Test
     void everyRequestIsAnsweredInOneLineWithItsIdAndTheProcessEndsWithItsStdin() throws Exception {
         try (JavaProcess process = new JavaProcess(folder, ClusterAdmin.class)) {
-            ask(process, CONNECT.formatted("127.0.0.1:1", ""));
-            ask(process, "{\"id\": 2, \"operation\": \"describe_cluster\", \"timeout_ms\": 300}");
-            ask(process, "{\"id\": 4000000000, \"operation\": \"naïve\", \"timeout_ms\": 300}");
+            process.write(CONNECT.formatted("127.0.0.1:1", ""));
+            process.write("{\"id\": 2, \"operation\": \"describe_cluster\", \"timeout_ms\": 300}");
+            process.write("{\"id\": 4000000000, \"operation\": \"naïve\", \"timeout_ms\": 300}");
 
             assertEquals("{\"id\":1,\"ok\":{}}", answer(process).toString());
             assertError(answer(process), 2, "TimeoutException", "Timed out");
             assertError(answer(process), 4_000_000_000L, "IllegalArgumentException", "unknown operation \"naïve\"");
-            assertEquals(0, process.ended());
-            assertNull(process.stdout.readLine());
+            process.endedWith(0);
         }
     }
 
@@ -65,24 +59,25 @@ class ClusterAdminTest {
     void aConnectionThatCannotBeMadeIsAnErrorWithItsCauseAndAnotherMayBeTried() throws Exception {
         String missing = folder.resolve("missing.properties").toString();
         try (JavaProcess process = new JavaProcess(folder, ClusterAdmin.class)) {
-            ask(process, CONNECT.formatted("127.0.0.1", ""));
+            process.write(CONNECT.formatted("127.0.0.1", ""));
             assertError(answer(process), 1, "KafkaException", "Invalid url in bootstrap.servers: 127.0.0.1");
-            ask(process, CONNECT.formatted("127.0.0.1:1", ", \"client_config\": \"" + missing + "\""));
+            process.write(CONNECT.formatted("127.0.0.1:1", ", \"client_config\": \"" + missing + "\""));
             assertError(answer(process), 1, "NoSuchFileException", missing);
-            ask(process, CONNECT.formatted("127.0.0.1:1", ", \"client_config\": null"));
+            process.write(CONNECT.formatted("127.0.0.1:1", ", \"client_config\": null"));
             assertEquals("{\"id\":1,\"ok\":{}}", answer(process).toString());
-            assertEquals(0, process.ended());
+            process.endedWith(0);
         }
     }
 
-    @Test
-    void aLineThatIsNoRequestEndsTheProcess() throws Exception {
-        try (JavaProcess process = new JavaProcess(folder, ClusterAdmin.class)) {
-            ask(process, "connect, please");
+    @ParameterizedTest
+    @ValueSource(classes = {ClusterAdmin.class, LoadServer.class})
+    void aLineThatIsNoRequestEndsTheProcess(Class<?> program) throws Exception {
+        try (JavaProcess process = new JavaProcess(folder, program)) {
+            process.write("connect, please");
 
             assertNull(process.stdout.readLine());
-            assertEquals(1, process.ended());
-            assertTrue(process.complaint().contains("JsonParseException"), process.complaint());
+            String complaint = process.endedWith(1);
+            assertTrue(complaint.contains("JsonParseException"), complaint);
         }
     }
 

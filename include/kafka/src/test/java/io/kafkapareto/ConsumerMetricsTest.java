@@ -1,5 +1,6 @@
 package io.kafkapareto;
 
+import static io.kafkapareto.ClientMetricsTest.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -15,15 +16,9 @@ class ConsumerMetricsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<MetricName, Metric> metrics = new LinkedHashMap<>();
 
-    private record Read(MetricName metricName, Object metricValue) implements Metric {}
-
     private void has(String group, String name, Map<String, String> tags, Object value) {
         MetricName key = new MetricName(name, group, "", tags);
-        metrics.put(key, new Read(key, value));
-    }
-
-    private static ObjectNode node(String text) throws Exception {
-        return (ObjectNode) JSON.readTree(text);
+        metrics.put(key, new ClientMetricsTest.Read(key, value));
     }
 
     @Test
@@ -43,10 +38,12 @@ class ConsumerMetricsTest {
     @Test
     void ofAGroupTotalsAddUpTheHighestMaximumCountsAndAveragesAreOverAllFetchesOrRebalances() throws Exception {
         ObjectNode merged = ConsumerMetrics.merged(List.of(
-                node("{\"fetch-total\": 30.0, \"fetch-latency-avg\": 2.0, \"fetch-latency-max\": 9.0,"
-                        + "\"rebalance-total\": 1.0, \"rebalance-latency-avg\": 10.0}"),
-                node("{\"fetch-total\": 10.0, \"fetch-latency-avg\": 6.0, \"fetch-latency-max\": 7.0,"
-                        + "\"rebalance-total\": 3.0, \"rebalance-latency-avg\": 50.0, \"fetch-size-avg\": 100.0}")));
+                node("""
+                        {"fetch-total": 30.0, "fetch-latency-avg": 2.0, "fetch-latency-max": 9.0,
+                        "rebalance-total": 1.0, "rebalance-latency-avg": 10.0}"""),
+                node("""
+                        {"fetch-total": 10.0, "fetch-latency-avg": 6.0, "fetch-latency-max": 7.0,
+                        "rebalance-total": 3.0, "rebalance-latency-avg": 50.0, "fetch-size-avg": 100.0}""")));
 
         assertEquals(40.0, merged.get("fetch-total").asDouble());
         assertEquals(3.0, merged.get("fetch-latency-avg").asDouble());

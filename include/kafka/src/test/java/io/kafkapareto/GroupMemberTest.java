@@ -31,7 +31,8 @@ class GroupMemberTest {
     private final ReadOffsets offsets = new ReadOffsets(Map.of(PARTITION, BEGIN), Map.of(PARTITION, BEGIN + 5));
     private final LongAdder recordsRead = new LongAdder();
     private final AtomicBoolean stopped = new AtomicBoolean();
-    private final Queue<Runnable> polls = new ArrayDeque<>();
+    private final Queue<Runnable> polls =
+            new ArrayDeque<>(List.<Runnable>of(() -> this.consumer.rebalance(List.of(PARTITION))));
     private long cpuNs;
 
     private final MockConsumer<byte[], byte[]> consumer = new MockConsumer<>("earliest") {
@@ -45,17 +46,15 @@ class GroupMemberTest {
         }
     };
 
+    /** Runs a member that joins first, and is stopped after the polls that were added. */
     private GroupMember run(boolean endsWithOffsets, boolean hasDueTimes, long pauseNs) {
         var shared = new GroupMember.Shared(
                 "load", start, measured, offsets, recordsRead, stopped, endsWithOffsets, hasDueTimes, pauseNs, clock);
         GroupMember member = new GroupMember(0, consumer, shared, () -> cpuNs);
+        polls.add(() -> stopped.set(true));
         consumer.updateBeginningOffsets(Map.of(PARTITION, 0L));
         member.run();
         return member;
-    }
-
-    private void join() {
-        polls.add(() -> consumer.rebalance(List.of(PARTITION)));
     }
 
     /** Adds a poll that takes so long, some of it on a core, and brings records of eight bytes that were due so long ago. */
@@ -70,13 +69,8 @@ class GroupMemberTest {
         });
     }
 
-    private void stop() {
-        polls.add(() -> stopped.set(true));
-    }
-
     @Test
     void nobodyReadsBeforeTheTimeIsKnownAndThenFromWhereTheGroupIsToldTo() {
-        join();
         poll(MS, 0, BEGIN, 5, 0);
         polls.add(() -> {
             assertEquals(List.of(PARTITION), List.copyOf(consumer.paused()));
@@ -84,7 +78,6 @@ class GroupMemberTest {
             measured.open(clock.nanoTime(), Long.MAX_VALUE);
         });
         poll(MS, 0, BEGIN + 5, 0, 0);
-        stop();
         GroupMember member = run(true, false, 0);
 
         assertTrue(start.isComplete());
@@ -98,12 +91,10 @@ class GroupMemberTest {
 
     @Test
     void whoReachesTheEndOffsetsEndsTheMeasuredTime() {
-        join();
         polls.add(() -> measured.open(clock.nanoTime(), Long.MAX_VALUE));
         poll(20 * MS, 0, BEGIN, 2, 0);
         poll(30 * MS, 0, BEGIN + 2, 3, 0);
         poll(100 * MS, 0, BEGIN + 5, 0, 0);
-        stop();
         run(true, false, 0);
 
         assertEquals(50 * MS, measured.lengthNs());
@@ -111,11 +102,9 @@ class GroupMemberTest {
 
     @Test
     void theWarmUpIsReadAndNotMeasured() {
-        join();
         polls.add(() -> measured.open(clock.nanoTime() + 50 * MS, Long.MAX_VALUE));
         poll(40 * MS, 0, BEGIN, 2, 0);
         poll(20 * MS, 0, BEGIN + 2, 3, 0);
-        stop();
         GroupMember member = run(true, false, 0);
 
         assertEquals(5, member.records());
@@ -126,11 +115,9 @@ class GroupMemberTest {
 
     @Test
     void waitingIsTheTimeInPollLessTheCpuTimeThereAndWorkBetweenPollsIsNone() {
-        join();
         polls.add(() -> measured.open(clock.nanoTime(), clock.nanoTime() + S));
         poll(100 * MS, 30 * MS, BEGIN, 1, 0);
         poll(100 * MS, 100 * MS, BEGIN + 1, 1, 0);
-        stop();
         GroupMember member = run(false, false, 50 * MS);
 
         assertEquals(0.07, member.waitedS(), 1e-9);
@@ -139,12 +126,10 @@ class GroupMemberTest {
 
     @Test
     void latencyCountsFromTheDueTimeToTheReturnOfPollForWhatWasDueInTheMeasuredTime() {
-        join();
         polls.add(() -> measured.open(clock.nanoTime() + 100 * MS, clock.nanoTime() + S));
         poll(90 * MS, 0, BEGIN, 1, 20 * MS);
         poll(60 * MS, 0, BEGIN + 1, 1, 60 * MS);
         poll(50 * MS, 0, BEGIN + 2, 2, 40 * MS);
-        stop();
         GroupMember member = run(false, true, 0);
 
         assertEquals(2, member.fromDue.getTotalCount());
@@ -153,12 +138,10 @@ class GroupMemberTest {
 
     @Test
     void aConsumerPausesAfterEachPollThatBroughtSomething() {
-        join();
         polls.add(() -> measured.open(clock.nanoTime(), Long.MAX_VALUE));
         poll(0, 0, BEGIN, 1, 0);
         poll(0, 0, BEGIN + 1, 0, 0);
         poll(0, 0, BEGIN + 1, 1, 0);
-        stop();
         long beganNs = clock.nanoTime();
         run(false, false, 10 * MS);
 

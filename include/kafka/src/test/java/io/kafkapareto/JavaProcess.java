@@ -1,5 +1,7 @@
 package io.kafkapareto;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
@@ -14,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 /** One of the programs in a process of its own, as the pipeline starts it; gone at the end of the test. */
 final class JavaProcess implements AutoCloseable {
-    final BufferedWriter stdin;
+    private final BufferedWriter stdin;
     final BufferedReader stdout;
     private final Process process;
     private final Path stderr;
@@ -31,6 +33,11 @@ final class JavaProcess implements AutoCloseable {
         stdout = process.inputReader(StandardCharsets.UTF_8);
     }
 
+    void write(String line) throws IOException {
+        stdin.write(line + "\n");
+        stdin.flush();
+    }
+
     /** Closes its stdin and returns its status once it has ended. */
     int ended() throws IOException, InterruptedException {
         stdin.close();
@@ -40,6 +47,13 @@ final class JavaProcess implements AutoCloseable {
 
     String complaint() throws IOException {
         return Files.readString(stderr);
+    }
+
+    /** Requires that it ends with this status and says no more on stdout, and returns its stderr. */
+    String endedWith(int status) throws IOException, InterruptedException {
+        assertEquals(status, ended(), complaint());
+        assertNull(stdout.readLine());
+        return complaint();
     }
 
     @Override

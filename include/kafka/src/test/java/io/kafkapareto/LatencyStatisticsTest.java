@@ -18,6 +18,10 @@ class LatencyStatisticsTest {
     private final LatencyStatistics outcomes = new LatencyStatistics(clock, new AtomicBoolean());
 
     private ObjectNode described() {
+        return described(outcomes);
+    }
+
+    private static ObjectNode described(LatencyStatistics outcomes) {
         ObjectNode part = new ObjectMapper().createObjectNode();
         outcomes.describe(part);
         return part;
@@ -141,8 +145,7 @@ class LatencyStatisticsTest {
         late.completed(startedNs, clock.nanoTime() - MS, null);
         early.completed(0, 0, new TimeoutException("expired"));
         late.completed(0, 0, new TimeoutException("expired"));
-        ObjectNode part = new ObjectMapper().createObjectNode();
-        LatencyStatistics.merged(List.of(early, late)).describe(part);
+        ObjectNode part = described(LatencyStatistics.merged(List.of(early, late)));
 
         assertEquals(2, part.get("acknowledged").asLong());
         assertEquals(0.25, part.get("elapsed_s").asDouble(), 1e-9);
@@ -165,9 +168,8 @@ class LatencyStatisticsTest {
     void aProducerWithoutAnAnswerDoesNotChangeWhenTheLastOneCame() {
         clock.advance(100 * MS);
         acknowledge(MS, MS);
-        ObjectNode part = new ObjectMapper().createObjectNode();
-        LatencyStatistics.merged(List.of(outcomes, new LatencyStatistics(clock, new AtomicBoolean()))).describe(part);
+        LatencyStatistics silent = new LatencyStatistics(clock, new AtomicBoolean());
 
-        assertEquals(0.1, part.get("elapsed_s").asDouble(), 1e-9);
+        assertEquals(0.1, described(LatencyStatistics.merged(List.of(outcomes, silent))).get("elapsed_s").asDouble(), 1e-9);
     }
 }

@@ -26,10 +26,6 @@ class LoadGeneratorProcessTest {
     @TempDir
     private Path folder;
 
-    private String clientConfig(String... lines) throws Exception {
-        return Files.write(folder.resolve("producer.properties"), List.of(lines)).toString();
-    }
-
     @Test
     void whatIsNotGivenMeansNoPartNoKeysAndNoCeiling() throws Exception {
         Namespace options = LoadGenerator.parser().parseArgs(NEEDED.split(" "));
@@ -67,10 +63,9 @@ class LoadGeneratorProcessTest {
     @Test
     void aMistakeInTheArgumentsEndsItWithStatus2AndNothingOnStdout() throws Exception {
         try (JavaProcess process = new JavaProcess(folder, LoadGenerator.class, "--topic", "load")) {
-            assertEquals(2, process.ended());
-            assertNull(process.stdout.readLine());
-            assertTrue(process.complaint().contains("usage: load-generator"), process.complaint());
-            assertTrue(process.complaint().contains("--record-size"), process.complaint());
+            String complaint = process.endedWith(2);
+            assertTrue(complaint.contains("usage: load-generator"), complaint);
+            assertTrue(complaint.contains("--record-size"), complaint);
         }
     }
 
@@ -79,20 +74,20 @@ class LoadGeneratorProcessTest {
         String missing = folder.resolve("missing.properties").toString();
         try (JavaProcess process = new JavaProcess(folder, LoadGenerator.class, "--topic", "load",
                 "--record-size", "100", "--command-config", missing, "--seconds", "1")) {
-            assertEquals(1, process.ended());
-            assertNull(process.stdout.readLine());
-            assertTrue(process.complaint().contains(missing), process.complaint());
+            String complaint = process.endedWith(1);
+            assertTrue(complaint.contains(missing), complaint);
         }
     }
 
     /** Nothing listens there: the first send() gives up by itself, with Kafka's real producer. */
     @Test
     void withoutAClusterItEndsWellAndItsLastLineCountsTheFailure() throws Exception {
-        String config = clientConfig("bootstrap.servers=127.0.0.1:1", "max.block.ms=300");
+        Path config = Files.write(
+                folder.resolve("producer.properties"), List.of("bootstrap.servers=127.0.0.1:1", "max.block.ms=300"));
         try (JavaProcess process = new JavaProcess(folder, LoadGenerator.class, "--topic", "load",
-                "--record-size", "100", "--command-config", config, "--seconds", "1", "--paced-seconds", "1")) {
+                "--record-size", "100", "--command-config", config.toString(), "--seconds", "1", "--paced-seconds", "1")) {
             List<String> printed = process.stdout.lines().toList();
-            assertEquals(0, process.ended());
+            process.endedWith(0);
 
             JsonNode parts = new ObjectMapper().readTree(printed.get(printed.size() - 1)).get("parts");
             assertEquals(List.of("unthrottled"), parts.findValuesAsText("part"));

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -32,25 +34,28 @@ class LoadGeneratorTest {
     private final List<PacedProducer> used = new ArrayList<>();
 
     /** Sends what the options say, the n-th part by the n-th producer. */
-    private JsonNode load(List<PacedProducer> producers, String... options) throws Exception {
+    private JsonNode load(List<PacedProducer> producers, String options) throws Exception {
         return loadAndSettle(producers, limit -> true, options).get("parts");
     }
 
     private JsonNode loadAndSettle(
-            List<PacedProducer> producers, Predicate<Duration> writeBack, String... options) throws Exception {
-        List<String> all = new ArrayList<>(List.of("--topic", "load", "--record-size", "10", "--command-config", "none"));
-        all.addAll(List.of(options));
+            List<PacedProducer> producers, Predicate<Duration> writeBack, String options) throws Exception {
         var generator = new LoadGenerator("load", payloads(), () -> {
             used.add(producers.get(used.size()));
             return used.get(used.size() - 1);
         }, clock, writeBack);
-        return generator.load(LoadGenerator.parser().parseArgs(all.toArray(String[]::new)));
+        return generator.load(parsed(options));
     }
 
-    private JsonNode onlyPart(PacedProducer producer, String... options) throws Exception {
+    private JsonNode onlyPart(PacedProducer producer, String options) throws Exception {
         JsonNode parts = load(List.of(producer), options);
         assertEquals(1, parts.size());
         return parts.get(0);
+    }
+
+    private static Namespace parsed(String options) throws ArgumentParserException {
+        String all = "--topic load --record-size 10 --command-config none " + options;
+        return LoadGenerator.parser().parseArgs(all.split(" "));
     }
 
     private static Payloads payloads() throws IOException {
@@ -72,7 +77,7 @@ class LoadGeneratorTest {
             askedNs[0] = clock.nanoTime();
             clock.waitUntil(askedNs[0] + S);
             return settled;
-        }, "--seconds", "1", "--settle-seconds", "1.5", "--paced-seconds", "1", "--paced-rate", "100");
+        }, "--seconds 1 --settle-seconds 1.5 --paced-seconds 1 --paced-rate 100");
 
         assertTrue(first.calledNs.get(first.calledNs.size() - 1) < askedNs[0]);
         assertTrue(second.calledNs.get(0) >= askedNs[0] + S);
@@ -88,7 +93,7 @@ class LoadGeneratorTest {
                 new PacedProducer(clock, index -> 10 * MS), new PacedProducer(clock, index -> MS));
         JsonNode result = loadAndSettle(producers, limit -> {
             throw new AssertionError("nobody asked");
-        }, options.split(" "));
+        }, options);
 
         assertFalse(result.has("write_back"));
     }
@@ -96,7 +101,7 @@ class LoadGeneratorTest {
     @Test
     void pacedRecordsGoOutAtTheirSlotsAndNoSooner() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> 3 * MS);
-        JsonNode part = onlyPart(producer, "--paced-seconds", "2", "--paced-rate", "100");
+        JsonNode part = onlyPart(producer, "--paced-seconds 2 --paced-rate 100");
 
         assertArrayEquals(LongStream.range(0, 200).map(index -> 10 * index).toArray(), calledMs(producer));
         assertEquals("paced", part.get("part").asText());
@@ -111,7 +116,7 @@ class LoadGeneratorTest {
     @Test
     void aBlockedSendMovesNoSlotAndItsBacklogGoesOutAtOnce() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> index == 100 ? S : 0);
-        onlyPart(producer, "--paced-seconds", "4", "--paced-rate", "100");
+        onlyPart(producer, "--paced-seconds 4 --paced-rate 100");
 
         assertArrayEquals(
                 LongStream.range(0, 400).map(index -> 10 * index)
@@ -123,7 +128,7 @@ class LoadGeneratorTest {
     @Test
     void latencyCountsFromTheSlotSoThatABlockedSendIsSeenInAllRecordsItHeldUp() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> index == 100 ? S : 0);
-        JsonNode part = onlyPart(producer, "--paced-seconds", "4", "--paced-rate", "100");
+        JsonNode part = onlyPart(producer, "--paced-seconds 4 --paced-rate 100");
 
         JsonNode fromDue = part.get("latency_us");
         assertEquals(1_000_000, fromDue.get("max").asDouble(), 1_000);
@@ -138,8 +143,7 @@ class LoadGeneratorTest {
 
     @Test
     void aBacklogThatGrowsTooLongIsGivenUpAndWhatWasLeftCanBeCounted() throws Exception {
-        JsonNode part = onlyPart(
-                new PacedProducer(clock, index -> 50 * MS), "--paced-seconds", "1", "--paced-rate", "100");
+        JsonNode part = onlyPart(new PacedProducer(clock, index -> 50 * MS), "--paced-seconds 1 --paced-rate 100");
 
         assertEquals(100, part.get("planned").asLong());
         assertEquals(60, part.get("attempted").asLong()); // three seconds, 50 ms each
@@ -150,7 +154,7 @@ class LoadGeneratorTest {
     @Test
     void withoutACeilingRecordsGoOutAsFastAsSendReturnsForTheTimeGiven() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> 2 * MS);
-        JsonNode part = onlyPart(producer, "--seconds", "1");
+        JsonNode part = onlyPart(producer, "--seconds 1");
 
         assertArrayEquals(LongStream.range(0, 500).map(index -> 2 * index).toArray(), calledMs(producer));
         assertEquals("unthrottled", part.get("part").asText());
@@ -161,7 +165,7 @@ class LoadGeneratorTest {
     @Test
     void theCeilingHoldsRecordsBackWithoutGivingThemADueTime() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> index == 50 ? 400 * MS : 0);
-        JsonNode part = onlyPart(producer, "--seconds", "1", "--max-rate", "100");
+        JsonNode part = onlyPart(producer, "--seconds 1 --max-rate 100");
 
         long[] calledMs = calledMs(producer);
         for (int index = 0; index < calledMs.length; index++) {
@@ -175,8 +179,7 @@ class LoadGeneratorTest {
     @Test
     void theWarmUpIsCountedApartAndGivesNoLatency() throws Exception {
         PacedProducer producer = new PacedProducer(clock, index -> index < 100 ? 9 * MS : MS);
-        JsonNode part = onlyPart(
-                producer, "--paced-warmup-seconds", "1", "--paced-seconds", "2", "--paced-rate", "100");
+        JsonNode part = onlyPart(producer, "--paced-warmup-seconds 1 --paced-seconds 2 --paced-rate 100");
 
         assertEquals(100, part.get("warmup_attempted").asLong());
         assertEquals(100, part.get("warmup_acknowledged").asLong());
@@ -190,7 +193,7 @@ class LoadGeneratorTest {
     void eachPartHasAProducerOfItsOwnThatIsClosedAfterIt() throws Exception {
         JsonNode parts = load(
                 List.of(new PacedProducer(clock, index -> MS), new PacedProducer(clock)),
-                "--seconds", "1", "--paced-seconds", "1", "--paced-rate", "50");
+                "--seconds 1 --paced-seconds 1 --paced-rate 50");
 
         assertEquals(List.of("unthrottled", "paced"), parts.findValuesAsText("part"));
         assertEquals(List.of(1_000, 50), used.stream().map(producer -> producer.history().size()).toList());
@@ -199,14 +202,14 @@ class LoadGeneratorTest {
 
     @Test
     void aPartOfNoSecondsIsLeftOut() throws Exception {
-        assertTrue(load(List.of()).isEmpty());
-        assertEquals("paced", onlyPart(new PacedProducer(clock), "--paced-seconds", "1").get("part").asText());
+        assertTrue(load(List.of(), "").isEmpty());
+        assertEquals("paced", onlyPart(new PacedProducer(clock), "--paced-seconds 1").get("part").asText());
     }
 
     @Test
     void recordsGoToTheTopicWithTheKeysInTurn() throws Exception {
         PacedProducer producer = new PacedProducer(clock);
-        onlyPart(producer, "--paced-seconds", "1", "--paced-rate", "4");
+        onlyPart(producer, "--paced-seconds 1 --paced-rate 4");
 
         assertTrue(producer.history().stream().allMatch(record -> record.topic().equals("load")));
         assertEquals(
@@ -218,7 +221,7 @@ class LoadGeneratorTest {
     void aSendThatThrowsEndsTheLoadAndLeavesOutTheNextPart() throws Exception {
         PacedProducer refusing = new PacedProducer(clock, index -> MS)
                 .throwingAt(5, new RecordTooLargeException("too large"));
-        JsonNode part = onlyPart(refusing, "--seconds", "1", "--paced-seconds", "1");
+        JsonNode part = onlyPart(refusing, "--seconds 1 --paced-seconds 1");
 
         assertEquals(6, part.get("attempted").asLong());
         assertEquals(5, part.get("acknowledged").asLong());
@@ -230,7 +233,7 @@ class LoadGeneratorTest {
     void aRecordThatIsRefusedLaterEndsTheLoadAsWell() throws Exception {
         JsonNode part = onlyPart(
                 new PacedProducer(clock).failingAt(5, new TimeoutException("expired")),
-                "--paced-seconds", "1", "--paced-rate", "100");
+                "--paced-seconds 1 --paced-rate 100");
 
         assertEquals(6, part.get("attempted").asLong());
         assertEquals(5, part.get("acknowledged").asLong());
@@ -241,7 +244,7 @@ class LoadGeneratorTest {
     void aFailureInTheWarmUpLeavesNothingToMeasureAndIsToldOf() throws Exception {
         JsonNode part = onlyPart(
                 new PacedProducer(clock).failingAt(5, new TimeoutException("expired")),
-                "--paced-warmup-seconds", "1", "--paced-seconds", "1", "--paced-rate", "100");
+                "--paced-warmup-seconds 1 --paced-seconds 1 --paced-rate 100");
 
         assertEquals(6, part.get("warmup_attempted").asLong());
         assertEquals(5, part.get("warmup_acknowledged").asLong());
@@ -252,14 +255,11 @@ class LoadGeneratorTest {
     }
 
     /** In real time, since the threads of several producers cannot share a simulated clock. */
-    private static JsonNode loadBySeveral(List<MockProducer<byte[], byte[]>> producers, String... options)
+    private static JsonNode loadBySeveral(List<MockProducer<byte[], byte[]>> producers, String options)
             throws Exception {
-        List<String> all = new ArrayList<>(List.of("--topic", "load", "--record-size", "10", "--command-config", "none"));
-        all.addAll(List.of("--producers", String.valueOf(producers.size())));
-        all.addAll(List.of(options));
         Iterator<MockProducer<byte[], byte[]>> unused = producers.iterator();
         var generator = new LoadGenerator("load", payloads(), unused::next, MonotonicClock.SYSTEM, limit -> true);
-        return generator.load(LoadGenerator.parser().parseArgs(all.toArray(String[]::new))).get("parts").get(0);
+        return generator.load(parsed(options + " --producers " + producers.size())).get("parts").get(0);
     }
 
     private static MockProducer<byte[], byte[]> answeringAtOnce() {
@@ -269,8 +269,7 @@ class LoadGeneratorTest {
     @Test
     void severalProducersShareTheRateAndAreCountedTogether() throws Exception {
         List<MockProducer<byte[], byte[]>> three = Stream.generate(LoadGeneratorTest::answeringAtOnce).limit(3).toList();
-        JsonNode part = loadBySeveral(
-                three, "--paced-warmup-seconds", "0.1", "--paced-seconds", "0.2", "--paced-rate", "500");
+        JsonNode part = loadBySeveral(three, "--paced-warmup-seconds 0.1 --paced-seconds 0.2 --paced-rate 500");
 
         assertEquals(List.of(51, 50, 49), three.stream().map(each -> each.history().size()).toList());
         assertEquals(50, part.get("warmup_acknowledged").asLong());
@@ -284,7 +283,7 @@ class LoadGeneratorTest {
     @Test
     void severalProducersSendAsFastAsTheyGoForTheTimeGivenAndTheCpuTimeIsThatOfAllThreads() throws Exception {
         List<MockProducer<byte[], byte[]>> two = Stream.generate(LoadGeneratorTest::answeringAtOnce).limit(2).toList();
-        JsonNode part = loadBySeveral(two, "--seconds", "0.05");
+        JsonNode part = loadBySeveral(two, "--seconds 0.05");
 
         assertEquals(two.stream().mapToLong(each -> each.history().size()).sum(), part.get("attempted").asLong());
         assertTrue(two.stream().noneMatch(each -> each.history().isEmpty()));
@@ -297,8 +296,7 @@ class LoadGeneratorTest {
     void aFailureOfOneProducerEndsTheSendingOfAll() throws Exception {
         MockProducer<byte[], byte[]> refusing = answeringAtOnce();
         refusing.sendException = new RecordTooLargeException("too large");
-        JsonNode part = loadBySeveral(
-                List.of(answeringAtOnce(), refusing), "--paced-seconds", "10", "--paced-rate", "50");
+        JsonNode part = loadBySeveral(List.of(answeringAtOnce(), refusing), "--paced-seconds 10 --paced-rate 50");
 
         assertTrue(part.get("attempted").asLong() < 500, part::toString);
         assertEquals("{\"RecordTooLargeException: too large\":1}", part.get("failures").toString());

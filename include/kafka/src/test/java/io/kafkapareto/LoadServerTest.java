@@ -2,7 +2,6 @@ package io.kafkapareto;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -35,13 +34,7 @@ class LoadServerTest {
         List<String> options = new ArrayList<>(List.of(
                 "--topic", "load", "--record-size", "100", "--seconds", "1", "--command-config", config.toString()));
         options.addAll(List.of(others));
-        return answerTo(process, JSON.writeValueAsString(options));
-    }
-
-    private static JsonNode answerTo(JavaProcess process, String request) throws Exception {
-        process.stdin.write(request);
-        process.stdin.newLine();
-        process.stdin.flush();
+        process.write(JSON.writeValueAsString(options));
         return JSON.readTree(process.stdout.readLine());
     }
 
@@ -58,8 +51,7 @@ class LoadServerTest {
                 assertEquals(0, part.get("acknowledged").asLong());
                 assertEquals(1, part.get("failures").size());
             }
-            assertEquals(0, process.ended());
-            assertNull(process.stdout.readLine());
+            process.endedWith(0);
         }
     }
 
@@ -78,7 +70,7 @@ class LoadServerTest {
 
             propertiesOfAClusterThatIsNotThere();
             assertTrue(answer(process).has("parts"));
-            assertEquals(0, process.ended());
+            process.endedWith(0);
         }
     }
 
@@ -89,20 +81,7 @@ class LoadServerTest {
             double secondS = answer(process).get("process_cpu_s").asDouble();
 
             assertTrue(0 < secondS && secondS < firstS, firstS + " s, then " + secondS + " s");
-            process.ended();
-        }
-    }
-
-    @Test
-    void aLineThatIsNoRequestEndsTheProcess() throws Exception {
-        try (JavaProcess process = new JavaProcess(folder, LoadServer.class)) {
-            process.stdin.write("load, please");
-            process.stdin.newLine();
-            process.stdin.flush();
-
-            assertNull(process.stdout.readLine());
-            assertEquals(1, process.ended());
-            assertTrue(process.complaint().contains("JsonParseException"), process.complaint());
+            process.endedWith(0);
         }
     }
 }

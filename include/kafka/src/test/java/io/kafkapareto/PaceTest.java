@@ -22,11 +22,6 @@ class PaceTest {
     }
 
     @Test
-    void aCeilingPlansNoNumberOfRecords() {
-        assertEquals(Long.MAX_VALUE, new Pace(500, false).records(2));
-    }
-
-    @Test
     void slotsLieAtEqualDistancesAndDoNotDrift() {
         Pace pace = new Pace(3_000, true);
 
@@ -67,7 +62,7 @@ class PaceTest {
     }
 
     @Test
-    void aCeilingIsSharedAsWell() {
+    void aCeilingPlansNoNumberOfRecordsAndIsSharedAsWell() {
         Pace share = new Pace(100, false).shareOf(1, 2);
 
         assertEquals(SECOND_NS / 100, share.offsetNs(0));

@@ -2,7 +2,6 @@ package io.kafkapareto;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -23,6 +22,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PayloadsTest {
@@ -71,20 +71,14 @@ class PayloadsTest {
         assertEquals(8_192, distinct.size());
     }
 
-    @Test
-    void valuesAreMadeOnceAndSentInTurn() throws IOException {
-        Payloads payloads = new Payloads(null, 1 << 20, 0); // eight values
-        List<ProducerRecord<byte[], byte[]>> records = next(payloads, 9);
+    /** Tiny ones are no more than a hundred thousand, and one that is larger than what is kept is made once. */
+    @ParameterizedTest
+    @CsvSource({"1048576, 8", "8, 100000", "9437184, 1"})
+    void valuesAreMadeOnceAndSentInTurn(int recordSize, int values) throws IOException {
+        List<ProducerRecord<byte[], byte[]>> records = next(new Payloads(null, recordSize, 0), values + 1);
 
-        assertSame(records.get(0).value(), records.get(8).value());
-        assertNotSame(records.get(0).value(), records.get(7).value());
-    }
-
-    @Test
-    void tinyRecordsAreNoMoreThanAHundredThousand() throws IOException {
-        List<ProducerRecord<byte[], byte[]>> records = next(new Payloads(null, 8, 0), 100_001);
-
-        assertSame(records.get(0).value(), records.get(100_000).value());
+        assertSame(records.get(0).value(), records.get(values).value());
+        assertTrue(IntStream.range(1, values).noneMatch(at -> records.get(at).value() == records.get(0).value()));
     }
 
     @Test
@@ -117,20 +111,13 @@ class PayloadsTest {
                 List.of("aé1", "bé2", "aé1"), next(payloads, 3).stream().map(record -> text(record.value())).toList());
     }
 
-    @Test
-    void aLineOfAnotherSizeIsRefusedByFileAndSizes() throws IOException {
-        String file = file("abcd\nabc\n");
+    @ParameterizedTest
+    @CsvSource({"'abcd\nabc\n', a line has 3 bytes instead of 4", "'', holds no line"})
+    void linesOfAnotherSizeOrNoneAreRefused(String content, String says) throws IOException {
+        String file = file(content);
         IOException refused = assertThrows(IOException.class, () -> new Payloads(file, 4, 0));
 
-        assertEquals(file + ": a line has 3 bytes instead of 4", refused.getMessage());
-    }
-
-    @Test
-    void anEmptyFileIsRefused() throws IOException {
-        String file = file("");
-        IOException refused = assertThrows(IOException.class, () -> new Payloads(file, 4, 0));
-
-        assertEquals(file + ": holds no line", refused.getMessage());
+        assertEquals(file + ": " + says, refused.getMessage());
     }
 
     @Test
@@ -138,13 +125,6 @@ class PayloadsTest {
         String missing = folder.resolve("missing").toString();
 
         assertThrows(IOException.class, () -> new Payloads(missing, 4, 0));
-    }
-
-    @Test
-    void aRecordLargerThanWhatIsKeptIsMadeOnce() throws IOException {
-        List<ProducerRecord<byte[], byte[]>> records = next(new Payloads(null, 9 << 20, 0), 2);
-
-        assertSame(records.get(0).value(), records.get(1).value());
     }
 
     @Test

@@ -317,8 +317,7 @@ final class BatchSender implements AutoCloseable {
         }
         ProduceResponse answer = (ProduceResponse) response.responseBody();
         throttleMaxMs = Math.max(throttleMaxMs, answer.throttleTimeMs());
-        return Errors.forCode(
-                answer.data().responses().iterator().next().partitionResponses().get(0).errorCode());
+        return Errors.forCode(answer.data().responses().iterator().next().partitionResponses().get(0).errorCode());
     }
 
     private void acknowledge(SentBatch batch) {

@@ -60,8 +60,7 @@ public final class Ingestion {
         CsvFile file = IngestionOptions.opened(options, "file");
         ObjectNode warmup = null;
         if (options.getString("warmup_file") != null) {
-            warmup = send(
-                    IngestionOptions.opened(options, "warmup_file"), options.getString("warmup_topic"), true);
+            warmup = send(IngestionOptions.opened(options, "warmup_file"), options.getString("warmup_topic"), true);
             if (!warmup.get("failure").isNull()) {
                 throw new IOException("the warm-up failed: " + warmup.get("failure").asText());
             }

@@ -42,8 +42,7 @@ record Senders(Kind kind, int width) {
         }
         String kind = name.replaceAll("_[0-9]+$", "");
         String width = name.substring(kind.length()).replace("_", "");
-        return new Senders(
-                Kind.valueOf(kind.toUpperCase(Locale.ROOT)), width.isEmpty() ? 0 : Integer.parseInt(width));
+        return new Senders(Kind.valueOf(kind.toUpperCase(Locale.ROOT)), width.isEmpty() ? 0 : Integer.parseInt(width));
     }
 
     boolean isSequential() {

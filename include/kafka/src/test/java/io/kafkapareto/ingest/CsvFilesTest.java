@@ -116,8 +116,7 @@ class CsvFilesTest {
         CsvFile latin1 = CsvFile.open(CASES.resolve("24_latin1.csv"), (byte) ',', "latin_1", MOST_BYTES);
         byte[] row = latin1.firstRow();
 
-        assertEquals(
-                "0,Müller,0", new String(latin1.newEncoder().encode(row, 0, row.length), StandardCharsets.UTF_8));
+        assertEquals("0,Müller,0", new String(latin1.newEncoder().encode(row, 0, row.length), StandardCharsets.UTF_8));
     }
 
     private static String held(long rows, long malformed, long blank) {

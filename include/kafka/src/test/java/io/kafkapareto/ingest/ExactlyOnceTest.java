@@ -188,20 +188,17 @@ class ExactlyOnceTest {
         try (ModelCluster cluster = new ModelCluster(2, 2, (node, partition, batch) -> {
             Errors answer = node.take(partition, batch);
             synchronized (random) {
-                switch (random.nextInt(12)) {
-                    case 0:
-                        node.restart();
-                        return null;
-                    case 1:
-                        return null;
-                    case 2:
-                        return answer == Errors.NONE ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : answer;
-                    case 3:
-                        partition.moveTo(1 - node.number());
-                        return answer;
-                    default:
-                        return answer;
+                int trouble = random.nextInt(12);
+                if (trouble == 0) {
+                    node.restart();
+                } else if (trouble == 3) {
+                    partition.moveTo(1 - node.number());
                 }
+                return switch (trouble) {
+                    case 0, 1 -> null;
+                    case 2 -> answer == Errors.NONE ? Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND : answer;
+                    default -> answer;
+                };
             }
         }); BatchSink sink = sinkOf(cluster)) {
             for (int row = 0; row < ROWS; row++) {

@@ -73,18 +73,13 @@ class ResumedInstanceTest {
                     partition.lose(1 + random.nextInt(6));
                 }
                 Errors answer = node.take(partition, batch);
-                switch (random.nextInt(24)) {
-                    case 0:
-                        node.restart();
-                        return null;
-                    case 1:
-                        return null;
-                    case 2:
-                        partition.moveTo(1 - node.number());
-                        return answer;
-                    default:
-                        return answer;
+                int trouble = random.nextInt(24);
+                if (trouble == 0) {
+                    node.restart();
+                } else if (trouble == 2) {
+                    partition.moveTo(1 - node.number());
                 }
+                return trouble < 2 ? null : answer;
             }
         })) {
             Sent sent = send(cluster);

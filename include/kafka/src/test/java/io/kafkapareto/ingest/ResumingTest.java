@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.LongStream;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.junit.jupiter.api.Test;
 
@@ -20,6 +21,8 @@ class ResumingTest {
     private static final long ROWS = 400;
     private static final int A = 1;
     private static final int B = 2;
+
+    private final PartitionQueue queue = new PartitionQueue();
 
     @Test
     void afterAnInterruptionExactlyTheMissingRowsAreSent() {
@@ -75,10 +78,7 @@ class ResumingTest {
 
     @Test
     void afterAFailureAPartitionWaitsForAllAnswersAndBeginsWithTheOldest() {
-        PartitionQueue queue = new PartitionQueue();
-        queue.stored(batch(0));
-        List<SentBatch> batches = List.of(batch(1), batch(2), batch(3));
-        batches.forEach(each -> queue.sent(each, A));
+        List<SentBatch> batches = inFlight(3);
 
         queue.failed(batches.get(1), 100);
         assertFalse(queue.maySend(batch(9), A));
@@ -94,7 +94,6 @@ class ResumingTest {
 
     @Test
     void theFirstBatchOfAPartitionGoesAloneUntilItIsStored() {
-        PartitionQueue queue = new PartitionQueue();
         SentBatch first = batch(1);
 
         assertTrue(queue.maySend(batch(9), A));
@@ -111,7 +110,6 @@ class ResumingTest {
 
     @Test
     void aBatchThatIsRefusedForGoodDoesNotCountAsStored() {
-        PartitionQueue queue = new PartitionQueue();
         SentBatch first = batch(1);
         queue.sent(first, A);
 
@@ -123,7 +121,6 @@ class ResumingTest {
 
     @Test
     void batchesGoToAnotherNodeOnlyOnceAllAreAnswered() {
-        PartitionQueue queue = new PartitionQueue();
         queue.stored(batch(0));
         SentBatch unanswered = batch(1);
         queue.sent(unanswered, A);
@@ -136,10 +133,7 @@ class ResumingTest {
 
     @Test
     void batchesInDoubtAreStoredOnceAYoungerOneIs() {
-        PartitionQueue queue = new PartitionQueue();
-        queue.stored(batch(0));
-        List<SentBatch> batches = List.of(batch(1), batch(2), batch(3), batch(4));
-        batches.forEach(each -> queue.sent(each, A));
+        List<SentBatch> batches = inFlight(4);
 
         queue.doubted(batches.get(0), 0);
         queue.doubted(batches.get(1), 0);
@@ -153,10 +147,7 @@ class ResumingTest {
 
     @Test
     void batchesInDoubtAreSentAgainOnceAYoungerOneFails() {
-        PartitionQueue queue = new PartitionQueue();
-        queue.stored(batch(0));
-        List<SentBatch> batches = List.of(batch(1), batch(2));
-        batches.forEach(each -> queue.sent(each, A));
+        List<SentBatch> batches = inFlight(2);
 
         queue.doubted(batches.get(0), 0);
         queue.failed(batches.get(1), 0);
@@ -166,7 +157,6 @@ class ResumingTest {
 
     @Test
     void rowsAreLostOnceALeaderHasRefusedAllThreeTimes() {
-        PartitionQueue queue = new PartitionQueue();
         queue.stored(batch(0));
         List<SentBatch> batches = List.of(batch(1), batch(2));
         for (int round = 0; round < 3; round++) {
@@ -183,6 +173,14 @@ class ResumingTest {
         long[] last = new long[partitions];
         Arrays.fill(last, -1);
         return last;
+    }
+
+    /** Returns so many batches, numbered from 1, that are sent behind a stored one. */
+    private List<SentBatch> inFlight(int count) {
+        queue.stored(batch(0));
+        List<SentBatch> batches = LongStream.rangeClosed(1, count).mapToObj(ResumingTest::batch).toList();
+        batches.forEach(each -> queue.sent(each, A));
+        return batches;
     }
 
     private static SentBatch batch(long number) {

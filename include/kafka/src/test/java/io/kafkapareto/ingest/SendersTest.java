@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
@@ -51,7 +51,7 @@ class SendersTest {
         AtomicInteger taken = new AtomicInteger();
         AtomicInteger done = new AtomicInteger();
         AtomicInteger mostAhead = new AtomicInteger();
-        try (RowSource rows = new CountedRows(RowReader.LINE.open(FileRange.whole(file()), (byte) ','), taken)) {
+        try (RowSource rows = counted(RowReader.LINE.open(FileRange.whole(file()), (byte) ','), taken)) {
             Senders.of("platform_threads_3").forEach(rows, row -> {
                 mostAhead.accumulateAndGet(taken.get() - done.get(), Math::max);
                 LockSupport.parkNanos(10_000);  // the reader would run away from slow tasks
@@ -63,44 +63,14 @@ class SendersTest {
         assertTrue(mostAhead.get() <= 3 + 1, mostAhead + " rows read and not sent: three run, and one waits");
     }
 
-    /** Counts the rows that were read. */
-    private record CountedRows(RowSource rows, AtomicInteger taken) implements RowSource {
-        @Override
-        public boolean next() throws IOException {
-            boolean found = rows.next();
-            taken.addAndGet(found ? 1 : 0);
-            return found;
-        }
-
-        @Override
-        public byte[] array() {
-            return rows.array();
-        }
-
-        @Override
-        public int from() {
-            return rows.from();
-        }
-
-        @Override
-        public int to() {
-            return rows.to();
-        }
-
-        @Override
-        public long offset() {
-            return rows.offset();
-        }
-
-        @Override
-        public long line() {
-            return rows.line();
-        }
-
-        @Override
-        public void close() throws IOException {
-            rows.close();
-        }
+    /** Counts the rows that are read. */
+    private static RowSource counted(RowSource rows, AtomicInteger taken) {
+        return (RowSource) Proxy.newProxyInstance(
+                RowSource.class.getClassLoader(), new Class<?>[] {RowSource.class}, (proxy, method, arguments) -> {
+                    Object result = method.invoke(rows, arguments);
+                    taken.addAndGet(Boolean.TRUE.equals(result) && method.getName().equals("next") ? 1 : 0);
+                    return result;
+                });
     }
 
     @Test

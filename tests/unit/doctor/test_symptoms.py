@@ -50,46 +50,45 @@ def test_nothing_measured_shows_nothing() -> None:
     assert diagnoses({"latency_p99_ms": [None, None]}, dict(DEFAULTS)) == []
 
 
-def test_full_batches_under_a_waiting_sender_want_larger_ones() -> None:
-    plateau = {"buffer_wait_fraction": [0.6, 0.5, 0.7], "batch_size_avg_bytes": [16_000, 16_100, 15_900]}
-    assert found(LZ4, **plateau) == {WAITED: ["batches_are_full"]}
-
-
-@pytest.mark.parametrize("limit", ["cpu", "request_handlers", "network_threads"])
-def test_full_batches_before_a_busy_cluster_are_too_small_or_too_many(limit: str) -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [16_000], "limited_by": [limit]}
-    assert found(LZ4, **plateau) == {WAITED: ["batches_are_full", "sent_too_fast"]}
-
-
 @pytest.mark.parametrize(
-    ("limit", "link_wait"), [("network", 0.0), ("disk", 0.0), ("throttled", 0.0), ("cpu", 0.7), ("gc", 0.0)]
+    ("settings", "batch_bytes", "measured", "causes"),
+    [
+        (LZ4, 16_000, {}, ["batches_are_full"]),
+        # The batches of the part that is sent as fast as it goes count.
+        (LZ4, 2_000, {"unthrottled_batch_size_avg_bytes": [16_000]}, ["batches_are_full"]),
+        # Before a busy cluster, batches are too small or too many.
+        (LZ4, 16_000, {"limited_by": ["cpu"]}, ["batches_are_full", "sent_too_fast"]),
+        (LZ4, 16_000, {"limited_by": ["request_handlers"]}, ["batches_are_full", "sent_too_fast"]),
+        (LZ4, 16_000, {"limited_by": ["network_threads"]}, ["batches_are_full", "sent_too_fast"]),
+        # Larger batches carry no more if each byte has to wait.
+        (LZ4, 16_000, {"limited_by": ["network"]}, ["sent_too_fast"]),
+        (LZ4, 16_000, {"limited_by": ["disk"]}, ["sent_too_fast"]),
+        (LZ4, 16_000, {"limited_by": ["throttled"]}, ["sent_too_fast"]),
+        (LZ4, 16_000, {"limited_by": ["cpu"], "link_wait_fraction": [0.7]}, ["sent_too_fast"]),
+        (LZ4, 16_000, {"limited_by": ["gc"]}, ["sent_too_fast"]),
+        # A codec helps only if each byte has to wait.
+        ({}, 16_000, {"limited_by": ["network"]}, ["uncompressed", "sent_too_fast"]),
+        ({}, 16_000, {"limited_by": ["gc"]}, ["sent_too_fast"]),
+        # Batches as large as the guide's are not made larger.
+        ({**LZ4, "batch.size": 1 << 20}, 1_000_000, {}, []),
+        ({"linger.ms": 0}, 4_000, {}, ["no_linger"]),
+        # Half-empty batches that fill a small buffer may want either.
+        (
+            {"linger.ms": 0},
+            4_000,
+            {"throughput_mib_s": [200], "limited_by": ["buffer_memory"]},
+            ["no_linger", "buffer_is_small"],
+        ),
+    ],
 )
-def test_larger_batches_carry_no_more_where_each_byte_has_to_wait(limit: str, link_wait: float) -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [16_000], "limited_by": [limit]}
-    assert found(LZ4, **plateau, link_wait_fraction=[link_wait]) == {WAITED: ["sent_too_fast"]}
-
-
-def test_records_without_a_codec_are_a_cause_only_where_each_byte_has_to_wait() -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [16_000]}
-    assert found({}, **plateau, limited_by=["network"]) == {WAITED: ["uncompressed", "sent_too_fast"]}
-    assert found({}, **plateau, limited_by=["gc"]) == {WAITED: ["sent_too_fast"]}
-
-
-def test_batches_as_large_as_the_guides_are_not_made_larger() -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [1_000_000]}
-    assert found({**LZ4, "batch.size": 1 << 20}, **plateau) == {WAITED: []}
-
-
-def test_half_empty_batches_without_linger_want_linger() -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [4_000]}
-    assert found({"linger.ms": 0}, **plateau) == {WAITED: ["no_linger"]}
-
-
-def test_half_empty_batches_that_fill_a_small_buffer_may_want_either() -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [4_000], "throughput_mib_s": [200]}
-    assert found({"linger.ms": 0}, **plateau, limited_by=["buffer_memory"]) == {
-        WAITED: ["no_linger", "buffer_is_small"]
-    }
+def test_a_plateau_is_traced_to_what_keeps_the_sender_waiting(
+    settings: Mapping[str, str | int],
+    batch_bytes: int,
+    measured: Mapping[str, Sequence[float | str]],
+    causes: list[str],
+) -> None:
+    plateau = {"buffer_wait_fraction": [0.6, 0.5, 0.7], "batch_size_avg_bytes": [batch_bytes]}
+    assert found(settings, **plateau, **measured) == {WAITED: causes}
 
 
 def test_a_sender_that_does_not_wait_has_no_plateau() -> None:
@@ -113,16 +112,19 @@ def test_a_wait_that_only_kafkas_own_tool_told_of_counts() -> None:
         ({"fetch.min.bytes": 1 << 20}, {"live_fetch_latency_avg_ms": [60]}, ["fetch_waits"]),
         ({}, {"gc_pause_longest_ms": [150, 20, 140]}, ["gc_pauses"]),
         ({}, {"gc_pause_longest_ms": [150], "queue_time_avg_ms": [900]}, ["gc_pauses"]),  # records queue in a pause
+        # A wait that is short beside the latency is not its cause.
+        ({}, {"latency_p99_ms": [900], "gc_pause_longest_ms": [120], **AT_ONCE}, []),
+        ({"fetch.min.bytes": 1 << 20}, {"latency_p99_ms": [900], "live_fetch_latency_avg_ms": [40], **AT_ONCE}, []),
+        ({"linger.ms": 5}, {"latency_p99_ms": [538], "queue_time_avg_ms": [5]}, []),
+        ({"linger.ms": 100}, {"latency_p99_ms": [120], "queue_time_avg_ms": [20]}, []),  # batches fill before
+        # Pauses at full speed do not explain the latency at the fixed rate.
+        ({}, {"gc_pause_longest_ms": [150], "later_gc_pause_longest_ms": [12], **AT_ONCE}, []),
     ],
 )
 def test_a_high_latency_is_traced_to_what_the_record_waited_for(
     settings: Mapping[str, str | int], measured: Mapping[str, Sequence[float]], causes: list[str]
 ) -> None:
-    assert found(settings, latency_p99_ms=[90, 100, 95], **measured) == {"high_latency": causes}
-
-
-def test_a_pause_that_is_short_beside_the_latency_is_not_its_cause() -> None:
-    assert found({}, latency_p99_ms=[900], gc_pause_longest_ms=[120], **AT_ONCE) == {"high_latency": []}
+    assert found(settings, **{"latency_p99_ms": [90, 100, 95], **measured}) == {"high_latency": causes}
 
 
 def test_what_a_group_waits_for_while_it_follows_explains_its_latency_and_its_lag_and_not_its_reading_of_a_full_topic():
@@ -145,26 +147,6 @@ def test_full_polls_of_a_consumer_that_waits_for_records_are_what_a_lag_looks_li
         "live_records_per_fetch_avg": [900],
     }
     assert found({}, **lag, live_poll_idle_fraction=[0.6]) == {"growing_lag": []}
-
-
-def test_fetches_that_are_short_beside_the_latency_are_not_its_cause_however_large_fetch_min_bytes_is() -> None:
-    seen = {"latency_p99_ms": [900], "live_fetch_latency_avg_ms": [40], **AT_ONCE}
-    assert found({"fetch.min.bytes": 1 << 20}, **seen) == {"high_latency": []}
-
-
-def test_a_linger_that_is_short_beside_the_latency_or_that_batches_fill_before_is_not_its_cause() -> None:
-    assert found({"linger.ms": 5}, latency_p99_ms=[538], queue_time_avg_ms=[5]) == {"high_latency": []}
-    assert found({"linger.ms": 100}, latency_p99_ms=[120], queue_time_avg_ms=[20]) == {"high_latency": []}
-
-
-def test_pauses_at_full_speed_do_not_explain_the_latency_at_the_fixed_rate() -> None:
-    pauses = {"gc_pause_longest_ms": [150], "later_gc_pause_longest_ms": [12]}
-    assert found({}, latency_p99_ms=[90], **pauses, **AT_ONCE) == {"high_latency": []}
-
-
-def test_the_batches_of_the_part_that_is_sent_as_fast_as_it_goes_explain_a_plateau() -> None:
-    plateau = {"buffer_wait_fraction": [0.6], "batch_size_avg_bytes": [2_000]}
-    assert found(LZ4, **plateau, unthrottled_batch_size_avg_bytes=[16_000]) == {WAITED: ["batches_are_full"]}
 
 
 def test_a_consumers_end_to_end_latency_counts_where_no_producers_is_there() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.common.broker_faults import faults_meanwhile
 from kafka_pareto.drivers.common.cluster_guard import ClusterGuard
-from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult
+from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult, LoadTool
 from kafka_pareto.drivers.producer.client_bottleneck import (
     expected_window,
     generator_bound,
@@ -53,54 +54,33 @@ def attempt_repetition(
     `healthy` is the topic's health just before, `cores` the cores the load tool may use. With `faults`, trouble of the
     brokers during the load is what is measured; it is over before the topic is checked.
     """
-    started_at = datetime.now(UTC).isoformat()
-    cpu_before = psutil.cpu_times()
-    result, growth, reason, disturbance, moved, trouble = None, None, "", "", "", None
-    expected = expected_window(request, jvm_is_warm=testbed.jvm_is_warm)
+    started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     leading = len({leader for leader in healthy.leaders if leader is not None})
+    expected = expected_window(request, jvm_is_warm=testbed.jvm_is_warm)
     watched = HostCounters(expected, testbed.brokers, testbed.addresses)
+    health = partial(testbed.cluster.topic_health, testbed.topic)
+    meanwhile = faults_meanwhile(testbed.brokers, faults, fault_times, health)
+    load = _Load()
     try:
         with guard.loading():
-            try:
-                health = partial(testbed.cluster.topic_health, testbed.topic)
-                with watched, faults_meanwhile(testbed.brokers, faults, fault_times, health):
-                    result = testbed.load_tool.run(request, guard.watch())
-                if faults:
-                    guard.wait_until_healthy()
-                growth = end_offsets.growth(result.records_sent)
-                guard.check_throttling(result)
-                if result.records_sent != result.records_attempted:
-                    guard.check_authorisation(result.errors)
-            except LoadStartError as error:
-                reason = disturbance = str(error)
-            except LoadToolError as error:
-                guard.check_authorisation(str(error))
-                reason = str(error)
+            load.send(request, testbed.load_tool, guard, end_offsets, watched, meanwhile, has_faults=bool(faults))
             # A tool that gave up is what a sick cluster looks like first, so that it excuses no look.
             if faults:
                 guard.wait_until_healthy()
             else:
-                moved = guard.disturbance(healthy)
-                disturbance = moved or disturbance
-            reason = reason or disturbance
+                load.moved = guard.disturbance(healthy)
     except (ClusterError, SafetyStop) as error:
-        trouble, reason = error, str(error)
+        load.trouble = error
+    result, (outcome, reason) = load.result, load.judged(request.record_size_bytes)
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
-    outcome: Outcome = "failed"
-    if result is not None and growth is not None:
-        outcome, judged = judge(result, growth, request.record_size_bytes)
-        # A record that is lost is lost, whatever else happened.
-        if reason and outcome == "valid":
-            outcome = "failed"
-        reason = judged if outcome in ("records_lost", "records_duplicated") else reason or judged
     attempt = Attempt(
         outcome=outcome,
         reason=reason,
-        is_excused=bool(disturbance and outcome == "failed"),
-        trouble=trouble,
-        upsets=bool(moved or trouble) and not faults,  # faults are made on purpose
+        is_excused=bool((load.moved or load.not_started) and outcome == "failed"),
+        trouble=load.trouble,
+        upsets=bool(load.moved or load.trouble) and not faults,  # faults are made on purpose
         started_at=started_at,
-        quantities=quantities_of(request, result, growth, cores, watched, leading).values(),
+        quantities=quantities_of(request, result, load.growth, cores, watched, leading).values(),
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
@@ -108,6 +88,54 @@ def attempt_repetition(
         client_is_known=result is not None,
     )
     return attempt, result
+
+
+@dataclass
+class _Load:
+    """A load: the tool's result and the topic's growth, if known, and each thing that went wrong."""
+
+    result: LoadResult | None = None
+    growth: int | None = None
+    not_started: str = ""
+    gave_up: str = ""
+    moved: str = ""
+    trouble: ClusterError | SafetyStop | None = None
+
+    def send(
+        self,
+        request: LoadRequest,
+        tool: LoadTool,
+        guard: ClusterGuard,
+        end_offsets: EndOffsets,
+        watched: HostCounters,
+        meanwhile: AbstractContextManager[None],
+        *,
+        has_faults: bool,
+    ) -> None:
+        try:
+            with watched, meanwhile:
+                self.result = tool.run(request, guard.watch())
+            if has_faults:
+                guard.wait_until_healthy()
+            self.growth = end_offsets.growth(self.result.records_sent)
+            guard.check_throttling(self.result)
+            if self.result.records_sent != self.result.records_attempted:
+                guard.check_authorisation(self.result.errors)
+        except LoadStartError as error:
+            self.not_started = str(error)
+        except LoadToolError as error:
+            guard.check_authorisation(str(error))
+            self.gave_up = str(error)
+
+    def judged(self, record_size_bytes: int) -> tuple[Outcome, str]:
+        """Return the outcome and its reason; a lost record is lost, whatever else happened."""
+        reason = str(self.trouble) if self.trouble else self.not_started or self.gave_up or self.moved
+        if self.result is None or self.growth is None:
+            return "failed", reason
+        outcome, judged = judge(self.result, self.growth, record_size_bytes)
+        if outcome in ("records_lost", "records_duplicated"):
+            return outcome, judged
+        return "failed" if reason else outcome, reason or judged
 
 
 def request_for(

@@ -22,7 +22,7 @@ _HELD_FRACTION = 0.97
 
 
 def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> Attempt:
-    """Let the group read, and judge what came of it; what the tool could not do is the attempt's reason."""
+    """Let the group read, and judge the outcome; a failure of the tool is the attempt's reason."""
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     results, reason, is_excused = [], "", False
     try:
@@ -50,7 +50,7 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
 
 
 def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> list[ConsumerRequest]:
-    """Return what the load tool is asked: to read what the topic holds, and to follow a producer if the study does."""
+    """Return the requests to the load tool: read the topic and, if the study does, follow a producer."""
     protocol, workload = study.protocol, study.workload
     configuration = planned.candidate.configuration
     reading = ConsumerRequest(
@@ -74,7 +74,7 @@ def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: Co
 
 
 def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
-    """Judge what the group read against what there was to read.
+    """Compare the records read with the topic's.
 
     Each record of the topic must be read once. A group that follows a producer may leave records unread: it lags.
     """
@@ -111,7 +111,7 @@ def _reservations(results: list[ConsumerResult]) -> list[str]:
 
 
 def quantities_of(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
-    """Return the figures of reading the topic, and those of following beside them."""
+    """Combine the figures of reading the topic with those of following a producer."""
     by_mode = {result.quantities.mode: result.quantities for result in results}
     read = by_mode.get("drain") or ConsumerQuantities(mode="drain", group_size=consumers)
     return replace(read, live=by_mode["live"].live) if "live" in by_mode else read

@@ -56,7 +56,6 @@ BOUNDS: dict[str, Bounds] = {
     "retry.backoff.ms": (0, None),
     "send.buffer.bytes": (-1, INT_MAX),
 }
-"""The bounds of the properties that have any."""
 
 SET_BY_THE_BROKERS = ("heartbeat.interval.ms", "session.timeout.ms")
 """The properties that a consumer refuses with `group.protocol` consumer (KIP-848): the brokers hold them then."""
@@ -68,7 +67,7 @@ def unknown_property_rule(name: str) -> str:
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """Return the tunable properties as the consumer applies them: the given values, and defaults for all others."""
+    """Return all tunable properties: the given values, and defaults for the others."""
     return {**DEFAULTS, **properties}
 
 
@@ -82,7 +81,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
 
 
 def conflict_in(properties: Mapping[str, PropertyValue]) -> str:
-    """Name a combination that no consumer starts with, and the rule; empty where there is none."""
+    """Name a combination that no consumer starts with, and the rule; empty if there is none."""
     if str(properties.get("group.protocol", "classic")).lower() == "consumer":
         held = [name for name in SET_BY_THE_BROKERS if name in properties]
         return f"{held[0]} must be left out with group.protocol consumer: the brokers hold it" if held else ""

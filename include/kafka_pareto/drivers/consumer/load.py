@@ -25,9 +25,9 @@ _FETCHES_HELD = 4
 
 @dataclass(frozen=True)
 class LiveLoad:
-    """Describes what a producer of the same process sends while the group reads: letters, at a fixed rate.
+    """The load of a producer in the same process while the group reads: letters, at a fixed rate.
 
-    It is sent for the group's warm-up and for `seconds`. The group then gets `unread_s` at most to read what is left.
+    It sends during the group's warm-up and for `seconds`. The group then has at most `unread_s` to read the rest.
     """
 
     record_size_bytes: int
@@ -73,11 +73,11 @@ class ConsumerRequest:
 
 @dataclass(frozen=True)
 class ConsumerResult:
-    """Holds what came of one execution, and what its process cost.
+    """The outcome and cost of one execution.
 
     `bytes_read` counts keys and values, warm-up included. `records_unread` were in the topic when the tool ended.
-    `assignments_changed` counts partitions' moves after the group was complete; each may have cost records read twice.
-    `errors` is the first complaint of the tool.
+    `assignments_changed` counts moves of partitions after the group was complete; each may cause duplicate reads.
+    `errors` is the tool's first complaint.
     """
 
     quantities: ConsumerQuantities
@@ -101,7 +101,7 @@ class ConsumerLoad:
 
         Raises:
             LoadToolError: If the tool does not start, ends with an error, runs out of time, or prints what does not add
-                up. A group that did not read all is no error: the result says so.
+                up. Unread records are no error: the result reports them.
         """
         return self._process.run(
             MAIN_CLASS,

@@ -14,9 +14,9 @@ from kafka_pareto.drivers.common.trend import LEAST_POINTS, Trend, trend_of
 
 
 class PartitionRead(ToolOutput):
-    """Holds which offsets of a partition the group read: `first` to `last`, of those from `begin` up to `end`.
+    """The offsets of a partition that the group read: `first` to `last`, of those from `begin` up to `end`.
 
-    `lost` were passed over, `twice` came again. Records that came after the end offset was asked for count as well.
+    `lost` were skipped, `twice` came again. Records that came after the end offset was asked for count, too.
     """
 
     partition: Count
@@ -42,7 +42,7 @@ class PartitionRead(ToolOutput):
 
 
 class LagSample(ToolOutput):
-    """Says how far the group was behind, `at_s` after its warm-up."""
+    """The group's lag, `at_s` after its warm-up."""
 
     at_s: FiniteFloat
     lag_records: Count
@@ -50,9 +50,9 @@ class LagSample(ToolOutput):
 
 
 class ConsumerOutput(ToolOutput):
-    """Holds what the tool prints; the last six keys are there where something was sent beside the group.
+    """The tool's output; the last six keys are there only if a producer sent beside the group.
 
-    `sent` is what the producer sent, warm-up included; its latencies count to the acknowledgement.
+    `sent` counts what it sent, warm-up included; its latencies end with the acknowledgement.
     """
 
     mode: Literal["drain", "live"]
@@ -96,7 +96,7 @@ class ConsumerOutput(ToolOutput):
 
     @property
     def records_unread(self) -> int:
-        """Return how many records were in the topic when the tool ended, and not read."""
+        """Return the number of records in the topic that were unread when the tool ended."""
         return sum(each.unread for each in self.partitions)
 
     def first_failure(self) -> str:
@@ -106,10 +106,10 @@ class ConsumerOutput(ToolOutput):
 
 
 def lag_trend(samples: Sequence[LagSample]) -> Trend | None:
-    """Return how the lag in records grows with time; None of fewer than `LEAST_POINTS` samples.
+    """Return the growth of the lag in records with time; None for fewer than `LEAST_POINTS` samples.
 
-    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. Where fetches wait
-    for many bytes the lag rises and falls with each of them, and a few seconds of that slope by chance.
+    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. If fetches wait for
+    many bytes, the lag rises and falls with each of them, and a few seconds of that slope by chance.
     """
     if len(samples) < LEAST_POINTS:
         return None

@@ -10,7 +10,7 @@ from kafka_pareto.study.quantity import Quantities, Shown, Values, quantities_of
 
 @dataclass(frozen=True)
 class ReadingFigures:
-    """Holds what a group of consumers read after its warm-up.
+    """The reading of a group of consumers after its warm-up.
 
     `poll_idle_fraction` is the share of the consumers' time in which `poll()` waited: the threads' time in `poll()`
     less their CPU time there, over the measured time of all threads. On a machine whose cores are all in use it holds
@@ -25,7 +25,7 @@ class ReadingFigures:
 
 @dataclass(frozen=True)
 class LiveFigures:
-    """Holds how far a group was behind a producer that sent beside it at a fixed rate, after the warm-up.
+    """The lag and latency of a group beside a producer at a fixed rate, after the warm-up.
 
     End-to-end latency counts from the moment a record was due to the return of the `poll()` that brought it. Lag in
     records is what was acknowledged and not read yet. Lag in seconds is how long ago that record was due that comes
@@ -74,16 +74,16 @@ class ConsumerQuantities(Quantities):
     """All quantities of one repetition of a group of consumers.
 
     Attributes:
-        mode: Whether it read what the topic held, or what was sent meanwhile.
-        group_size: How many consumers there were, one thread each.
+        mode: `drain` reads what is in the topic, `live` what a producer sends meanwhile.
+        group_size: Consumers, one thread each.
         records_expected: By the topic's offsets, warm-up included.
         records_read: What the consumers counted.
-        records_lost: Offsets that were passed over; 0 unless records are missing.
+        records_lost: Skipped offsets; 0 unless records are missing.
         records_twice: Records that came more than once.
         rebalance_s: From the request to join until all partitions were assigned.
         read_mib_s: Keys and values read after the warm-up, by time.
-        figures: None where nothing was measured.
-        live: None where nothing was sent beside it, or nothing was measured.
+        figures: None if nothing was measured.
+        live: None if no producer sent beside it, or nothing was measured.
     """
 
     mode: Literal["drain", "live"]
@@ -104,7 +104,7 @@ CONSUMER_QUANTITIES = quantities_of(ConsumerQuantities)
 
 @dataclass(frozen=True)
 class ConsumerCosts:
-    """Holds what follows from a repetition's values; None where one of them is missing.
+    """Derived from a repetition's values; None if one of them is missing.
 
     Attributes:
         reading_cores: CPU seconds of the consumers' threads in each second in which they read what the topic held.

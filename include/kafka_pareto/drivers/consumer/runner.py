@@ -24,26 +24,26 @@ class ConsumerRunner(RepetitionRunner):
         self._restarts_brokers = study.varies_brokers(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Wait for a cluster that is healthy and has room for what is sent meanwhile."""
+        """Wait for a healthy cluster with room for what is sent meanwhile."""
         self._guard.wait_until_healthy(round(self._study.live_bytes * len(planned)))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Prepare for the next reading; start the study's own brokers anew where the levels need different ones."""
+        """Prepare for the next reading; restart the study's own brokers if levels need it."""
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
         self._guard.begin()
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Let the group read that `begin` prepared for, and judge what came of it."""
+        """Let the group read, and judge the outcome."""
         healthy = self._guard.begun()
         return self._guard.judged(attempt_reading(planned, self._study, self._testbed), healthy)
 
     def require_unharmed(self) -> None:
-        """Refuse a cluster of which a log directory is offline."""
+        """Refuse a cluster with an offline log directory."""
         self._guard.require_log_dirs()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Delete what was sent while groups followed."""
+        """Delete the records that followed producers sent."""
         if self._study.protocol.live is not None:
             self._testbed.cluster.delete_records(self._testbed.live_topic)

@@ -30,7 +30,7 @@ class ConsumerRuntime(DriverRuntime):
     """Run the consumers' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Compute what these repetitions cost at most, filling the topics included."""
+        """Compute the maximum cost of these repetitions, filling the topics included."""
         found = CompareConsumer.of(study)
         protocol, workload, count = found.protocol, found.workload, sum(repetitions.values())
         reading_s = protocol.warmup_seconds + workload.bytes / _MIB / _READ_MIB_S + _AROUND_A_PART_S
@@ -49,12 +49,12 @@ class ConsumerRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Open the cluster that the study is about; brokers of its own do not run before it measures."""
+        """Open the study's cluster; brokers of its own start only for the measurement."""
         return open_system(study, settings, lambda: _largest_heap_mib(CompareConsumer.of(study)))
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:
-        """Open what runs the repetitions of one part: cluster, lease, a full topic and the load tool."""
+        """Open the runner of one part: cluster, lease, a full topic and the load tool."""
         study = CompareConsumer.of(campaign.study)
         with open_consumer_testbed(campaign, study, case, settings) as testbed:
             yield ConsumerRunner(study, case, testbed)

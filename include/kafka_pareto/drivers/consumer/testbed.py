@@ -30,12 +30,12 @@ _FOLLOWED_ON_DISK = 4  # some repetitions lie there until their block ends; a gr
 
 @dataclass(frozen=True)
 class ConsumerTestbed:
-    """Holds what measuring consumers needs of the outside world.
+    """Everything measuring consumers needs from outside.
 
     Attributes:
-        topic: Holds the records that are read.
+        topic: With the records that are read.
         live_topic: Receives what is sent while a group follows.
-        brokers: The study's own, if it has any.
+        brokers: The study's own, if any.
     """
 
     cluster: Cluster
@@ -50,7 +50,7 @@ class ConsumerTestbed:
 def open_consumer_testbed(
     campaign: Campaign, study: CompareConsumer, case: str, settings: Settings
 ) -> Iterator[ConsumerTestbed]:
-    """Open the cluster, take its lease, and sees to it that the topic holds what is to be read.
+    """Open the cluster, take its lease, and fill the topic that is read.
 
     Raises:
         ClusterError: If the cluster cannot be reached, a broker does not start, or the topic cannot be filled.
@@ -77,7 +77,7 @@ def _fill(cluster: Cluster, topic: str, workload: ReadWorkload, tool: ProducerPe
     """Send the records that are read.
 
     Raises:
-        ClusterError: If the topic does not hold the records afterwards.
+        ClusterError: If they are not in the topic afterwards.
     """
     log.info("filling %s with %d records of %d B", topic, workload.records, workload.record_size_bytes)
     tool.run(

@@ -17,7 +17,7 @@ _HOLDS_FOR = {
 
 
 class Paced(Section):
-    """Fixes the rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
+    """A fixed rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
 
     The load generator sends at this rate for `seconds`, after the unthrottled part. Kafka's tool has one part only,
     sends all of it at this rate, and takes no `seconds`.

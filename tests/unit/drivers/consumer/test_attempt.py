@@ -1,4 +1,4 @@
-"""What a group of consumers must have read to count, and what is said of a repetition that counts."""
+"""Outcomes of a group of consumers, and remarks on valid ones."""
 
 from __future__ import annotations
 

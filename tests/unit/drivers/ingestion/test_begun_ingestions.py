@@ -1,4 +1,4 @@
-"""Keeps what was begun, reads what an earlier release kept, and makes batches that fit the topic."""
+"""The record of a begun ingestion, and batches that fit the topic."""
 
 from __future__ import annotations
 

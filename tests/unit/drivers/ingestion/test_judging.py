@@ -1,4 +1,4 @@
-"""Judges what arrived against the file, and names properties as kcat does."""
+"""Outcomes of an ingestion, and kcat's names of properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaves out kcat where the lines of a user's file are not its rows; with shell scripts in kcat's and Java's place."""
+"""No kcat for a file whose lines are not its rows; with shell scripts in kcat's and Java's place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads strictly what an ingestion prints, and adds up what several processes of one print."""
+"""Strict parsing of an ingestion's output, and sums over its processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures the machine's ceilings for a comparison: once, and never at the price of the comparison."""
+"""The machine's ceilings for a comparison: measured once, and never at the price of the comparison."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRIED = "measuring for up to 15 s"
 
 
 def kept(folder: Path, study: Study, *, here: bool = True, before: Ceilings | None = None) -> Ceilings | None:
-    """Keeps the ceilings of a campaign on a machine without Java, and returns what is stored."""
+    """Measure a campaign's ceilings on a machine without Java, and return what is stored."""
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     case = study.cases[0]
     with fake_testbed(campaign, case) as testbed:

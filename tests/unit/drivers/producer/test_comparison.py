@@ -1,4 +1,4 @@
-"""What a comparison's repetitions send, from which files, and what they cost."""
+"""Loads, payload files and costs of a comparison's repetitions."""
 
 from __future__ import annotations
 

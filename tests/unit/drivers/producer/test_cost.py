@@ -1,4 +1,4 @@
-"""What a campaign is said to cost before it starts."""
+"""The planned cost of a campaign."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def planned(study: Study) -> Plan:
 
 
 def burst_s(size_bytes: int, mib_s: float = 40.0) -> float:
-    """Returns the seconds that one burst of 1,000 records is planned at: its tool's start, and its size at a pace."""
+    """Return the planned seconds of a burst of 1,000 records: the tool's start, and the size at a rate."""
     return 1.6 + 1000 * size_bytes / (mib_s * (1 << 20))
 
 

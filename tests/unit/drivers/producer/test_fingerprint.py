@@ -1,4 +1,4 @@
-"""What a campaign's fingerprint says of the client's machine, seen from within a container too."""
+"""The client's machine in a campaign's fingerprint, from within a container, too."""
 
 from __future__ import annotations
 

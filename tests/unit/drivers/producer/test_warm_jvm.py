@@ -46,7 +46,7 @@ class Bench:
     folder: Path
 
     def run(self, **changes: Any) -> float:
-        """Executes a load and returns its CPU time."""
+        """Execute a load and return its CPU time."""
         return self.generator.run(replace(REQUEST, **changes)).client_cpu_s
 
     def next_does(self, commands: str) -> None:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.fast
 
 
 def within_run(windows: list[int]) -> float | None:
-    """Of windows whose last one is cut short by the end of sending."""
+    """Return the CV of windows whose last one is cut short by the end of sending."""
     return throughput_cv_in_run(windows, window_ms=100, sending_s=len(windows) / 10 - 0.01)
 
 

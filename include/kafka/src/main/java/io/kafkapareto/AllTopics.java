@@ -15,13 +15,13 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
-/** What is asked of all topics that this user may describe: Kafka leaves the others out without a word. */
+/** Queries about all topics that this user may describe; Kafka silently leaves out the others. */
 final class AllTopics {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private AllTopics() {}
 
-    /** By name, the id of each topic whose name begins with the prefix; a topic that is made again gets another id. */
+    /** Map the name of each topic with the prefix to its id; a topic that is created again gets another id. */
     static ObjectNode ids(Admin admin, JsonNode request) throws Exception {
         ObjectNode found = JSON.createObjectNode();
         for (TopicListing topic : listed(admin, request)) {
@@ -32,7 +32,7 @@ final class AllTopics {
         return found;
     }
 
-    /** How many topics there are, and those with a partition that lacks its leader or a replica in sync. */
+    /** Count the topics, and list those with a partition that lacks its leader or an in-sync replica. */
     static ObjectNode health(Admin admin, JsonNode request) throws Exception {
         List<String> names = listed(admin, request).stream().map(TopicListing::name).toList();
         var answers = admin.describeTopics(names, ClusterAdmin.within(new DescribeTopicsOptions(), request))

@@ -18,8 +18,8 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 
 /**
- * What a producer's machine can do without a broker: how much one core compresses with each of Kafka's codecs, and how
- * many records one thread of the load generator makes. Prints one JSON object.
+ * Measures a producer's machine without a broker: compression per core with each of Kafka's codecs, and records per
+ * thread of the load generator. Prints one JSON object.
  */
 public final class ClientCeilings {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -53,7 +53,7 @@ public final class ClientCeilings {
         return found;
     }
 
-    /** Returns what was compressed, by its size before, in each second of this thread's CPU time. */
+    /** Return what was compressed, by its size before, in each second of this thread's CPU time. */
     private static double compressedMibPerSecond(String codec, Payloads payloads, int batchSize, double seconds)
             throws IOException {
         Compression compression = Compression.of(codec).build();
@@ -78,7 +78,7 @@ public final class ClientCeilings {
         return bytes / MIB / (takenNs / 1e9);
     }
 
-    /** Returns what the generator's own loop hands to a producer that does nothing, as fast as it goes. */
+    /** Return what the generator's own loop hands to a producer that does nothing, as fast as it goes. */
     private static double generatedPerSecond(Payloads payloads, int recordSize, double seconds) throws IOException {
         LoadGenerator generator = new LoadGenerator(
                 "none", payloads, IdleProducer::new, MonotonicClock.SYSTEM, limit -> true);

@@ -11,7 +11,7 @@ import java.util.function.ToDoubleFunction;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
-/** The few of a producer's own metrics that tell where the latency goes. */
+/** Those of a producer's own metrics that show where the latency arises. */
 final class ClientMetrics {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Set<String> NAMES = Set.of(
@@ -26,14 +26,14 @@ final class ClientMetrics {
             "records-per-request-avg",
             "request-latency-avg",
             "request-latency-max");
-    /** Averages that count each request once; all others count each batch once. */
+    /** Averages over requests; all others are over batches. */
     private static final Set<String> OF_REQUESTS = Set.of("records-per-request-avg", "request-latency-avg");
 
     private ClientMetrics() {}
 
     /** The metrics of one of several producers, and how many records it has sent. */
     record OfProducer(ObjectNode metrics, double recordsSent) {
-        /** Returns a number in proportion to the batches, or requests, that an average is over; all records are alike. */
+        /** Return a number in proportion to the batches, or requests, that an average is over; all records are alike. */
         double weightOf(String average) {
             double each = metrics.path(OF_REQUESTS.contains(average) ? "records-per-request-avg" : "batch-size-avg")
                     .asDouble(1);
@@ -41,12 +41,12 @@ final class ClientMetrics {
         }
     }
 
-    /** Returns those that have a finite value. */
+    /** Return those that have a finite value. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
         return finite(metrics, name -> name.group().equals("producer-metrics") && NAMES.contains(name.name()));
     }
 
-    /** Returns the wanted metrics that have a finite value; Kafka gives NaN where nothing was measured. */
+    /** Return the wanted metrics that have a finite value; Kafka gives NaN where nothing was measured. */
     static ObjectNode finite(Map<MetricName, ? extends Metric> metrics, Predicate<MetricName> isWanted) {
         ObjectNode found = JSON.createObjectNode();
         metrics.forEach((name, metric) -> {
@@ -57,7 +57,7 @@ final class ClientMetrics {
         return found;
     }
 
-    /** Returns how many records the producer has sent in its life. */
+    /** Return how many records the producer has sent in its life. */
     static double recordsSent(Map<MetricName, ? extends Metric> metrics) {
         return metrics.entrySet().stream()
                 .filter(entry -> entry.getKey().group().equals("producer-metrics")
@@ -67,7 +67,7 @@ final class ClientMetrics {
     }
 
     /**
-     * Returns one set of metrics for all producers of a part: totals are summed, the highest maximum counts, and an
+     * Return one set of metrics for all producers of a part: totals are summed, the highest maximum counts, and an
      * average is weighted by the batches or requests that each producer's is over.
      */
     static ObjectNode merged(List<OfProducer> producers) {
@@ -84,7 +84,7 @@ final class ClientMetrics {
         return merged;
     }
 
-    /** Merges one metric of several clients: a total, a maximum, or an average with its weights; NaN if none has it. */
+    /** Merge one metric of several clients: a total, a maximum, or an average with its weights; NaN if none has it. */
     static <C> double merged(
             String name, List<C> clients, Function<C, ObjectNode> metrics, ToDoubleFunction<C> weight) {
         List<C> having = clients.stream().filter(each -> metrics.apply(each).has(name)).toList();
@@ -102,7 +102,7 @@ final class ClientMetrics {
                 / having.stream().mapToDouble(weight).sum();
     }
 
-    /** Kafka counts totals from the producer's first record on; those of the warm-up are no part of what is measured. */
+    /** Subtract the totals of the warm-up: Kafka counts them from the producer's first record on. */
     static ObjectNode withTotalsSince(ObjectNode before, ObjectNode now) {
         for (String name : NAMES) {
             if (name.endsWith("-total") && now.has(name)) {

@@ -57,7 +57,7 @@ public final class ClusterAdmin implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String METADATA_VERSION = "metadata.version";
 
-    /** Their partitions never change: topics are created by this program, and whoever changes one breaks the campaign. */
+    /** By topic. They never change: this program creates the topics, and changing one breaks the campaign. */
     private final Map<String, List<TopicPartition>> partitions = new HashMap<>();
 
     private Admin admin;
@@ -168,7 +168,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return failsWith(created, TopicExistsException.class) ? "existed" : "created";
     }
 
-    /** The topic that the request describes, with so many partitions. */
+    /** Return the topic that the request describes, with so many partitions. */
     static NewTopic newTopic(JsonNode request, int partitions) {
         Map<String, String> configs = request.get("configs").properties().stream()
                 .collect(Collectors.toMap(Map.Entry::getKey, entry -> entry.getValue().asText()));
@@ -208,7 +208,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return Map.of();
     }
 
-    /** By broker, what it says of the named settings: those that it does not know are left out. */
+    /** The named settings of each broker; those that it does not know are left out. */
     private Object brokerConfigs(JsonNode request) throws Exception {
         var nodes = admin.describeCluster(within(new DescribeClusterOptions(), request)).nodes().get();
         List<ConfigResource> brokers = nodes.stream()
@@ -221,7 +221,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return found;
     }
 
-    /** Null stands for a setting without a value. What Kafka holds to be sensitive, or does not know, is left out. */
+    /** The named settings; null for one without a value. Sensitive and unknown ones are left out. */
     static ObjectNode namedOf(Config config, JsonNode request) {
         ObjectNode found = JSON.createObjectNode();
         for (JsonNode name : request.get("names")) {
@@ -271,7 +271,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return options.timeoutMs(request.get("timeout_ms").asInt());
     }
 
-    /** Waits for the answer; true if it is one of these errors, false if it is none. */
+    /** Wait for the answer, and return whether it is one of these errors. */
     static boolean failsWith(KafkaFuture<?> answer, Class<?>... errors) throws ExecutionException, InterruptedException {
         try {
             answer.get();
@@ -284,7 +284,7 @@ public final class ClusterAdmin implements AutoCloseable {
         }
     }
 
-    /** The failure's message and its causes', since Kafka often hides the reason below "Failed to create ...". */
+    /** Join the messages of the failure and its causes: Kafka often hides the reason below "Failed to create ...". */
     static String messagesOf(Throwable failure) {
         StringBuilder messages = new StringBuilder(String.valueOf(failure.getMessage()));
         for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {

@@ -163,7 +163,7 @@ public final class ConsumerLoad {
         }
     }
 
-    /** Gives the group some time to read what was sent, and returns how much of it was needed. */
+    /** Give the group some time to read what was sent, and return the time it needed. */
     private double awaitRead(ReadOffsets offsets) throws InterruptedException {
         long beganNs = clock.nanoTime();
         while (offsets.ahead() > 0 && !stopped.get()

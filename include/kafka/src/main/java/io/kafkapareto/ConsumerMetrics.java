@@ -9,7 +9,7 @@ import java.util.function.Function;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
-/** The few of a consumer's own metrics that tell how it fetches and how long it takes to join a group. */
+/** Those of a consumer's own metrics that show how it fetches and how long it takes to join a group. */
 final class ConsumerMetrics {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FETCHES = "fetch-total";
@@ -28,7 +28,7 @@ final class ConsumerMetrics {
 
     private ConsumerMetrics() {}
 
-    /** Returns those of the whole client that have a finite value. */
+    /** Return those of the whole client that have a finite value. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
         return ClientMetrics.finite(metrics, ConsumerMetrics::isWanted);
     }
@@ -43,7 +43,7 @@ final class ConsumerMetrics {
     }
 
     /**
-     * Returns one set of metrics for all members of a group: totals are summed, the highest maximum counts, and an
+     * Return one set of metrics for all members of a group: totals are summed, the highest maximum counts, and an
      * average is weighted by the fetches or rebalances that each member's is over.
      */
     static ObjectNode merged(List<ObjectNode> members) {

@@ -2,7 +2,7 @@ package io.kafkapareto;
 
 import kafka.tools.StorageTool;
 
-/** Formats the storage of several KRaft nodes in one JVM: {@code FormatStorage <cluster id> <server.properties>...}. */
+/** Format the storage of several KRaft nodes in one JVM: {@code FormatStorage <cluster id> <server.properties>...}. */
 public final class FormatStorage {
     private FormatStorage() {}
 

@@ -15,9 +15,9 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.TopicPartition;
 
-/** One consumer of a group and what its thread does: it waits until the group is complete, then polls and counts. */
+/** One consumer of a group, in a thread: it waits until the group is complete, then polls and counts. */
 final class GroupMember implements ConsumerRebalanceListener {
-    /** What all members of a group share; {@code pauseNs} follows every poll that returned records. */
+    /** State shared by all members of a group; {@code pauseNs} follows every poll that returned records. */
     record Shared(
             String topic, GroupStart start, MeasuredTime measured, ReadOffsets offsets, LongAdder recordsRead,
             AtomicBoolean stopped, boolean endsWithOffsets, boolean hasDueTimes, long pauseNs, MonotonicClock clock) {}
@@ -47,7 +47,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         this.threadCpuNs = threadCpuNs;
     }
 
-    /** Joins the group and polls until it is stopped; then closes its consumer. */
+    /** Join the group and poll until it is stopped; then close its consumer. */
     void run() {
         try (consumer) {
             consumer.subscribe(List.of(shared.topic()), this);
@@ -108,7 +108,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         }
     }
 
-    /** Begins where the group is told to, whatever was committed; what comes later goes by what is committed. */
+    /** Begin where the group is told to, whatever was committed; what comes later goes by what is committed. */
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> added) {
         if (!shared.measured().isKnown()) {
@@ -118,7 +118,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         shared.start().assign(number, added);
     }
 
-    /** What a consumer gives up as it is closed is no rebalance. */
+    /** Count partitions that are revoked; those revoked by closing are no rebalance. */
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> removed) {
         if (!shared.stopped().get()) {
@@ -126,7 +126,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         }
     }
 
-    /** Returns the metrics of the consumer's whole life; null where it failed. */
+    /** Return the metrics of the consumer's whole life; null where it failed. */
     ObjectNode metrics() {
         return metrics;
     }
@@ -147,12 +147,12 @@ final class GroupMember implements ConsumerRebalanceListener {
         return measuredBytes;
     }
 
-    /** Returns the measured time that the thread spent in {@code poll()} without using a core. */
+    /** Return the measured time that the thread spent in {@code poll()} without using a core. */
     double waitedS() {
         return waitedNs / 1e9;
     }
 
-    /** Returns the CPU time of the thread while the group was measured. */
+    /** Return the CPU time of the thread while the group was measured. */
     double cpuS() {
         return cpuNs / 1e9;
     }

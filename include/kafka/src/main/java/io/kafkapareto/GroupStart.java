@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * When a group is complete: all partitions are assigned, to all members, to each as many as to the others or one more.
+ * Decides when a group is complete: all partitions are assigned, evenly, to all members.
  *
  * <p>Until then nobody reads, so that joining is no part of what is measured, and what a member gives up while others
  * join is not read twice. All of Kafka's assignors balance the partitions of one topic that way.
@@ -32,7 +32,7 @@ final class GroupStart {
         askedNs = clock.nanoTime();
     }
 
-    /** Begins to count the time that the group takes to be complete. */
+    /** Begin to count the time that the group takes to be complete. */
     synchronized void ask() {
         askedNs = clock.nanoTime();
     }
@@ -72,12 +72,12 @@ final class GroupStart {
         return startedNs;
     }
 
-    /** Returns how long the group took to be complete, from the request to join to the last assignment. */
+    /** Return how long the group took to be complete, from the request to join to the last assignment. */
     synchronized double rebalanceS() {
         return (startedNs - askedNs) / 1e9;
     }
 
-    /** Returns how many times a member lost or got partitions after the group was complete. */
+    /** Return how many times a member lost or got partitions after the group was complete. */
     synchronized long changesSince() {
         return changesSince;
     }

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.HdrHistogram.Histogram;
 
 /**
- * What became of the records that one producer sent in one part: latencies at microsecond resolution, acknowledgements window by window, and
- * the reasons of failures.
+ * Outcomes of the records that one producer sent in one part: latencies in microseconds, acknowledgements by window,
+ * and the reasons of failures.
  *
  * <p>Written by the producer's I/O thread and, for what fails at once, by the sending thread; hence synchronized.
  */
@@ -38,7 +38,7 @@ final class LatencyStatistics {
         startedNs = clock.nanoTime();
     }
 
-    /** Forgets the latencies of the warm-up, but not its failures. */
+    /** Forget the latencies of the warm-up, but not its failures. */
     synchronized void startAfresh(long nowNs) {
         fromDue.reset();
         fromSend.reset();
@@ -61,7 +61,7 @@ final class LatencyStatistics {
     }
 
     /**
-     * Returns what became of the records of all producers of a part together. They must have started afresh at the same
+     * Return what became of the records of all producers of a part together. They must have started afresh at the same
      * time, or not at all.
      */
     static LatencyStatistics merged(List<LatencyStatistics> producers) {
@@ -119,7 +119,7 @@ final class LatencyStatistics {
         failures.forEach(reasons::put);
     }
 
-    /** Makes an empty histogram of microseconds; an hour and more are one. */
+    /** Make an empty histogram of microseconds; an hour and more are one. */
     static Histogram histogram() {
         return new Histogram(HIGHEST_US, SIGNIFICANT_DIGITS);
     }
@@ -128,7 +128,7 @@ final class LatencyStatistics {
         histogram.recordValue(Math.min(latencyNs / 1_000, HIGHEST_US));
     }
 
-    /** Returns the histogram's figures in microseconds; null where it is empty. */
+    /** Return the histogram's figures in microseconds; null where it is empty. */
     static ObjectNode describe(Histogram histogram, ObjectNode parent) {
         if (histogram.getTotalCount() == 0) {
             return null;

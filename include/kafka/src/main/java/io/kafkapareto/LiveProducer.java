@@ -31,13 +31,13 @@ final class LiveProducer implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** Sends from then on, and returns when everything is acknowledged or has failed. */
+    /** Send from then on, and return when everything is acknowledged or has failed. */
     void send(long startedNs) {
         sender.send(startedNs, seconds);
     }
 
     /**
-     * Notes every quarter of a second, from {@code fromNs} to the end of the planned time, what the group has not read yet
+     * Note every quarter of a second, from {@code fromNs} to the end of the planned time, what the group has not read yet
      * of what was acknowledged, and how long ago the record was due that comes next in the order of sending.
      */
     void sampleLag(long startedNs, long fromNs, LongSupplier recordsRead, BooleanSupplier stopped, ArrayNode samples) {
@@ -55,7 +55,7 @@ final class LiveProducer implements AutoCloseable {
         }
     }
 
-    /** Describes what was sent, once all of it is acknowledged or has failed. */
+    /** Describe what was sent, once all of it is acknowledged or has failed. */
     void describe(long startedNs, ObjectNode sent) {
         sent.put("planned", pace.records(seconds));
         sent.put("attempted", sender.attempted());

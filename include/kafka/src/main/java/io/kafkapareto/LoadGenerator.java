@@ -43,7 +43,7 @@ public final class LoadGenerator {
     private final MonotonicClock clock;
     private final Predicate<Duration> writeBack;
 
-    /** Takes fresh producers from {@code producers} for each part; {@code writeBack} settles what a part has left. */
+    /** Take fresh producers from {@code producers} for each part; {@code writeBack} settles what a part has left. */
     LoadGenerator(
             String topic, Payloads payloads, Supplier<Producer<byte[], byte[]>> producers, MonotonicClock clock,
             Predicate<Duration> writeBack) {
@@ -71,7 +71,7 @@ public final class LoadGenerator {
                 .load(options);
     }
 
-    /** Sends both parts; the second one not where the first has failed. */
+    /** Send both parts; the second one not where the first has failed. */
     ObjectNode load(Namespace options) {
         ObjectNode result = JSON.createObjectNode();
         ArrayNode parts = result.putArray("parts");
@@ -125,7 +125,7 @@ public final class LoadGenerator {
         }
     }
 
-    /** Sends with all senders at once, each in a thread of its own, and returns when all have flushed. */
+    /** Send with all senders at once, each in a thread of its own, and return when all have flushed. */
     private static void send(List<Sender> senders, ExecutorService threads, long startedNs, double seconds) {
         List<Future<?>> sending = new ArrayList<>();
         senders.forEach(each -> sending.add(threads.submit(() -> each.send(startedNs, seconds))));

@@ -50,7 +50,7 @@ public final class LoadServer {
         return answer.put("process_cpu_s", cpuSinceLastAnswerS());
     }
 
-    /** Counts all threads, from the last answer on, or from the start of the JVM: the answers add up to its whole cost. */
+    /** Count all threads, from the last answer on, or from the start of the JVM: the answers add up to its whole cost. */
     private double cpuSinceLastAnswerS() {
         long beforeNs = answeredCpuNs;
         answeredCpuNs = PROCESS.getProcessCpuTime();

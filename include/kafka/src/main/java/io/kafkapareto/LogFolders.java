@@ -39,7 +39,7 @@ final class LogFolders {
         return found;
     }
 
-    /** How many topics have replicas there, those included that this user may not describe. */
+    /** Count the topics with replicas there, including those that this user may not describe. */
     static int topics(Admin admin, JsonNode request) throws Exception {
         Set<String> names = new HashSet<>();
         for (var broker : ask(admin, request).values()) {

@@ -3,21 +3,21 @@ package io.kafkapareto;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** From when to when a group is measured: reading begins when that is known, and what comes before it is its warm-up. */
+/** The time in which a group is measured. Reading begins when it is known; what is read before it is the warm-up. */
 final class MeasuredTime {
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile boolean known;
     private volatile long fromNs;
     private volatile long untilNs = Long.MAX_VALUE;
 
-    /** Sets the time; it ends at {@code untilNs} or, where that is the highest number, when somebody closes it. */
+    /** Set the time; it ends at {@code untilNs} or, if that is the highest number, when it is closed. */
     void open(long fromNs, long untilNs) {
         this.fromNs = fromNs;
         this.untilNs = untilNs;
         known = true;
     }
 
-    /** Ends the time where nobody has. */
+    /** End the time, unless it has ended. */
     synchronized void close(long nowNs) {
         if (closed.getCount() > 0) {
             untilNs = nowNs;
@@ -41,12 +41,12 @@ final class MeasuredTime {
         return known && timeNs - fromNs >= 0 && (untilNs == Long.MAX_VALUE || timeNs - untilNs <= 0);
     }
 
-    /** Returns the length; 0 of a time that ended before it began. */
+    /** Return the length; 0 of a time that ended before it began. */
     long lengthNs() {
         return known && untilNs != Long.MAX_VALUE ? Math.max(untilNs - fromNs, 0) : 0;
     }
 
-    /** Returns how much of the interval lies within the measured time, as a share of the interval. */
+    /** Return how much of the interval lies within the measured time, as a share of the interval. */
     double shareOf(long beganNs, long endedNs) {
         if (!known || endedNs <= beganNs) {
             return 0;

@@ -10,7 +10,7 @@ public interface MonotonicClock {
             return System.nanoTime();
         }
 
-        /** Parks rather than spins, since a spinning core is one that the broker may need; wakes some 0.1 ms late. */
+        /** Park rather than spin, since a spinning core is one that the broker may need; wakes some 0.1 ms late. */
         @Override
         public void waitUntil(long deadlineNs) {
             for (long left = deadlineNs - nanoTime(); left > 0; left = deadlineNs - nanoTime()) {
@@ -21,6 +21,6 @@ public interface MonotonicClock {
 
     long nanoTime();
 
-    /** Returns at the deadline, or at once where it has passed. */
+    /** Return at the deadline, or at once where it has passed. */
     void waitUntil(long deadlineNs);
 }

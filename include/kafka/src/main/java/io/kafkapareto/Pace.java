@@ -11,7 +11,7 @@ record Pace(double recordsPerSecond, boolean fixed, int producer, int producers)
     /** A configuration that cannot keep up works off its backlog for this many times the planned time, no longer. */
     private static final int LONGEST_BACKLOG = 3;
 
-    /** Makes the pace of a load with one producer. */
+    /** Make the pace of a load with one producer. */
     Pace(double recordsPerSecond, boolean fixed) {
         this(recordsPerSecond, fixed, 0, 1);
     }
@@ -20,7 +20,7 @@ record Pace(double recordsPerSecond, boolean fixed, int producer, int producers)
         return new Pace(recordsPerSecond, fixed, producer, producers);
     }
 
-    /** Returns how many records are planned; as many as there is time for where the pace is not fixed. */
+    /** Return how many records are planned; as many as there is time for where the pace is not fixed. */
     long records(double seconds) {
         if (!fixed) {
             return Long.MAX_VALUE;
@@ -29,12 +29,12 @@ record Pace(double recordsPerSecond, boolean fixed, int producer, int producers)
         return (ofTheWholeLoad - producer + producers - 1) / producers;
     }
 
-    /** Returns the time after which sending ends, though planned records may be left. */
+    /** Return the time after which sending ends, though planned records may be left. */
     long longestNs(double seconds) {
         return (long) (seconds * 1e9) * (fixed ? LONGEST_BACKLOG : 1);
     }
 
-    /** Returns the time from the start to the slot of the share's n-th record, counted from 0; no delay moves it. */
+    /** Return the time from the start to the slot of the share's n-th record, counted from 0; no delay moves it. */
     long offsetNs(long index) {
         return (long) ((producer + index * producers) * (1e9 / recordsPerSecond));
     }

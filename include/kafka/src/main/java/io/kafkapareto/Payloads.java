@@ -30,12 +30,12 @@ final class Payloads {
         sent = first;
     }
 
-    /** Makes records that hold nothing but zero bytes. */
+    /** Make records that hold nothing but zero bytes. */
     static Payloads zeros(int recordSize, int keyCount) {
         return new Payloads(new byte[1][recordSize], keys(keyCount), 0);
     }
 
-    /** Returns the same records for a producer of its own, beginning with the n-th one, counted from 0. */
+    /** Return the same records for a producer of its own, beginning with the n-th one, counted from 0. */
     Payloads from(long first) {
         return new Payloads(values, keys, first);
     }

@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Which offsets of each partition a group has read: which of them twice, and which it has passed over.
+ * Offsets of each partition that a group has read once, twice, or passed over.
  *
  * <p>Of a topic without transactions and compaction, so that every offset holds a record. A partition may go from one
  * member's thread to another's.
@@ -27,7 +27,7 @@ final class ReadOffsets {
         endAt(ends);
     }
 
-    /** Sets other end offsets, as of records that were sent since. */
+    /** Set other end offsets, as of records that were sent since. */
     void endAt(Map<TopicPartition, Long> ends) {
         partitions.forEach((key, partition) -> {
             synchronized (partition) {
@@ -42,7 +42,7 @@ final class ReadOffsets {
         return partitions.keySet();
     }
 
-    /** Returns the offset that comes after all that was read of the partition. */
+    /** Return the offset that comes after all that was read of the partition. */
     long next(TopicPartition partition) {
         Partition found = partitions.get(partition);
         synchronized (found) {
@@ -50,7 +50,7 @@ final class ReadOffsets {
         }
     }
 
-    /** Counts what one poll returned of the partition. */
+    /** Count what one poll returned of the partition. */
     void read(TopicPartition partition, List<ConsumerRecord<byte[], byte[]>> records) {
         Partition found = partitions.get(partition);
         synchronized (found) {
@@ -60,7 +60,7 @@ final class ReadOffsets {
         }
     }
 
-    /** Returns how many offsets the group has still to reach; below 0 where records came after the end offsets. */
+    /** Return how many offsets the group has still to reach; below 0 where records came after the end offsets. */
     long ahead() {
         return ahead.get();
     }

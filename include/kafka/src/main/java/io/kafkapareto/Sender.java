@@ -9,7 +9,7 @@ import java.util.function.LongFunction;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** One producer of a part, and what the thread does that calls its {@code send()}. */
+/** One producer of a part, in a thread that calls its {@code send()}. */
 final class Sender implements AutoCloseable {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
@@ -24,7 +24,7 @@ final class Sender implements AutoCloseable {
     private long cpuNs;
 
     /**
-     * Takes the next record from {@code records}, given the time at which it is due. A failure of any sender that shares
+     * Take the next record from {@code records}, given the time at which it is due. A failure of any sender that shares
      * {@code failed} ends the sending of all.
      */
     Sender(
@@ -37,27 +37,27 @@ final class Sender implements AutoCloseable {
         outcomes = new LatencyStatistics(clock, failed);
     }
 
-    /** Returns how many records were due; as many as were tried where none has a due time. */
+    /** Return how many records were due; as many as were tried where none has a due time. */
     long planned(double seconds) {
         return pace.fixed() ? pace.records(seconds) : attempted;
     }
 
-    /** Returns how many records the last sending tried. */
+    /** Return how many records the last sending tried. */
     long attempted() {
         return attempted;
     }
 
-    /** Returns when its last sending was over, before the producer was flushed. */
+    /** Return when its last sending was over, before the producer was flushed. */
     long endedNs() {
         return endedNs;
     }
 
-    /** Returns the CPU time of the last sending's thread while it sent. */
+    /** Return the CPU time of the last sending's thread while it sent. */
     long cpuNs() {
         return cpuNs;
     }
 
-    /** Notes the totals of the warm-up, which are no part of what {@link #metrics} returns later. */
+    /** Note the totals of the warm-up, which are no part of what {@link #metrics} returns later. */
     void endWarmup() {
         warmupMetrics = ClientMetrics.read(producer.metrics());
     }
@@ -68,7 +68,7 @@ final class Sender implements AutoCloseable {
                 ClientMetrics.recordsSent(producer.metrics()));
     }
 
-    /** Sends from {@code startedNs} on until the records or the time are used up, or one has failed; then flushes. */
+    /** Send from {@code startedNs} on until the records or the time are used up, or one has failed; then flush. */
     void send(long startedNs, double seconds) {
         long cpuBeforeNs = THREADS.getCurrentThreadCpuTime();
         attempted = 0;
@@ -91,7 +91,7 @@ final class Sender implements AutoCloseable {
         producer.flush();
     }
 
-    /** Ends the producer at once: everything is flushed or has failed, so there is nothing left to wait for. */
+    /** End the producer at once: everything is flushed or has failed, so there is nothing left to wait for. */
     @Override
     public void close() {
         producer.close(Duration.ZERO);

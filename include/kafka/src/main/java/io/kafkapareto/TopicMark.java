@@ -51,7 +51,7 @@ final class TopicMark implements AutoCloseable {
         }
     }
 
-    /** The id of the topic that this call has made, an empty one if it only asks; null where it was there. */
+    /** Return the id of the topic that this call created, empty if it only asks; null if the topic exists. */
     static String make(Admin admin, JsonNode request) throws Exception {
         String name = ClusterAdmin.topicOf(request);
         CreateTopicsOptions options = ClusterAdmin.within(new CreateTopicsOptions(), request)
@@ -63,7 +63,7 @@ final class TopicMark implements AutoCloseable {
         return options.shouldValidateOnly() ? "" : idOf(made, name, admin);
     }
 
-    /** A mark is deleted by its id, so that one without an id must not stay. */
+    /** Return the mark's id; a mark without one is removed, since marks are deleted by their ids. */
     private static String idOf(CreateTopicsResult made, String name, Admin admin) throws Exception {
         try {
             Uuid id = made.topicId(name).get();
@@ -77,7 +77,7 @@ final class TopicMark implements AutoCloseable {
         }
     }
 
-    /** The id of the topic as it is now, or null where there is none. */
+    /** Return the topic's present id, or null if there is no such topic. */
     static String id(Admin admin, JsonNode request) throws Exception {
         String name = ClusterAdmin.topicOf(request);
         var described = admin.describeTopics(List.of(name), ClusterAdmin.within(new DescribeTopicsOptions(), request))
@@ -86,7 +86,7 @@ final class TopicMark implements AutoCloseable {
         return isAbsent ? null : described.get().topicId().toString();
     }
 
-    /** Deletes the topic with this id; a later one of the same name stays. */
+    /** Delete the topic with this id; a later one of the same name stays. */
     static String delete(Admin admin, JsonNode request) throws Exception {
         var ids = TopicCollection.ofTopicIds(List.of(Uuid.fromString(request.get("topic_id").asText())));
         var deleted = admin.deleteTopics(ids, ClusterAdmin.within(new DeleteTopicsOptions(), request)).all();
@@ -94,7 +94,7 @@ final class TopicMark implements AutoCloseable {
                 ? "absent" : "deleted";
     }
 
-    /** Appends a record, which all replicas in sync have when this returns. */
+    /** Append a record, which all replicas in sync have when this returns. */
     long append(JsonNode request) throws Exception {
         int timeoutMs = request.get("timeout_ms").asInt() / 2; // sending may block for as long as the answer may take
         if (producer == null) {
@@ -113,7 +113,7 @@ final class TopicMark implements AutoCloseable {
         return producer.send(record).get(timeoutMs, TimeUnit.MILLISECONDS).offset();
     }
 
-    /** The partition's end, and its last record: null where it has none. */
+    /** Return the partition's end and its last record, null if it has none. */
     ObjectNode last(JsonNode request) {
         Duration patience = Duration.ofMillis(request.get("timeout_ms").asInt() / 3); // of each of three questions
         Properties properties = client(StringDeserializer.class, ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG,
@@ -132,7 +132,7 @@ final class TopicMark implements AutoCloseable {
         }
     }
 
-    /** Null where this user may not read: whether the mark is kept up can be seen by its end alone. */
+    /** Return null if this user may not read: the end alone shows whether the mark is kept up. */
     private static String read(KafkaConsumer<String, String> consumer, TopicPartition partition, Duration patience) {
         try {
             var records = consumer.poll(patience).records(partition);

@@ -10,7 +10,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.TopicPartition;
 
-/** Asks a cluster from where to where the partitions of one topic hold records. */
+/** Ask a cluster from where to where the partitions of one topic hold records. */
 final class TopicOffsets implements AutoCloseable {
     private final Admin admin;
     private final List<TopicPartition> partitions;

@@ -5,13 +5,13 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What brokers on this machine have written lies in its memory for half a minute, and is then written to the disk at
- * once. The kernel is asked to write it now, so that it does not do so during what is measured next.
+ * Writes back dirty pages. Whatever brokers on this machine wrote stays in its memory for half a minute, and then goes
+ * to the disk at once: the kernel is asked to do that now, not during the next measurement.
  */
 final class WriteBack {
     private WriteBack() {}
 
-    /** Returns whether all of this machine's files were on their disks within the limit. */
+    /** Return whether all of this machine's files were on their disks within the limit. */
     static boolean settle(Duration limit) {
         try {
             Process sync = new ProcessBuilder("sync")

@@ -46,7 +46,7 @@ class GroupMemberTest {
         }
     };
 
-    /** Runs a member that joins first, and is stopped after the polls that were added. */
+    /** Run a member that joins first, and is stopped after the polls that were added. */
     private GroupMember run(boolean endsWithOffsets, boolean hasDueTimes, long pauseNs) {
         var shared = new GroupMember.Shared(
                 "load", start, measured, offsets, recordsRead, stopped, endsWithOffsets, hasDueTimes, pauseNs, clock);
@@ -57,7 +57,7 @@ class GroupMemberTest {
         return member;
     }
 
-    /** Adds a poll that takes so long, some of it on a core, and brings records of eight bytes that were due so long ago. */
+    /** Add a poll that takes so long, some of it on a core, and brings records of eight bytes that were due so long ago. */
     private void poll(long tookNs, long ofItCpuNs, long firstOffset, int records, long sinceDueNs) {
         polls.add(() -> {
             clock.advance(tookNs);

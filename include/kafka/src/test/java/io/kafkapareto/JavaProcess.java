@@ -38,7 +38,7 @@ final class JavaProcess implements AutoCloseable {
         stdin.flush();
     }
 
-    /** Closes its stdin and returns its status once it has ended. */
+    /** Close its stdin and return its status once it has ended. */
     int ended() throws IOException, InterruptedException {
         stdin.close();
         assertTrue(process.waitFor(60, TimeUnit.SECONDS), "it did not end within a minute");
@@ -49,7 +49,7 @@ final class JavaProcess implements AutoCloseable {
         return Files.readString(stderr);
     }
 
-    /** Requires that it ends with this status and says no more on stdout, and returns its stderr. */
+    /** Require that it ends with this status and says no more on stdout; return its stderr. */
     String endedWith(int status) throws IOException, InterruptedException {
         assertEquals(status, ended(), complaint());
         assertNull(stdout.readLine());

@@ -33,7 +33,7 @@ class LoadGeneratorTest {
     private final long startedNs = clock.nanoTime();
     private final List<PacedProducer> used = new ArrayList<>();
 
-    /** Sends what the options say, the n-th part by the n-th producer. */
+    /** Send what the options say, the n-th part by the n-th producer. */
     private JsonNode load(List<PacedProducer> producers, String options) throws Exception {
         return loadAndSettle(producers, limit -> true, options).get("parts");
     }

@@ -19,7 +19,7 @@ final class PacedProducer extends MockProducer<byte[], byte[]> {
     private boolean failsLater;
     private RuntimeException failure;
 
-    /** Blocks the n-th {@code send()}, counted from 0, for {@code blockedNs} of n; it is acknowledged right then. */
+    /** Block the n-th {@code send()}, counted from 0, for {@code blockedNs} of n; it is acknowledged right then. */
     PacedProducer(SimulatedClock clock, LongUnaryOperator blockedNs) {
         super(false, null, new ByteArraySerializer(), new ByteArraySerializer());
         this.clock = clock;

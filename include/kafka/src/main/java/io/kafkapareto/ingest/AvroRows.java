@@ -14,7 +14,7 @@ import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.EncoderFactory;
 
 /**
- * Encodes rows as Avro records: whole numbers as long, those with a decimal point as double, all else as text.
+ * Encode rows as Avro records: whole numbers as long, those with a decimal point as double, all else as text.
  *
  * <p>Which field is which follows from the file's first row. An empty field is null.
  */
@@ -37,7 +37,7 @@ final class AvroRows implements RowEncoder {
                 .map(each -> each.schema().getTypes().get(1).getType()).toArray(Schema.Type[]::new);
     }
 
-    /** Returns the schema of a file with this header and this first row. */
+    /** Return the schema of a file with this header and this first row. */
     static Schema schemaOf(byte[] header, byte[] firstRow, byte delimiter) {
         List<String> names = Fields.of(header, 0, header.length, delimiter);
         List<String> values = Fields.of(firstRow, 0, firstRow.length, delimiter);
@@ -53,7 +53,7 @@ final class AvroRows implements RowEncoder {
         return fields.endRecord();
     }
 
-    /** Returns a name that Avro takes, and that no other field has. */
+    /** Return a name that Avro takes, and that no other field has. */
     private static String nameOf(String header, int number, Set<String> taken) {
         String plain = header.strip().replaceAll("[^A-Za-z0-9_]", "_");
         String name = (plain.matches("[A-Za-z_].*") ? plain : "_" + plain) + (header.isBlank() ? number : "");

@@ -38,7 +38,7 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Sends whole record batches over the client's own network layer, and keeps the client's promise: with acks=all and
+ * Send whole record batches over the client's own network layer, and keep the client's promise: with acks=all and
  * idempotence each batch is stored once and in its order, by the producer's id and sequence numbers that it holds
  * (KIP-98).
  *
@@ -75,7 +75,7 @@ final class BatchSender implements AutoCloseable {
     private volatile String failure = "";
     private volatile String lostRows = "";
 
-    /** Connects to the cluster, and asks for a producer id where the properties say that it is idempotent. */
+    /** Connect to the cluster, and ask for a producer id where the properties say that it is idempotent. */
     BatchSender(Properties properties, String topic, BufferPool buffers, Time source) throws IOException {
         time = new MonotonicTime(source);
         ProducerConfig config = new ProducerConfig(properties);
@@ -129,7 +129,7 @@ final class BatchSender implements AutoCloseable {
         return identity;
     }
 
-    /** Queues what a builder has written, behind everything queued before for its partition. */
+    /** Queue what a builder has written, behind everything queued before for its partition. */
     void send(long number, int partition, ByteBuffer written, int rows, long rowBytes) {
         SentBatch batch = new SentBatch(
                 number, partition, MemoryRecords.readableRecords(written), written, rows, rowBytes, time.milliseconds());
@@ -140,14 +140,14 @@ final class BatchSender implements AutoCloseable {
         client.wakeup();
     }
 
-    /** Begins with the producer's next epoch, once all is flushed: sequences begin at 0 again in all partitions. */
+    /** Begin with the producer's next epoch, once all is flushed: sequences begin at 0 again in all partitions. */
     void renew() {
         identity = identity.next();
         lostRows = "";
         handedOver.add(() -> partitions.replaceAll(each -> new PartitionQueue()));
     }
 
-    /** Waits until every batch is acknowledged or dropped, or one has failed for good. */
+    /** Wait until every batch is acknowledged or dropped, or one has failed for good. */
     synchronized void flush() throws InterruptedException {
         while (outstanding > 0 && failure.isEmpty()) {
             wait(IDLE_MS);
@@ -162,7 +162,7 @@ final class BatchSender implements AutoCloseable {
         return failure;
     }
 
-    /** Says which leader has lost rows that were acknowledged; empty where none has. Its partition's batches are dropped. */
+    /** Name the leader that lost acknowledged rows; empty if none did. Its partition's batches are dropped. */
     String lostRows() {
         return lostRows;
     }
@@ -175,7 +175,7 @@ final class BatchSender implements AutoCloseable {
         return acknowledgedBytes;
     }
 
-    /** Returns how the batches were sent; {@code uncompressedBytes} is what they held before the codec. */
+    /** Return how the batches were sent; {@code uncompressedBytes} is what they held before the codec. */
     synchronized SinkMetrics metrics(long uncompressedBytes) {
         long rows = Arrays.stream(acknowledged).sum();
         double each = Math.max(requests, 1);
@@ -223,7 +223,7 @@ final class BatchSender implements AutoCloseable {
     }
 
     /**
-     * Sends what may be sent, in order; a partition's batches all wait where its first one does. A node that is not ready
+     * Send what may be sent, in order; a partition's batches all wait where its first one does. A node that is not ready
      * is asked once: while metadata is due, the client answers by a backoff with jitter, which may say yes a moment later.
      */
     private void sendWaiting(long nowMs) {
@@ -263,7 +263,7 @@ final class BatchSender implements AutoCloseable {
                 response -> take(response, batch)), nowMs);
     }
 
-    /** Takes an answer; the client only logs what is thrown here. */
+    /** Take an answer; the client only logs what is thrown here. */
     private void take(ClientResponse response, SentBatch batch) {
         try {
             answered(batch, response);

@@ -13,12 +13,12 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Sends rows as record batches that it builds itself, one partition's after another's. For one thread.
+ * Send rows as record batches that it builds itself, one partition's after another's. For one thread.
  *
  * <p>Batches leave when they are full, so that linger.ms has no part in it.
  */
 final class BatchSink implements RowSink {
-    /** What a codec may add to what does not shrink: framing of each of its blocks. */
+    /** Most that a codec may add to incompressible data: framing of its blocks. */
     private static final int CODEC_BYTES = 4 << 10;
 
     private final BufferPool buffers;

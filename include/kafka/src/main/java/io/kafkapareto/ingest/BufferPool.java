@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 
 /**
- * Lends buffers outside the heap, at most so many at a time; the one that came back last goes out first, since it is
+ * Lend buffers outside the heap, at most so many at a time; the one that came back last goes out first, since it is
  * still in the cache. Whoever finds none waits.
  */
 final class BufferPool {
@@ -14,13 +14,13 @@ final class BufferPool {
     private long blockedNs;
     private boolean closed;
 
-    /** Lends so many buffers that together they have {@code mostBytes}; two at least. */
+    /** Lend so many buffers that together they have {@code mostBytes}; two at least. */
     BufferPool(int bufferBytes, long mostBytes) {
         this.bufferBytes = bufferBytes;
         left = (int) Math.max(2, Math.min(mostBytes / bufferBytes, Integer.MAX_VALUE));
     }
 
-    /** Returns an empty buffer, or null where the pool was closed meanwhile. */
+    /** Return an empty buffer, or null where the pool was closed meanwhile. */
     synchronized ByteBuffer take() throws InterruptedException {
         if (free.isEmpty() && left > 0) {
             left--;
@@ -39,13 +39,13 @@ final class BufferPool {
         notifyAll();
     }
 
-    /** Ends all waiting. */
+    /** End all waiting. */
     synchronized void close() {
         closed = true;
         notifyAll();
     }
 
-    /** Returns how long threads have waited for a buffer. */
+    /** Return how long threads have waited for a buffer. */
     synchronized long blockedNs() {
         return blockedNs;
     }

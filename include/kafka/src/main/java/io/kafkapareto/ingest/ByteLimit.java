@@ -2,22 +2,22 @@ package io.kafkapareto.ingest;
 
 import io.kafkapareto.MonotonicClock;
 
-/** Holds back whoever would send more bytes a second than a limit allows. */
+/** A limit on the bytes per second that all senders send together. */
 final class ByteLimit {
-    /** What a pause leaves to be made up for at once: more of it would be a burst above the limit. */
+    /** Most of a pause that may be made up for at once: more would be a burst above the limit. */
     private static final long MOST_CREDIT_NS = 100_000_000;
-    /** To sleep for less costs more than it is worth; the next rows wait for it. */
+    /** A shorter sleep costs more than it is worth; the next rows wait for it. */
     private static final long LEAST_WAIT_NS = 1_000_000;
 
     private final double nsPerByte;
     private long nextDueNs = System.nanoTime();
 
-    /** With 0 there is no limit. */
+    /** 0 means no limit. */
     ByteLimit(double mostMibPerSecond) {
         nsPerByte = mostMibPerSecond > 0 ? 1e9 / (mostMibPerSecond * (1 << 20)) : 0;
     }
 
-    /** Returns once so many bytes more may be sent. */
+    /** Return once so many bytes more may be sent. */
     void awaitRoomFor(int more) {
         if (nsPerByte == 0) {
             return;

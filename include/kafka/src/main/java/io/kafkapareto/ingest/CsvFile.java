@@ -26,7 +26,7 @@ record CsvFile(
     private static final int SHOWN_BYTES = 80;
 
     /**
-     * Opens the file and looks at its first rows.
+     * Open the file and look at its first rows.
      *
      * @throws Refused if it is no such file, holds no row, or most of its first rows do not fit the header
      */
@@ -81,7 +81,7 @@ record CsvFile(
         return new LineScanner(new StreamedBytes(range), range.from(), delimiter);
     }
 
-    /** Goes to the next row that is not blank. */
+    /** Go to the next row that is not blank. */
     private static boolean nextRow(RowSource rows) throws IOException {
         boolean found = rows.next();
         while (found && rows.isBlank()) {
@@ -144,19 +144,19 @@ record CsvFile(
         return delimiter == '\t' ? "tab" : "'" + (char) delimiter + "'";
     }
 
-    /** Returns the beginning of a row as people can read it. */
+    /** Return the beginning of a row as people can read it. */
     static String shown(byte[] array, int from, int to) {
         int length = Math.min(to - from, SHOWN_BYTES);
         String text = new String(array, from, length, StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}", "?");
         return "'" + text + (length < to - from ? "…'" : "'");
     }
 
-    /** Returns a check of this file's rows, for one thread. */
+    /** Return a check of this file's rows, for one thread. */
     RowCheck newCheck() {
         return new RowCheck(delimiter, fields, mostRowBytes, !encoding.equals(LATIN_1));
     }
 
-    /** Returns what makes values of rows, for one thread; null where rows are sent as they stand. */
+    /** Return what makes values of rows, for one thread; null where rows are sent as they stand. */
     RowEncoder newEncoder() {
         return switch (encoding) {
             case "avro" -> new AvroRows(AvroRows.schemaOf(header, firstRow, delimiter), delimiter);

@@ -2,7 +2,7 @@ package io.kafkapareto.ingest;
 
 import java.util.Locale;
 
-/** Says why a row is malformed, and so goes to the topic of malformed rows. */
+/** Why a row is malformed and goes to the dead-letter topic. */
 enum Fault {
     FIELDS("it has another number of fields than the header"),
     QUOTE("unclosed quote, or text after the closing quote of a multi-line field"),
@@ -21,7 +21,7 @@ enum Fault {
         return reason;
     }
 
-    /** Returns its name in results and record headers. */
+    /** Return its name in results and record headers. */
     String code() {
         return name().toLowerCase(Locale.ROOT);
     }

@@ -1,7 +1,7 @@
 package io.kafkapareto.ingest;
 
 /**
- * Follows a row byte by byte, and says where its fields end (RFC 4180). For one thread.
+ * Follow a row byte by byte, and say where its fields end (RFC 4180). For one thread.
  *
  * <p>A field is quoted if it begins with a quote, leading spaces aside. Within the quotes delimiters and line breaks are
  * text, and a doubled quote stands for one. In any other field a quote is a character like others: 5" is a size.
@@ -24,7 +24,7 @@ final class FieldState {
         reset();
     }
 
-    /** Begins with another row. */
+    /** Begin with another row. */
     void reset() {
         begin();
         isOpen = false;
@@ -37,7 +37,7 @@ final class FieldState {
         hasLines = false;
     }
 
-    /** Takes the next byte, and tells whether it separates two fields. */
+    /** Take the next byte, and tell whether it separates two fields. */
     boolean separates(byte each) {
         if (each == QUOTE && (isQuoted || begins)) {
             isQuoted = true;
@@ -61,19 +61,19 @@ final class FieldState {
         return false;
     }
 
-    /** Takes several bytes. */
+    /** Take several bytes. */
     void follow(byte[] array, int from, int to) {
         for (int at = from; at < to; at++) {
             separates(array[at]);
         }
     }
 
-    /** Tells whether a quote is open, so the row continues on the next line. */
+    /** Return whether a quote is open, so the row continues on the next line. */
     boolean isOpen() {
         return isOpen;
     }
 
-    /** Tells whether text came behind a quote that closed a field of several lines. */
+    /** Return whether text came behind a quote that closed a field of several lines. */
     boolean isBroken() {
         return isBroken;
     }

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 
-/** Refuses files that are no plain text in one byte per letter, by how they begin, and says how to convert them. */
+/** Refuse files that are no plain text in one byte per letter, by how they begin, and say how to convert them. */
 final class FileForm {
     private static final int HEAD_BYTES = 64 << 10;
     private static final String UTF8_MARK = "efbbbf";
@@ -29,7 +29,7 @@ final class FileForm {
     private FileForm() {}
 
     /**
-     * Returns the range of the file's text, without UTF-8's mark.
+     * Return the range of the file's text, without UTF-8's mark.
      *
      * @throws Refused if it has the form of something else
      */
@@ -83,7 +83,7 @@ final class FileForm {
         return "convert it with: " + command + " " + quoted(file) + " > new.csv";
     }
 
-    /** Returns the file's path as a shell takes it. */
+    /** Return the file's path as a shell takes it. */
     static String quoted(Path file) {
         String path = file.toString();
         return path.matches("[\\w@%+=:,./-]+") ? path : "'" + path.replace("'", "'\\''") + "'";

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Holds the bytes of a file from one line's beginning to another's, or to the end. */
+/** The bytes of a file from the beginning of one line to that of another, or to the end. */
 record FileRange(Path file, long from, long to) {
     private static final int PROBE_BYTES = 64 << 10;
 
@@ -22,7 +22,7 @@ record FileRange(Path file, long from, long to) {
         return to - from;
     }
 
-    /** Splits the range into as many about equal ones; some may be empty where lines are long. */
+    /** Split the range into as many about equal ones; some may be empty where lines are long. */
     List<FileRange> split(int count) throws IOException {
         List<FileRange> found = new ArrayList<>();
         long begin = from;
@@ -34,7 +34,7 @@ record FileRange(Path file, long from, long to) {
         return found;
     }
 
-    /** Counts the lines that begin before this range does. */
+    /** Count the lines that begin before this range does. */
     long linesBefore() throws IOException {
         long lines = 0;
         byte[] bytes = new byte[1 << 20];
@@ -48,7 +48,7 @@ record FileRange(Path file, long from, long to) {
         return lines;
     }
 
-    /** Returns where the first line begins that begins at this place of the file or after it. */
+    /** Return where the first line begins that begins at this place of the file or after it. */
     private long lineAfter(long place) throws IOException {
         if (place <= from) {
             return from;

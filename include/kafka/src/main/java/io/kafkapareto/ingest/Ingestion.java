@@ -21,7 +21,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 
 /**
- * Sends the rows of a CSV file to a topic, each as a record's value, and counts what became of every one.
+ * Send the rows of a CSV file to a topic, each as a record's value, and count what became of every one.
  *
  * <p>Rows that are none go to a topic of their own. A {@code --resumable} ingestion goes on where an earlier one of the
  * same file stopped: its records' keys hold where their rows begin in the file. The last line on stdout is one JSON
@@ -97,7 +97,7 @@ public final class Ingestion {
         return Resumption.lastKeys(client, ofTopic);
     }
 
-    /** Returns what each producer is to send: its share of this process's share of the rows; each warms up with all. */
+    /** Return what each producer is to send: its share of this process's share of the rows; each warms up with all. */
     private List<FileRange> rangesOf(CsvFile file, Partitioning partitioning, boolean isWarmup) throws IOException {
         FileRange rows = file.rows();
         if (partitioning != null) {
@@ -149,7 +149,7 @@ public final class Ingestion {
         }
     }
 
-    /** Waits until all processes of this ingestion are ready: each leaves a file in the folder where they meet. */
+    /** Wait until all processes of this ingestion are ready: each leaves a file in the folder where they meet. */
     private void awaitOthers() throws IOException, InterruptedException {
         String meeting = options.getString("meeting");
         if (meeting == null) {

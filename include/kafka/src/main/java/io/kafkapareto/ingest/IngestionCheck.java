@@ -21,7 +21,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Reads a topic from its beginning to its end, and a file, and says of both how many rows they hold and what these hash
+ * Read a topic from its beginning to its end, and a file, and say of both how many rows they hold and what these hash
  * to. Prints one JSON object.
  *
  * <p>Either may be left out: what a file holds does not change from one ingestion to the next.

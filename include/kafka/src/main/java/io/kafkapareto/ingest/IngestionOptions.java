@@ -11,14 +11,14 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 
-/** Names the options of an ingestion, and refuses those that do not go together. */
+/** Options of an ingestion, and the rules that they must obey together. */
 final class IngestionOptions {
     /** The largest request less a batch's header, a record's own, and a key. */
     static final int MOST_ROW_BYTES = (1 << 20) - 128;
 
     private IngestionOptions() {}
 
-    /** Runs the tool; input that it refuses ends the process with {@link Refused#EXIT_CODE}, any other failure with 2. */
+    /** Run the tool; input that it refuses ends the process with {@link Refused#EXIT_CODE}, other failures with 2. */
     static void run(ArgumentParser parser, String[] arguments, CommandLine.Tool tool) throws Exception {
         try {
             CommandLine.run(parser, arguments, tool);
@@ -31,7 +31,7 @@ final class IngestionOptions {
         }
     }
 
-    /** Opens the CSV file that this option names. */
+    /** Open the CSV file that this option names. */
     static CsvFile opened(Namespace options, String option) throws IOException {
         return CsvFile.open(
                 Path.of(options.getString(option)), delimiter(options), options.getString("encoding"),
@@ -70,14 +70,14 @@ final class IngestionOptions {
         return parser;
     }
 
-    /** Adds how rows become values of records. */
+    /** Add how rows become values of records. */
     static void addEncoding(ArgumentParser parser) {
         parser.addArgument("--encoding").choices("bytes", "latin_1", "avro").setDefault("bytes")
                 .help("rows as they stand, rows in ISO 8859-1 as UTF-8, or as Avro");
     }
 
     /**
-     * Returns what is between two fields.
+     * Return what is between two fields.
      *
      * @throws Refused if it is not one byte in every encoding that a file may have, or stands for something else
      */
@@ -91,7 +91,7 @@ final class IngestionOptions {
     }
 
     /**
-     * Refuses what would lose rows, send them twice, or mix them up.
+     * Refuse what would lose rows, send them twice, or mix them up.
      *
      * @throws Refused naming the option and what it needs
      */

@@ -7,7 +7,7 @@ import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
-/** Reads one range of the file and sends its rows: one producer of the ingestion. */
+/** Read one range of the file and send its rows: one producer of the ingestion. */
 final class Instance {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     /** Something is wrong with a topic that loses rows more often. */
@@ -34,7 +34,7 @@ final class Instance {
         this.limit = limit;
     }
 
-    /** Sends all rows of the range, and returns once they are acknowledged, or one has failed. */
+    /** Send all rows of the range, and return once they are acknowledged, or one has failed. */
     void run() throws IOException, InterruptedException {
         long cpuBeganNs = THREADS.getCurrentThreadCpuTime();
         try {
@@ -63,7 +63,7 @@ final class Instance {
         return partitioning != null && sink.hasLostRows() && job.malformed().mayGoOn() && resumptions < MOST_RESUMPTIONS;
     }
 
-    /** Goes on as after a kill: behind the last row that each partition has, as another producer. */
+    /** Go on as after a kill: behind the last row that each partition has, as another producer. */
     private void resume() throws IOException {
         partitioning = new Partitioning(job.lastKeys().read());
         FileRange rows = job.file().rows();
@@ -107,7 +107,7 @@ final class Instance {
         });
     }
 
-    /** Checks, encodes and sends rows; for one thread at a time. */
+    /** Check, encode and send rows; for one thread at a time. */
     private final class Worker {
         private final RowCheck check = job.file().newCheck();
         private final RowEncoder encoder = job.file().newEncoder();
@@ -151,7 +151,7 @@ final class Instance {
         }
     }
 
-    /** Returns the line's number in the file, from 1 on; counts those before the range once it is needed. */
+    /** Return the line's number in the file, from 1 on; count those before the range once it is needed. */
     private synchronized long lineNumber(long line) {
         if (linesBefore < 0) {
             try {
@@ -163,12 +163,12 @@ final class Instance {
         return linesBefore + line + 1;
     }
 
-    /** Returns the CPU time of the thread that read. */
+    /** Return the CPU time of the thread that read. */
     long readingCpuNs() {
         return cpuNs;
     }
 
-    /** Returns how often it went on behind what the topic had, after rows were lost. */
+    /** Return how often it went on behind what the topic had, after rows were lost. */
     int resumptions() {
         return resumptions;
     }

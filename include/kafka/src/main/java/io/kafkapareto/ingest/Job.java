@@ -3,7 +3,7 @@ package io.kafkapareto.ingest;
 import java.io.IOException;
 
 /**
- * Holds what all instances of an ingestion share.
+ * State shared by all instances of an ingestion.
  *
  * @param reader how rows are read
  * @param senders in which threads they are sent
@@ -14,7 +14,7 @@ import java.io.IOException;
 record Job(
         CsvFile file, RowReader reader, Senders senders, Partitioning partitioning, LastKeys lastKeys,
         MalformedRows malformed, ReadCounts counts) {
-    /** Reads the key of each partition's last record. */
+    /** Read the key of each partition's last record. */
     interface LastKeys {
         long[] read() throws IOException;
     }

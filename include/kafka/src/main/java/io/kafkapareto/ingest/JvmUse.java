@@ -11,7 +11,7 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 
 /**
- * Holds what this process has used up to a moment.
+ * Resources that this process has used so far.
  *
  * @param allocatedBytes of all threads, or below Java 21 of those that live at that moment
  */
@@ -36,12 +36,12 @@ record JvmUse(
                 totalCompilationMs());
     }
 
-    /** Tells whether threads that have ended are counted as well. */
+    /** Return whether threads that have ended are counted as well. */
     static boolean countsEndedThreads() {
         return ALL_ALLOCATED != null;
     }
 
-    /** Returns the method of Java 21 and later, or null; this code is compiled for an older one. */
+    /** Return the method of Java 21 and later, or null; this code is compiled for an older one. */
     private static Method allAllocated() {
         try {
             return ThreadMXBean.class.getMethod("getTotalThreadAllocatedBytes");
@@ -68,7 +68,7 @@ record JvmUse(
         return compiler == null ? 0 : compiler.getTotalCompilationTime();
     }
 
-    /** Writes what was used between the two. */
+    /** Write what was used between the two. */
     static void describe(JvmUse before, JvmUse after, ObjectNode described) {
         long jvmStartedMs = ManagementFactory.getRuntimeMXBean().getStartTime();
         described.put("began_at_s", before.atEpochMs / MS_PER_S)

@@ -2,7 +2,7 @@ package io.kafkapareto.ingest;
 
 import java.io.IOException;
 
-/** Finds rows in a file's bytes, eight bytes at a time, and makes no object for any. */
+/** Find rows in a file's bytes, eight bytes at a time, and make no object for any. */
 final class LineScanner implements RowSource {
     private static final int CHUNK_BYTES = 256 << 10;
     /** A line that is longer is no row, and the file most likely no CSV. */
@@ -64,7 +64,7 @@ final class LineScanner implements RowSource {
         }
     }
 
-    /** Tells whether the line leaves a quote open, so that the next one belongs to the row. */
+    /** Return whether the line leaves a quote open, so that the next one belongs to the row. */
     private boolean goesOn(int lineFrom, int end) {
         state.follow(array, lineFrom, end + 1);
         return state.isOpen() && end - nextFrom <= MOST_QUOTED_BYTES;
@@ -86,7 +86,7 @@ final class LineScanner implements RowSource {
         return true;
     }
 
-    /** Moves what is left to the front, and reads on behind it. */
+    /** Move what is left to the front, and read on behind it. */
     private void fill(int kept) throws IOException {
         if (kept >= MOST_LINE_BYTES) {
             throw new Refused("line " + (nextLine + 1) + " has more than " + (MOST_LINE_BYTES >> 20)

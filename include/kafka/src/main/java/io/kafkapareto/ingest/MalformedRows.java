@@ -17,7 +17,7 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 
 /**
- * Sends what is no row to a topic of its own, with line, byte offset and reason as headers, and counts it.
+ * Send what is no row to a topic of its own, with line, byte offset and reason as headers, and count it.
  *
  * <p>Of a line that is too large its beginning is sent. The key is the byte offset. In a resumable ingestion each line is
  * acknowledged before the next row is taken: rows behind it would make a later run pass over it, sent or not.
@@ -63,7 +63,7 @@ final class MalformedRows implements AutoCloseable {
         this.lastSent = lastSent;
     }
 
-    /** Sends a line; returns whether the ingestion may go on after so many rows. */
+    /** Send a line; return whether the ingestion may go on after so many rows. */
     boolean add(Fault fault, byte[] line, long offset, long lineNumber, long rowsRead) {
         count(fault, line, lineNumber, rowsRead);
         if (offset > lastSent) {
@@ -88,7 +88,7 @@ final class MalformedRows implements AutoCloseable {
         tooMany |= lines > toleratedFraction * Math.max(rowsRead, LEAST_ROWS);
     }
 
-    /** Tells whether every line was sent so far, and they are not too many. */
+    /** Return whether every line was sent so far, and they are not too many. */
     synchronized boolean mayGoOn() {
         return !tooMany && failure == null;
     }
@@ -114,7 +114,7 @@ final class MalformedRows implements AutoCloseable {
         });
     }
 
-    /** Waits outside the monitor, which the producer's thread takes to tell of a failure. */
+    /** Wait outside the monitor, which the producer's thread takes to tell of a failure. */
     private void await(Future<RecordMetadata> sent) {
         try {
             sent.get();
@@ -130,7 +130,7 @@ final class MalformedRows implements AutoCloseable {
         failure = failure == null ? error : failure;
     }
 
-    /** Waits until all are acknowledged. */
+    /** Wait until all are acknowledged. */
     void flush() throws IOException {
         if (producer != null) {
             producer.flush();
@@ -146,17 +146,17 @@ final class MalformedRows implements AutoCloseable {
         return total;
     }
 
-    /** Returns how many lines of the file they are: a quote that was forgotten makes one row of many. */
+    /** Return how many lines of the file they are: a quote that was forgotten makes one row of many. */
     synchronized long lines() {
         return lines;
     }
 
-    /** Tells whether there were more lines at some time than is tolerated. */
+    /** Return whether there were more lines at some time than is tolerated. */
     synchronized boolean areTooMany() {
         return tooMany;
     }
 
-    /** Describes the first of them; empty where there is none. */
+    /** Describe the first of them; empty if there is none. */
     synchronized String first() {
         return first;
     }

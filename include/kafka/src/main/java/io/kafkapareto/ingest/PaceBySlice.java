@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Measures how many rows are acknowledged per second, slice by slice; the last, shorter slice is left out. */
+/** Measure how many rows are acknowledged per second, slice by slice; the last, shorter slice is left out. */
 final class PaceBySlice implements Runnable {
     static final long SLICE_NS = 250_000_000L;
 
@@ -13,14 +13,14 @@ final class PaceBySlice implements Runnable {
     private final int mostSlices;
     private final List<Double> rowsPerSecond = new ArrayList<>();
 
-    /** Measures no more than so many slices, the first ones. */
+    /** Measure no more than so many slices, the first ones. */
     PaceBySlice(LongSupplier acknowledgedRows, int mostSlices) {
         this.acknowledgedRows = acknowledgedRows;
         this.mostSlices = mostSlices;
     }
 
     /**
-     * Measures until the thread is interrupted, or all slices are over. A pace is of the time that really passed: a busy
+     * Measure until the thread is interrupted, or all slices are over. A pace is of the time that really passed: a busy
      * machine wakes late.
      */
     @Override
@@ -51,7 +51,7 @@ final class PaceBySlice implements Runnable {
         rowsPerSecond.add(pace);
     }
 
-    /** Returns the pace in each slice that is over. */
+    /** Return the pace in each slice that is over. */
     synchronized List<Double> soFar() {
         return List.copyOf(rowsPerSecond);
     }

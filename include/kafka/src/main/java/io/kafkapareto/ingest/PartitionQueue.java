@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Keeps the batches of one partition in order. After a failure none is sent until all that were in flight are answered;
+ * Keep the batches of one partition in order. After a failure none is sent until all that were in flight are answered;
  * then those that failed go first, oldest first.
  *
  * <p>A broker remembers a producer's last five batches of a partition, and after a restart only the last one. It answers
@@ -36,7 +36,7 @@ final class PartitionQueue {
     private int rounds;
     private boolean isLost;
 
-    /** Tells whether a batch may go to this node now; while one is in doubt, only a batch that was sent before. */
+    /** Return whether a batch may go to this node now; while one is in doubt, only a batch that was sent before. */
     boolean maySend(SentBatch batch, int toNodeId) {
         return failed.isEmpty() && (inDoubt.isEmpty() || batch.number() <= youngestSent)
                 && (inFlight.isEmpty() || youngestStored != NONE && nodeId == toNodeId);
@@ -48,7 +48,7 @@ final class PartitionQueue {
         youngestSent = Math.max(youngestSent, batch.number());
     }
 
-    /** Takes a batch as stored, and returns it with those that were in doubt and older. */
+    /** Take a batch as stored, and return it with those that were in doubt and older. */
     List<SentBatch> stored(SentBatch batch) {
         inFlight.remove(batch);
         youngestStored = Math.max(youngestStored, batch.number());
@@ -60,12 +60,12 @@ final class PartitionQueue {
         return found;
     }
 
-    /** Forgets a batch that is refused for good. */
+    /** Forget a batch that is refused for good. */
     void refused(SentBatch batch) {
         inFlight.remove(batch);
     }
 
-    /** Takes that a batch is to be sent again, and with it those in doubt. */
+    /** Take that a batch is to be sent again, and with it those in doubt. */
     void failed(SentBatch batch, long againAtMs) {
         inFlight.remove(batch);
         failed.add(batch);
@@ -74,7 +74,7 @@ final class PartitionQueue {
         this.againAtMs = againAtMs;
     }
 
-    /** Keeps a batch that is out of order until the answer to a younger one settles it, or it is sent again. */
+    /** Keep a batch that is out of order until the answer to a younger one settles it, or it is sent again. */
     void doubted(SentBatch batch, long againAtMs) {
         if (batch.number() == youngestSent) {
             rounds++;
@@ -86,23 +86,23 @@ final class PartitionQueue {
         }
     }
 
-    /** Tells whether the leader has lost rows that were acknowledged; it takes no more batches of this producer. */
+    /** Return whether the leader has lost rows that were acknowledged; it takes no more batches of this producer. */
     boolean isLost() {
         return isLost;
     }
 
-    /** Tells whether a batch that was handed over before this one was refused, or is not answered yet. */
+    /** Return whether a batch that was handed over before this one was refused, or is not answered yet. */
     boolean hasOlderThan(SentBatch batch) {
         return inFlight.stream().anyMatch(each -> each.number() < batch.number())
                 || failed.stream().anyMatch(each -> each.number() < batch.number());
     }
 
-    /** Tells whether a younger batch is stored, and so this one. */
+    /** Return whether a younger batch is stored, and so this one. */
     boolean hasStoredYoungerThan(SentBatch batch) {
         return batch.number() < youngestStored;
     }
 
-    /** Returns what is to be sent again now, the newest first; nothing before its time. */
+    /** Return what is to be sent again now, the newest first; nothing before its time. */
     List<SentBatch> takeFailed(long nowMs) {
         if (failed.isEmpty() || !inFlight.isEmpty() || nowMs < againAtMs) {
             return List.of();

@@ -13,14 +13,14 @@ import org.apache.kafka.common.requests.InitProducerIdRequest;
 import org.apache.kafka.common.requests.InitProducerIdResponse;
 import org.apache.kafka.common.utils.Time;
 
-/** Names an idempotent producer to brokers (KIP-98). */
+/** The identity of an idempotent producer (KIP-98). */
 record ProducerIdentity(long id, short epoch) {
-    /** Of a producer that is not idempotent. */
+    /** The identity of a producer that is not idempotent. */
     static final ProducerIdentity NONE =
             new ProducerIdentity(RecordBatch.NO_PRODUCER_ID, RecordBatch.NO_PRODUCER_EPOCH);
     private static final long POLL_MS = 100;
 
-    /** Asks the cluster for an identity that nobody else has. */
+    /** Ask the cluster for an identity that nobody else has. */
     static ProducerIdentity ask(NetworkClient client, Time time, int timeoutMs) throws IOException {
         long deadlineMs = time.milliseconds() + timeoutMs;
         InitProducerIdRequestData asked = new InitProducerIdRequestData()
@@ -55,7 +55,7 @@ record ProducerIdentity(long id, short epoch) {
         return id != RecordBatch.NO_PRODUCER_ID;
     }
 
-    /** Returns the producer's next epoch (KIP-360). Once a broker has a batch of it, it refuses all of earlier ones. */
+    /** Return the producer's next epoch (KIP-360). Once a broker has a batch of it, it refuses all of earlier ones. */
     ProducerIdentity next() {
         return new ProducerIdentity(id, (short) (epoch + 1));
     }

@@ -11,7 +11,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 
-/** Sends rows with the client's own producer; any number of threads may. */
+/** Send rows with the client's own producer; any number of threads may. */
 final class ProducerSink implements RowSink, Callback {
     private final Producer<byte[], byte[]> producer;
     private final String topic;
@@ -46,7 +46,7 @@ final class ProducerSink implements RowSink, Callback {
         bytes += Math.max(metadata.serializedKeySize(), 0) + metadata.serializedValueSize();
     }
 
-    /** Closes the producer at once: it would go on behind the row that failed, and a later run take that for stored. */
+    /** Close the producer at once: it would go on behind the row that failed, and a later run take that for stored. */
     private void fail(Exception error) {
         synchronized (this) {
             if (hasFailed()) {

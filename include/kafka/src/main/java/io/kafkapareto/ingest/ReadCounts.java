@@ -3,7 +3,7 @@ package io.kafkapareto.ingest;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts what all instances of an ingestion have read together.
+ * Count what all instances of an ingestion have read together.
  *
  * @param rows those that were checked, malformed ones among them
  * @param skippedRows those that the topic had already
@@ -14,7 +14,7 @@ record ReadCounts(LongAdder rows, LongAdder skippedRows, LongAdder bytes) {
         this(new LongAdder(), new LongAdder(), new LongAdder());
     }
 
-    /** Returns how many rows were read so far, sent or not. */
+    /** Return how many rows were read so far, sent or not. */
     long allRows() {
         return rows.sum() + skippedRows.sum();
     }

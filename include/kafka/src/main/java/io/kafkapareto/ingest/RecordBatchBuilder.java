@@ -12,7 +12,7 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 
 /**
- * Builds record batches of format v2 straight from rows: one copy into the batch, then the codec over all of it at once.
+ * Build record batches of format v2 straight from rows: one copy into the batch, then the codec over all of it at once.
  *
  * <p>All records of a batch have its timestamp, and no headers. Up to {@code batchBytes} are taken before compression, so
  * that no batch is larger than that however little it shrinks; a single row may be.
@@ -46,13 +46,13 @@ final class RecordBatchBuilder {
         return filled;
     }
 
-    /** Tells whether a value of this size still belongs into the batch. */
+    /** Return whether a value of this size still belongs into the batch. */
     boolean hasRoomFor(int keyBytes, int valueBytes) {
         return count == 0 || filled + MOST_RECORD_OVERHEAD_BYTES + keyBytes + valueBytes
                 <= batchBytes - DefaultRecordBatch.RECORD_BATCH_OVERHEAD;
     }
 
-    /** Adds a record; see the message format, "Record", of Kafka's documentation. */
+    /** Add a record; see the message format, "Record", of Kafka's documentation. */
     void add(byte[] array, int from, int to, byte[] key) {
         int valueBytes = to - from;
         int keyBytes = key == null ? 0 : key.length;
@@ -79,7 +79,7 @@ final class RecordBatchBuilder {
     }
 
     /**
-     * Writes the batch into the buffer from its position on, and begins another one.
+     * Write the batch into the buffer from its position on, and begin another one.
      *
      * @return the buffer that holds it, ready to be read: the given one, or a larger one where that was too small
      */
@@ -110,7 +110,7 @@ final class RecordBatchBuilder {
         }
     }
 
-    /** Writes a number from 0 on as a zigzag varint, and returns where it ends. */
+    /** Write a number from 0 on as a zigzag varint, and return where it ends. */
     private int put(int number, int from) {
         int left = number << 1;
         int at = from;

@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Reads the last record of each partition, whose key says how far an interrupted ingestion came. */
+/** Read the last record of each partition, whose key says how far an interrupted ingestion came. */
 final class Resumption {
     private static final Duration POLL = Duration.ofMillis(200);
     private static final long TIMEOUT_NS = 60_000_000_000L;
@@ -20,7 +20,7 @@ final class Resumption {
     private Resumption() {}
 
     /**
-     * Returns the key of each partition's last record as a number; -1 for a partition that never had one.
+     * Return the key of each partition's last record as a number; -1 for a partition that never had one.
      *
      * @throws Refused if there is no such topic, if records were removed from it, whose rows would be sent again, or if a
      *     partition's last record has no such key

@@ -5,7 +5,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 
-/** Checks one row after the other: its quotes, its size, its number of fields and its encoding. For one thread. */
+/** Check one row after the other: its quotes, its size, its number of fields and its encoding. For one thread. */
 final class RowCheck {
     private static final long QUOTES = Words.repeated((byte) '"');
 
@@ -28,7 +28,7 @@ final class RowCheck {
         this.isUtf8 = isUtf8;
     }
 
-    /** Returns what is wrong with the row in these bytes, or null. */
+    /** Return what is wrong with the row in these bytes, or null. */
     Fault faultOf(byte[] array, int from, int to) {
         int found = 1;
         boolean hasQuotes = false;

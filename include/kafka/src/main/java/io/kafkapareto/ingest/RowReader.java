@@ -2,7 +2,7 @@ package io.kafkapareto.ingest;
 
 import java.io.IOException;
 
-/** Names the ways in which rows are read. */
+/** The ways of reading rows. */
 enum RowReader {
     /** A String for each field. */
     SUBSTRING((range, delimiter) -> new TextRows(range, true, delimiter)),

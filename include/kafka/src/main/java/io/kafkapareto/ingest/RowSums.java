@@ -5,7 +5,7 @@ import net.jpountz.xxhash.XXHash64;
 import net.jpountz.xxhash.XXHashFactory;
 
 /**
- * Counts rows and sums two hashes of each, whatever their order: two sets of rows with equal counts and sums are the
+ * Count rows and sum two hashes of each, whatever their order: two sets of rows with equal counts and sums are the
  * same, but for a chance of 2<sup>-128</sup>.
  */
 final class RowSums {
@@ -27,7 +27,7 @@ final class RowSums {
         return rows;
     }
 
-    /** Returns both sums as one text. */
+    /** Return both sums as one text. */
     String hash() {
         return String.format(Locale.ROOT, "%016x%016x", first, second);
     }

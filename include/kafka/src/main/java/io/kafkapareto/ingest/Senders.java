@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import java.util.stream.StreamSupport;
 
 /**
- * Says in which threads rows are checked, encoded and sent; they are read by one.
+ * The threads that check, encode and send rows; one thread reads them.
  *
  * @param kind how the threads are had
  * @param width how many threads there are, or how many tasks at a time; 0 where the kind says so itself
@@ -31,7 +31,7 @@ record Senders(Kind kind, int width) {
     record Row(byte[] bytes, long offset, long line) {}
 
     /**
-     * Reads a name like {@code fork_join_4}.
+     * Read a name like {@code fork_join_4}.
      *
      * @throws Refused if it is none, or has a number where it needs none, or none where it needs one
      */
@@ -49,12 +49,12 @@ record Senders(Kind kind, int width) {
         return kind == Kind.SEQUENTIAL;
     }
 
-    /** Tells whether the threads have ended once all rows are sent. */
+    /** Return whether the threads have ended once all rows are sent. */
     boolean endThreads() {
         return kind == Kind.FORK_JOIN || kind == Kind.PLATFORM_THREADS || kind == Kind.VIRTUAL_THREADS;
     }
 
-    /** Hands each row that is read to one of the threads, and returns when all are done. */
+    /** Hand each row that is read to one of the threads, and return when all are done. */
     void forEach(RowSource rows, Consumer<Row> each) throws IOException, InterruptedException {
         try {
             switch (kind) {
@@ -80,7 +80,7 @@ record Senders(Kind kind, int width) {
         }
     }
 
-    /** Runs a task for each row, {@code width} of them at a time: the reader waits for a permit. */
+    /** Run a task for each row, {@code width} of them at a time: the reader waits for a permit. */
     private void inTasks(ExecutorService threads, RowSource rows, Consumer<Row> each) throws InterruptedException {
         Semaphore permits = new Semaphore(width);
         try {
@@ -102,7 +102,7 @@ record Senders(Kind kind, int width) {
         }
     }
 
-    /** Returns threads of Java 21 and later; this code is compiled for an older one. */
+    /** Return threads of Java 21 and later; this code is compiled for an older one. */
     private static ExecutorService virtualThreads() {
         try {
             return (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);

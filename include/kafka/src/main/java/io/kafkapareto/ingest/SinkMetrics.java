@@ -6,7 +6,7 @@ import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
 /**
- * Holds how one sink has sent its rows.
+ * Metrics of one sink: how it sent its rows.
  *
  * @param sentBytes all that went over its connections, requests and their headers included
  * @param batchBytes the size of an average batch as it was sent
@@ -19,7 +19,7 @@ record SinkMetrics(
     private static final double NS_PER_S = 1e9;
     private static final String PRODUCER = "producer-metrics";
 
-    /** Reads the metrics of the client's own producer. */
+    /** Read the metrics of the client's own producer. */
     static SinkMetrics ofProducer(Map<MetricName, ? extends Metric> metrics) {
         return new SinkMetrics(
                 sentBytes(metrics, PRODUCER),
@@ -32,7 +32,7 @@ record SinkMetrics(
                 value(metrics, "produce-throttle-time-max"));
     }
 
-    /** Reads what a client's connections have sent, from the metrics of its network layer. */
+    /** Read what a client's connections have sent, from the metrics of its network layer. */
     static double sentBytes(Map<MetricName, ? extends Metric> metrics, String group) {
         return value(metrics, group, "outgoing-byte-total");
     }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 
-/** Reads a range of a file. */
+/** Read a range of a file. */
 final class StreamedBytes implements ByteSource {
     private final FileChannel file;
     private final long to;

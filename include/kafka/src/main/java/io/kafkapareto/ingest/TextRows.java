@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads rows as text, as most programs do: a String for each, or one for each field.
+ * Read rows as text, as most programs do: a String for each, or one for each field.
  *
  * <p>A character stands for a byte (ISO 8859-1), so that a line that is not UTF-8 keeps its bytes and its place.
  */
@@ -84,7 +84,7 @@ final class TextRows implements RowSource {
         }
     }
 
-    /** Returns the next line without its line feed, or null. */
+    /** Return the next line without its line feed, or null. */
     private String nextLine() throws IOException {
         begun.setLength(0);
         endsInLineFeed = false;

@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Finds bytes eight at a time: a mask has the highest bit of each byte that is found, the first byte lowest.
+ * Find bytes eight at a time: a mask has the highest bit of each byte that is found, the first byte lowest.
  *
  * <p>The test for a zero byte is exact (Warren, Hacker's Delight, 6-1): no byte is marked because of its neighbour.
  */
@@ -23,23 +23,23 @@ final class Words {
         return (long) LONGS.get(array, index);
     }
 
-    /** Returns eight times the same byte. */
+    /** Return eight times the same byte. */
     static long repeated(byte value) {
         return (value & 0xFFL) * LOWEST_BITS;
     }
 
-    /** Marks the bytes of the word that equal those of the pattern. */
+    /** Mark the bytes of the word that equal those of the pattern. */
     static long equal(long word, long pattern) {
         long differing = word ^ pattern;
         return ~(((differing & LOW_BITS) + LOW_BITS) | differing | LOW_BITS);
     }
 
-    /** Has some of {@link #HIGH_BITS} where any byte of the word is zero; not in its place, and other bits beside. */
+    /** Return some of {@link #HIGH_BITS} if any byte of the word is zero; not in its place, and with other bits. */
     static long zeros(long word) {
         return (word - LOWEST_BITS) & ~word;
     }
 
-    /** Returns the place of the first marked byte, from 0. */
+    /** Return the place of the first marked byte, from 0. */
     static int first(long mask) {
         return Long.numberOfTrailingZeros(mask) >>> 3;
     }

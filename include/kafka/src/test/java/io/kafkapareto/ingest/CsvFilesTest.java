@@ -139,7 +139,7 @@ class CsvFilesTest {
         return Files.write(folder.resolve("rows.csv"), bytes);
     }
 
-    /** Gives the bytes of a text with escapes, since JUnit's own files of cases are CSV too. */
+    /** Return the bytes of a text with escapes, since JUnit's own cases are CSV too. */
     private static byte[] bytes(String escaped) {
         String text = escaped.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t").replace("\\0", "\0")
                 .replace("\\xff", "\u00FF").replace("\\xef\\xbb\\xbf", "\u00EF\u00BB\u00BF");

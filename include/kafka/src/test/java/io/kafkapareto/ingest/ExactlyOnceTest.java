@@ -170,7 +170,7 @@ class ExactlyOnceTest {
         }
     }
 
-    /** Returns what a leader does that loses the last two batches of partition 0 before it takes the sixth. */
+    /** Return what a leader does that loses the last two batches of partition 0 before it takes the sixth. */
     private static ModelCluster.Script losing(AtomicBoolean loses) {
         return (node, partition, batch) -> {
             if (partition.number() == 0 && batch.baseSequence() >= 5 && loses.getAndSet(false)) {
@@ -272,7 +272,7 @@ class ExactlyOnceTest {
         return new BatchSink(propertiesOf(cluster, maxInFlight), cluster.topic());
     }
 
-    /** Returns properties of a sink whose batches hold one row each. */
+    /** Return properties of a sink whose batches hold one row each. */
     private static Properties propertiesOf(ModelCluster cluster, int maxInFlight) {
         Properties properties = cluster.properties();
         properties.setProperty("batch.size", "80");

@@ -50,9 +50,9 @@ final class ModelCluster implements AutoCloseable {
     private static final int REMEMBERED_BATCHES = 5;
     private static final int SILENCE_MS = 20;
 
-    /** Says what a node does with a batch. */
+    /** What a node does with a batch. */
     interface Script {
-        /** Returns what the node answers, or null where it answers nothing more on this connection. */
+        /** Return what the node answers, or null where it answers nothing more on this connection. */
         Errors answer(Node node, Partition partition, RecordBatch batch) throws InterruptedException;
     }
 
@@ -61,7 +61,7 @@ final class ModelCluster implements AutoCloseable {
     private final Script script;
     private final AtomicInteger outOfOrder = new AtomicInteger();
 
-    /** Starts so many nodes; the first one leads all partitions. */
+    /** Start so many nodes; the first one leads all partitions. */
     ModelCluster(int nodes, int partitions, Script script) throws IOException {
         this.script = script;
         for (int number = 0; number < nodes; number++) {
@@ -77,7 +77,7 @@ final class ModelCluster implements AutoCloseable {
         return TOPIC;
     }
 
-    /** Returns properties of a producer that comes to know of a failure soon. */
+    /** Return properties of a producer that comes to know of a failure soon. */
     Properties properties() {
         Properties properties = new Properties();
         properties.setProperty("bootstrap.servers", "127.0.0.1:" + nodes.get(0).port);
@@ -100,7 +100,7 @@ final class ModelCluster implements AutoCloseable {
         return partitions.get(number);
     }
 
-    /** Returns how often a batch was refused as out of order. */
+    /** Return how often a batch was refused as out of order. */
     int outOfOrder() {
         return outOfOrder.get();
     }
@@ -138,14 +138,14 @@ final class ModelCluster implements AutoCloseable {
             leader = node;
         }
 
-        /** Forgets all batches but the last one, as a broker does that restarts. */
+        /** Forget all batches but the last one, as a broker does that restarts. */
         synchronized void forget() {
             while (remembered.size() > 1) {
                 remembered.poll();
             }
         }
 
-        /** Loses the last batches but the first one, as a leader does that was out of sync when it was elected. */
+        /** Lose the last batches but the first one, as a leader does that was out of sync when it was elected. */
         synchronized void lose(int lost) {
             for (int each = 0; each < lost && log.size() > 1; each++) {
                 log.pollLast();
@@ -158,7 +158,7 @@ final class ModelCluster implements AutoCloseable {
             return log.stream().flatMap(each -> each.rows().stream()).toList();
         }
 
-        /** Returns the key of the last row; -1 where there is none. */
+        /** Return the key of the last row; -1 where there is none. */
         synchronized long lastKey() {
             return log.isEmpty() ? -1 : log.getLast().lastKey();
         }
@@ -213,18 +213,18 @@ final class ModelCluster implements AutoCloseable {
             return number;
         }
 
-        /** Takes a batch as a broker does, and returns its answer. */
+        /** Take a batch as a broker does, and return its answer. */
         Errors take(Partition partition, RecordBatch batch) {
             return partition.leader() == number ? partition.append(batch) : Errors.NOT_LEADER_OR_FOLLOWER;
         }
 
-        /** Closes all connections, and remembers only the last batch of each partition. */
+        /** Close all connections, and remember only the last batch of each partition. */
         void restart() {
             partitions.forEach(Partition::forget);
             disconnect();
         }
 
-        /** Ends the node: nobody can connect again. */
+        /** End the node: nobody can connect again. */
         void kill() {
             Utils.closeQuietly(server, "server");
             disconnect();

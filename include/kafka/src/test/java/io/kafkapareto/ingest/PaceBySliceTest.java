@@ -17,7 +17,7 @@ class PaceBySliceTest {
 
     private final AtomicInteger looks = new AtomicInteger();
 
-    /** Ends the measuring thread, which is this one, at the last look. */
+    /** End the measuring thread, which is this one, at the last look. */
     private long rowsAtThisLook() {
         if (looks.get() == LOOKS) {
             Thread.currentThread().interrupt();

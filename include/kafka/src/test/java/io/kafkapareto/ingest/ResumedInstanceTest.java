@@ -88,7 +88,7 @@ class ResumedInstanceTest {
         }
     }
 
-    /** Holds what has sent a file, and the numbers of the rows that each partition is to have. */
+    /** The instance that sent a file, and the numbers of the rows that each partition is to have. */
     private record Sent(Instance instance, ReadCounts counts, List<List<String>> rows) {}
 
     private Sent send(ModelCluster cluster) throws Exception {

@@ -55,7 +55,7 @@ class ResumingTest {
         }
     }
 
-    /** Sends the file's rows in order to partitions of an empty topic. */
+    /** Send the file's rows in order to partitions of an empty topic. */
     private static List<List<Long>> rowsByPartition(int partitions) {
         Partitioning fresh = new Partitioning(none(partitions));
         List<List<Long>> found = new ArrayList<>();
@@ -175,7 +175,7 @@ class ResumingTest {
         return last;
     }
 
-    /** Returns so many batches, numbered from 1, that are sent behind a stored one. */
+    /** Return so many batches, numbered from 1, that are sent behind a stored one. */
     private List<SentBatch> inFlight(int count) {
         queue.stored(batch(0));
         List<SentBatch> batches = LongStream.rangeClosed(1, count).mapToObj(ResumingTest::batch).toList();

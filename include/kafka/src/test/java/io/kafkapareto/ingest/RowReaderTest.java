@@ -137,7 +137,7 @@ class RowReaderTest {
         return found;
     }
 
-    /** Splits the bytes at line feeds outside of quotes; a carriage return before one belongs to it. */
+    /** Split the bytes at line feeds outside of quotes; a carriage return before one belongs to it. */
     private static List<Found> plain(byte[] bytes) {
         List<Found> found = new ArrayList<>();
         String text = new String(bytes, StandardCharsets.ISO_8859_1);

@@ -63,7 +63,7 @@ class SendersTest {
         assertTrue(mostAhead.get() <= 3 + 1, mostAhead + " rows read and not sent: three run, and one waits");
     }
 
-    /** Counts the rows that are read. */
+    /** Count the rows that are read. */
     private static RowSource counted(RowSource rows, AtomicInteger taken) {
         return (RowSource) Proxy.newProxyInstance(
                 RowSource.class.getClassLoader(), new Class<?>[] {RowSource.class}, (proxy, method, arguments) -> {

@@ -19,7 +19,6 @@ from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spr
 from kafka_pareto.analysis.wording import interval_text, percent, value_text
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.harm import harm_margin, harm_not_excluded
 from kafka_pareto.report.advice import advice_sentence
 from kafka_pareto.report.card_layout import card_table, labelled
 from kafka_pareto.report.cards import blocks_notes, evidence_of, gain_rows, unresolved_of
@@ -58,7 +57,7 @@ def _sides(study: Tune, rows: pd.DataFrame, other: str, pick: str, objective: st
 def outcome_of(gains: list[Gain], margin_fraction: float) -> str:
     """Return what follows from the means alone: no failures, limits or lost records."""
     means = [gain for gain in gains if not objective_named(gain.objective).spread_of]
-    doubtful = harm_not_excluded(means, margin_fraction)
+    doubtful = [gain for gain in means if gain.may_be_worse_by(margin_fraction)]
     if any(gain.resolution == "worse" for gain in doubtful):
         return "keep: harm"
     if all(gain.resolution != "better" for gain in means):
@@ -77,7 +76,7 @@ def table_of(campaign: str) -> list[str]:
     beside = []
     for case, rows in by_case.items():
         gains = [gain_of(name, *_sides(study, rows, study.baseline_id(), picks[case], name), study) for name in names]
-        outcome = outcome_of(gains, harm_margin(study.confirmation))
+        outcome = outcome_of(gains, study.confirmation.harm_margin)
         lines.append(f"| {case_label(case)} | {' | '.join(map(_cell, gains))} | {outcome} |")
         for advice in set(rows.configuration_id) - {study.baseline_id(), picks[case]}:
             against = [gain_of(mean, *_sides(study, rows, advice, picks[case], mean), study) for mean in study.means]
@@ -122,7 +121,7 @@ def claim_lines(campaign: str, case: str) -> list[str]:
         "stopping": study.confirmation.stopping,
     }
     decision = Decision.model_construct(**known)
-    said = advice_sentence(advice, against, harm_margin(study.confirmation))
+    said = advice_sentence(advice, against, study.confirmation.harm_margin)
     return [
         *card_table(gain_rows(decision)),
         *labelled("Advice", [said]),

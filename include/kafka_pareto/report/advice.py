@@ -11,7 +11,6 @@ from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, joined, percent
 from kafka_pareto.campaign.advice import InCase
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.harm import harm_not_excluded
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.study.cases import case_label
@@ -37,7 +36,7 @@ def advice_of(decision: Decision) -> list[str]:
 
 def advice_sentence(told: str, gains: Sequence[Gain], margin_fraction: float) -> str:
     """Compare the pick's means with an advice, and name those that may be worse by more than the margin."""
-    open_means = [label_of(gain.objective) for gain in harm_not_excluded(gains, margin_fraction)]
+    open_means = [label_of(gain.objective) for gain in gains if gain.may_be_worse_by(margin_fraction)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
     return (
         f"against the best advice, {told}: {_changes(gains)}; {may_be_worse} worse by more than {margin_fraction:.0%}."

@@ -50,6 +50,14 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
     return found
 
 
+@pytest.fixture
+def another(campaign: Campaign, reported_store: Path) -> Campaign:
+    """A further campaign in the same store, with the same recommendation."""
+    found = accepting_campaign(reported_store, Path(campaign.store._folder), "another")
+    recommend(found, durable_id(found))
+    return found
+
+
 def notice_of(manifest: Manifest) -> tuple[str, str]:
     assert manifest.notice
     return manifest.notice.kind, manifest.notice.text
@@ -192,28 +200,24 @@ def test_an_answer_does_not_replace_what_came_into_force_after_the_question(camp
 
 
 def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_persons_word(
-    campaign: Campaign, reported_store: Path
+    campaign: Campaign, another: Campaign
 ) -> None:
-    older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
-    recommend(older, durable_id(older))
     accepted(campaign, pick(other_id(campaign)))
-    kind, text = notice_of(accepted(older, Wanted()))
+    kind, text = notice_of(accepted(another, Wanted()))
     assert kind == "unchanged"
     assert "version 1 stays; this campaign has not measured it" in text
-    assert "trigger settings_in_force with action accept, campaign older, 65,636 B" in text
-    accepted(older, Wanted(answer="approve", by="alice"))
-    assert newest(older).campaign == "older"
+    assert "trigger settings_in_force with action accept, campaign another, 65,636 B" in text
+    accepted(another, Wanted(answer="approve", by="alice"))
+    assert newest(another).campaign == "another"
 
 
 def test_a_campaign_from_before_settings_in_force_were_measured_waits_for_a_person(
-    campaign: Campaign, reported_store: Path
+    campaign: Campaign, another: Campaign
 ) -> None:
-    older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
-    recommend(older, durable_id(older))
-    change_decision(older, newest_version=None)
+    change_decision(another, newest_version=None)
     accepted(campaign, pick(other_id(campaign)))
-    assert notice_of(accepted(older, Wanted()))[0] == "unchanged"
-    assert newest(older).version == 1
+    assert notice_of(accepted(another, Wanted()))[0] == "unchanged"
+    assert newest(another).version == 1
 
 
 def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_alone(campaign: Campaign) -> None:
@@ -235,15 +239,13 @@ def beside_version_1(campaign: Campaign, **changes: Any) -> InForce:
 
 
 def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseline(
-    campaign: Campaign, reported_store: Path
+    campaign: Campaign, another: Campaign
 ) -> None:
     accepted(campaign, Wanted())
-    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
-    recommend(later, durable_id(later))
-    gains = decision_of(later).gains
-    change_decision(later, newest_version=1, in_force=beside_version_1(later), gains_over_baseline=gains)
-    _, text = notice_of(accepted(later, Wanted()))
-    assert (newest(later).version, newest(later).compared_with_version) == (2, 1)
+    gains = decision_of(another).gains
+    change_decision(another, newest_version=1, in_force=beside_version_1(another), gains_over_baseline=gains)
+    _, text = notice_of(accepted(another, Wanted()))
+    assert (newest(another).version, newest(another).compared_with_version) == (2, 1)
     assert "Against version 1, in fresh blocks: p95 latency" in text
     assert "Against the baseline, in the same blocks: p95 latency" in text
     assert "WARNING: this campaign did not measure" not in text
@@ -259,28 +261,24 @@ def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_
 
 
 def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_replaced_unasked(
-    campaign: Campaign, reported_store: Path
+    campaign: Campaign, another: Campaign
 ) -> None:
     accepted(campaign, Wanted())
-    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
-    recommend(later, durable_id(later))
-    change_decision(later, newest_version=1, in_force_left_out=["workload.keys: 0 then, 10 now"])
-    kind, text = notice_of(accepted(later, Wanted()))
-    assert (kind, newest(later).version) == ("needs_approval", 1)
+    change_decision(another, newest_version=1, in_force_left_out=["workload.keys: 0 then, 10 now"])
+    kind, text = notice_of(accepted(another, Wanted()))
+    assert (kind, newest(another).version) == ("needs_approval", 1)
     assert "version 1 is in force and was not measured beside it (workload.keys: 0 then, 10 now)" in text
 
 
 @pytest.mark.parametrize("verdict", ["recommended", "keep_no_gain"])
 def test_settings_in_force_that_break_a_rule_of_today_are_a_persons_matter(
-    campaign: Campaign, reported_store: Path, verdict: str
+    campaign: Campaign, another: Campaign, verdict: str
 ) -> None:
     accepted(campaign, Wanted())
-    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
-    recommend(later, durable_id(later))
-    broken = beside_version_1(later, durability_accepted=False)
-    change_decision(later, newest_version=1, in_force=broken, verdict=verdict)
-    kind, text = notice_of(accepted(later, Wanted()))
-    assert (kind, newest(later).version) == ("needs_approval", 1)
+    broken = beside_version_1(another, durability_accepted=False)
+    change_decision(another, newest_version=1, in_force=broken, verdict=verdict)
+    kind, text = notice_of(accepted(another, Wanted()))
+    assert (kind, newest(another).version) == ("needs_approval", 1)
     assert "Version 1, which is in force, does not keep the durability that the study accepts" in text
 
 
@@ -307,25 +305,20 @@ def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Camp
     assert newest(campaign).version == 1
 
 
-def test_a_later_campaigns_recommendation_leads_back_to_the_former_one(
-    campaign: Campaign, reported_store: Path
-) -> None:
+def test_a_later_campaigns_recommendation_leads_back_to_the_former_one(campaign: Campaign, another: Campaign) -> None:
     accepted(campaign, Wanted())
-    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
-    recommend(later, other_id(later))
-    accepted(later, Wanted(answer="approve"))
-    assert (newest(later).version, newest(later).previous_version) == (2, 1)
-    assert newest(later).previous_properties == decision_of(campaign).recommended_properties
+    recommend(another, other_id(another))
+    accepted(another, Wanted(answer="approve"))
+    assert (newest(another).version, newest(another).previous_version) == (2, 1)
+    assert newest(another).previous_properties == decision_of(campaign).recommended_properties
 
 
-def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: Campaign, reported_store: Path) -> None:
+def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: Campaign, another: Campaign) -> None:
     accepted(campaign, Wanted())
-    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
-    recommend(later, durable_id(later))
-    change_decision(later, newest_version=1)
-    _, text = notice_of(accepted(later, Wanted()))
-    settings = newest(later)
-    assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "later")
+    change_decision(another, newest_version=1)
+    _, text = notice_of(accepted(another, Wanted()))
+    settings = newest(another)
+    assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "another")
     assert settings.previous_properties == decision_of(campaign).baseline_properties
     assert "the same settings, on newer evidence" in text
 

@@ -49,12 +49,17 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
         read_credentials(file)
 
 
+def _stack(folder: Path, **ports: int) -> Stack:
+    stack = Stack(folder, Ports()._replace(**ports))
+    write_credentials(stack.secrets_file, Credentials())
+    return stack
+
+
 @pytest.mark.slow
 def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_data_apart(tmp_path: Path) -> None:
     for folder in ("airflow", "brokers"):
         (tmp_path / folder).mkdir()
-    stack = Stack(tmp_path, Ports())
-    write_credentials(stack.secrets_file, Credentials())
+    stack = _stack(tmp_path)
     programs = prepare_programs(stack)
     assert {program.environment["HOME"] for program in programs} == {str(tmp_path / "home")}
     brokers = {program.directory for program in programs if program.name.startswith("kafka-")}
@@ -68,8 +73,7 @@ def test_airflow_alone_is_told_whom_to_notify_and_by_which_connections(
     notify = {"KAFKA_PARETO_NOTIFY": "log,smtp:ops@example.org", "AIRFLOW_CONN_SMTP_DEFAULT": connection}
     for name, value in notify.items():
         monkeypatch.setenv(name, value)
-    stack = Stack(tmp_path, Ports())
-    write_credentials(stack.secrets_file, Credentials())
+    stack = _stack(tmp_path)
     assert notify.items() <= airflow_environment(stack).items()
     assert not notify.keys() & base_environment(stack).keys()
 
@@ -156,15 +160,16 @@ def test_the_process_manager_reads_arguments_and_values_as_they_were_meant(tmp_p
     assert program.environment == values
 
 
-@pytest.mark.parametrize("odd", ["a ;b", "a #b", "a\nb"])
-def test_a_path_that_the_configuration_would_cut_short_is_refused(tmp_path: Path, odd: str) -> None:
-    with pytest.raises(StackError, match="use another folder"):
-        render_configuration(tmp_path, [Program("one", "all", ["true", odd], tmp_path, {})])
-
-
-def test_a_value_that_the_process_manager_cannot_take_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match="QUOTED: the process manager can take no value with a double quote"):
-        render_configuration(tmp_path, [Program("one", "all", ["true"], tmp_path, {"QUOTED": 'a"b'})])
+@pytest.mark.parametrize(
+    ("argument", "value", "said"),
+    [
+        *((cut_short, "", "use another folder") for cut_short in ("a ;b", "a #b", "a\nb")),
+        ("a", 'a"b', "VALUE: the process manager can take no value with a double quote"),
+    ],
+)
+def test_what_the_process_manager_cannot_take_is_refused(tmp_path: Path, argument: str, value: str, said: str) -> None:
+    with pytest.raises(StackError, match=said):
+        render_configuration(tmp_path, [Program("one", "all", ["true", argument], tmp_path, {"VALUE": value})])
 
 
 def test_the_group_that_starts_last_is_stopped_first(tmp_path: Path) -> None:
@@ -185,8 +190,7 @@ def test_the_ports_of_the_last_start_are_found_again(tmp_path: Path) -> None:
 
 
 def test_a_step_learns_the_stacks_addresses_from_its_environment(tmp_path: Path) -> None:
-    stack = Stack(tmp_path, Ports(minio=9001))
-    write_credentials(stack.secrets_file, Credentials())
+    stack = _stack(tmp_path, minio=9001)
     stack.brokers.mkdir()
     (stack.brokers / "cluster-id").write_text("drawn-here")
     environment = stack.step_environment()

@@ -46,8 +46,6 @@ def test_a_taken_port_is_reported_with_the_variable_that_changes_it() -> None:
         listener.listen()
         port = listener.getsockname()[1]
         problems = taken_ports(Ports(mlflow=port))
-    assert (
-        f"port {port} (mlflow) is taken: stop what listens there, or choose another by KAFKA_PARETO_MLFLOW_PORT=…"
-        in (problems)
-    )
+    said = f"port {port} (mlflow) is taken: stop what listens there, or choose another by KAFKA_PARETO_MLFLOW_PORT=…"
+    assert said in problems
     assert not any(f"port {port} " in problem for problem in taken_ports(Ports(mlflow=port)))

@@ -51,6 +51,12 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def _installed(machine: Path, part: str) -> None:
+    stamps = machine.parent / "tools" / "stamps"
+    stamps.mkdir(parents=True, exist_ok=True)
+    (stamps / part).touch()
+
+
 def _problems(machine: Path, **environment: str) -> list[Problem]:
     return setup_problems(machine.parent / "tools", environment)
 
@@ -123,11 +129,9 @@ def test_a_study_on_sqlite_needs_no_mariadb_and_parts_that_are_built_no_go(machi
     [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
     assert "Go is missing, which builds Filebeat and the Collector: install Go 1.21 or newer" in problem.text
 
-    stamps = machine.parent / "tools" / "stamps"
-    stamps.mkdir(parents=True)
-    (stamps / "filebeat").touch()
+    _installed(machine, "filebeat")
     assert len(_log_pipeline_problems(machine, "log_pipeline_quick")) == 1
-    (stamps / "collector").touch()
+    _installed(machine, "collector")
     assert _log_pipeline_problems(machine, "log_pipeline_quick") == []
 
 
@@ -155,9 +159,7 @@ def test_only_a_run_of_a_log_pipelines_study_asks_for_its_parts(study: str, is_a
 
 def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
     (machine / "mvn").unlink()
-    stamps = machine.parent / "tools" / "stamps"
-    stamps.mkdir(parents=True)
-    (stamps / "kafka").touch()
+    _installed(machine, "kafka")
     assert _problems(machine) == []
 
 
@@ -179,8 +181,7 @@ def test_the_disk_must_hold_what_is_installed_and_what_the_study_quick_sends(
     tools = machine.parent / "tools"
     if is_installed:
         _tool(machine, "minio", "")
-        (tools / "stamps").mkdir(parents=True)
-        (tools / "stamps" / "kafka").touch()
+        _installed(machine, "kafka")
     asked = {"KAFKA_PARETO_OPTION_STUDY": study}
     assert needed_disk_gib(tools, asked, runs) == needed_gib
     elsewhere = needed_disk_gib(tools, {**asked, "KAFKA_PARETO_OPTION_KAFKA": "host:9092"}, runs)
@@ -226,18 +227,17 @@ def test_a_browser_is_asked_for_only_where_none_can_be_fetched(
     assert [problem.package for problem in problems_for_tests()] == packages
 
 
+def _preflight(option: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    # -S: without site-packages, as before set-up
+    argv = [sys.executable, "-S", "-B", "-m", "kafka_pareto_embedded.bootstrap.preflight", option]
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
 def test_all_that_is_missing_is_said_at_once_with_its_packages(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     checkout = tmp_path / "include"
     shutil.copytree(INCLUDE / "kafka_pareto_embedded", checkout / "kafka_pareto_embedded")
-    done = subprocess.run(
-        [sys.executable, "-S", "-B", "-m", "kafka_pareto_embedded.bootstrap.preflight", "--tests"],
-        env={"PATH": str(tmp_path / "bin"), "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = _preflight("--tests", {"PATH": str(tmp_path / "bin"), "PYTHONPATH": str(checkout)})
     assert done.returncode == 1
     *errors, packages = done.stderr.splitlines()
     for missing in ("Java", "Maven", "setpriv", "neither minio nor Go"):
@@ -292,15 +292,7 @@ def test_the_command_runs_without_any_installed_package_and_reports_a_taken_port
             "KAFKA_PARETO_STATE": state,
             VARIABLES["minio"]: port,
         }
-        done = subprocess.run(
-            # -S: without site-packages, as before set-up
-            [sys.executable, "-S", "-B", "-m", "kafka_pareto_embedded.bootstrap.preflight", "--start"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = _preflight("--start", environment)
     assert (f"error: port {port} (minio) is taken" in done.stderr) != has_been_up
     assert has_been_up or done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The DAGs that a stack waits for before it is ready."""
+"""The DAGs that a stack waits for before it is ready, and the error if a condition does not hold in time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.readiness import dags_of_own_cluster
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 
 pytestmark = pytest.mark.fast
 
@@ -26,3 +28,12 @@ def test_a_stack_waits_for_the_dag_of_each_kind_that_a_study_of_its_own_cluster_
     for name, content in studies.items():
         (tmp_path / f"{name}.yaml").write_text(content)
     assert dags_of_own_cluster(sorted(tmp_path.glob("*.yaml"))) == dags
+
+
+@pytest.mark.parametrize(
+    ("remedy", "said"), [("see its log", "not within 0 s: it is up; see its log"), ("", "not within 0 s: it is up")]
+)
+def test_what_does_not_hold_in_time_is_named_with_what_to_do_if_that_is_known(remedy: str, said: str) -> None:
+    with pytest.raises(StackError) as refused:
+        wait_until("it is up", lambda: False, 0.01, remedy, poll_s=0.01)
+    assert str(refused.value) == said

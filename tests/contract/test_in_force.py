@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +19,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.options import Wanted
 from tasks.common import run_command
+from tests.step_command import run_step
 from tests.tasks.accepting import (
     CASE,
     OTHER_CASE,
@@ -74,17 +73,17 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         "--request=manual__2026-11-22T01:02:03+00:00",
         '--reason=--record-size=1 {{ 1+1 }} "quoted"; rm -rf /\n\x1b[31mred',
     ]
-    refused = run_step(tmp_path, "accept", *picked)
+    refused = run_step("accept", tmp_path, *picked)
     assert "it cannot be looked at now" in refused.stderr, "there is no cluster here"
     seen = refused.stderr.split("--changes-seen=")[1][:10]
-    done = run_step(tmp_path, "accept", *picked, f"--changes-seen={seen}")
+    done = run_step("accept", tmp_path, *picked, f"--changes-seen={seen}")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["cases"] == [CASE]
     settings = in_force(campaign.store, STUDY, CASE)
     assert settings
     assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"
-    gone = run_step(tmp_path, "roll_back", f"--case={OTHER_CASE}", "--by=", "--reason=", "--request=")
+    gone = run_step("roll_back", tmp_path, f"--case={OTHER_CASE}", "--by=", "--reason=", "--request=")
     assert gone.returncode == EXIT_BAD_INPUT
     assert gone.stderr.startswith("error: --case: 1024: nothing is in force")
 
@@ -120,13 +119,3 @@ def test_what_is_wrong_with_an_argument_is_said_in_the_last_line(
         run_command(import_module(f"tasks.{step}").main)
     assert refused.value.code == exit_code
     assert capsys.readouterr().err.splitlines()[-1].startswith(said)
-
-
-def run_step(store_folder: Path, step: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": f"{ROOT}:{ROOT / 'include'}",
-        "KAFKA_PARETO_STORE_FOLDER": str(store_folder),
-    }
-    argv = [sys.executable, "-m", f"tasks.{step}", "--study", STUDY, *arguments]
-    return subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60)

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -24,26 +23,16 @@ from tests.tasks.accepting import (
     OTHER_CASE,
     STUDY,
     accepted,
-    accepting_campaign,
     decision_of,
     durable_id,
     in_store,
     newest,
     other_id,
     pick,
-    recommend,
     told,
 )
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
-
-
-@pytest.fixture
-def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
-    """It recommends a configuration as durable as the baseline at one of its two record sizes."""
-    found = accepting_campaign(reported_store, tmp_path)
-    recommend(found, durable_id(found))
-    return found
 
 
 def is_file(key: str) -> bool:

@@ -22,13 +22,11 @@ from tests.tasks.accepting import (
     CASE,
     STUDY,
     accepted,
-    accepting_campaign,
     decision_of,
     durable_id,
     measured_on,
     newest,
     other_id,
-    recommend,
 )
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
@@ -36,14 +34,6 @@ pytestmark = [pytest.mark.fast, pytest.mark.slow]
 UPGRADED = "fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"
 APPROVED = Wanted(answer="approve", by="alice")
 BERLIN = ForeignCluster(name="berlin", bootstrap_servers="b:1", ceiling_mib_s=1, ceiling_gib=1)
-
-
-@pytest.fixture
-def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
-    """It recommends a configuration as durable as the baseline at one of its two record sizes."""
-    found = accepting_campaign(reported_store, tmp_path)
-    recommend(found, durable_id(found))
-    return found
 
 
 def now(**facts: object) -> Look:

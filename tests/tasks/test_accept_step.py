@@ -43,14 +43,6 @@ pytestmark = pytest.mark.fast
 
 
 @pytest.fixture
-def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
-    """It recommends a configuration as durable as the baseline at one of its two record sizes."""
-    found = accepting_campaign(reported_store, tmp_path)
-    recommend(found, durable_id(found))
-    return found
-
-
-@pytest.fixture
 def another(campaign: Campaign, reported_store: Path) -> Campaign:
     """A further campaign in the same store, with the same recommendation."""
     found = accepting_campaign(reported_store, Path(campaign.store._folder), "another")

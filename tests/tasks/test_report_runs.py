@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,11 +14,10 @@ from kafka_pareto.errors import TrackingError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.steps import report
+from tests.step_command import run_step
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign
 
 pytestmark = pytest.mark.servers  # each draws all figures anew, which takes seconds
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -30,24 +26,12 @@ def unreported(tmp_path: Path) -> Campaign:
     return write_confirmed_campaign(tmp_path, small_study())
 
 
-def report_by_command_line(store_folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(store_folder)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, str]:
     """A campaign reported by the command line, and what that said."""
     folder = tmp_path_factory.mktemp("reported")
     campaign = write_confirmed_campaign(folder, small_study())
-    ran = report_by_command_line(folder)
+    ran = run_step("report", folder, "--campaign", CAMPAIGN)
     assert ran.returncode == 0, ran.stderr
     return campaign, ran.stdout
 
@@ -96,7 +80,7 @@ def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(
 
 def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(unreported: Campaign, tmp_path: Path):
     unreported.store.delete(unreported.keys.confirmation("1024", "decision.json"))
-    ran = report_by_command_line(tmp_path)
+    ran = run_step("report", tmp_path, "--campaign", CAMPAIGN)
     assert ran.returncode == 65
     assert "06_confirmation/1024/decision.json: is not in the store" in ran.stderr
     assert "Traceback" not in ran.stderr

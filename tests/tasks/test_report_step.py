@@ -67,6 +67,16 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     return found
 
 
+@pytest.fixture(scope="module")
+def page(campaign: Campaign) -> str:
+    return read(campaign, "report.html")
+
+
+@pytest.fixture(scope="module")
+def cards(campaign: Campaign) -> Cards:
+    return decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+
+
 def test_every_artifact_of_the_report_is_there(campaign: Campaign):
     names = {key.removeprefix(campaign.keys.report("")) for key in campaign.store.keys(campaign.keys.report(""))}
     assert names == {
@@ -91,14 +101,13 @@ def test_every_artifact_of_the_report_is_there(campaign: Campaign):
     }
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script(campaign: Campaign):
+def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script(page: str):
     tags: list[tuple[str, dict[str, str | None]]] = []
 
     class Collector(HTMLParser):
         def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
             tags.append((tag, dict(attrs)))
 
-    page = read(campaign, "report.html")
     Collector().feed(page)
     assert {tag for tag, _ in tags}.isdisjoint({"script", "link", "iframe", "object", "base"})
     addresses = [attrs.get(name) or "" for _, attrs in tags for name in ("src", "href") if name in attrs]
@@ -110,53 +119,42 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script(campaign: Camp
     assert "@import" not in page
 
 
-def test_hostile_text_of_a_study_is_shown_and_not_run(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_hostile_text_of_a_study_is_shown_and_not_run(page: str):
     assert "<script" not in page
     assert "https://example.org/x.png&#34;&gt;" in page
     assert page.count("&lt;script&gt;alert(") == 3  # the description, and the reasons of two repetitions
     assert "{{ 7 * 7 }}" in page
 
 
-def test_why_a_point_was_confirmed_is_said_in_words(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_why_a_point_was_confirmed_is_said_in_words(page: str):
     assert ">best p95 latency</td>" in page
     assert ">best throughput; best throughput over its CV</td>" in page
 
 
-def test_the_page_answers_to_dark_mode_and_print(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_the_page_answers_to_dark_mode_and_print(page: str):
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
 
 
-def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Campaign):
-    page = read(campaign, "report.html")
-    stored = {
-        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation("1024"))
-    }
-    stored |= {
-        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation("65636"))
-    }
+def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Campaign, page: str, cards: Cards):
+    keys = [key for case in campaign.study.cases for key in campaign.store.keys(campaign.keys.confirmation(case))]
+    stored = {key.rsplit("/", 1)[1].removesuffix(".json") for key in keys}
     named = set(re.findall(r"(?:choice|gain)-r00-\d+-b\d{3}-c[0-9a-f]{10}", page))
     assert named
     assert named <= stored
-    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
     for card in cards.cards:
         for gain in card.gains:
             assert {*gain.reference_repetition_ids, *gain.candidate_repetition_ids} <= named
 
 
-def test_the_blocks_that_would_tell_stand_alike_in_page_and_cards(campaign: Campaign):
-    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+def test_the_blocks_that_would_tell_stand_alike_in_page_and_cards(campaign: Campaign, page: str, cards: Cards):
     sentences = [sentence for card in cards.cards for sentence in unresolved_of(card)]
     assert any("about" in sentence for sentence in sentences)
-    for text in (read(campaign, "report.html"), " ".join(read(campaign, "cards.txt").split())):
+    for text in (page, " ".join(read(campaign, "cards.txt").split())):
         assert all(sentence in text for sentence in sentences)
 
 
-def test_gains_follow_from_the_repetitions_they_name(campaign: Campaign):
-    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+def test_gains_follow_from_the_repetitions_they_name(campaign: Campaign, cards: Cards):
     checked = 0
     for card in cards.cards:
         prefix = campaign.keys.confirmation(card.case, "repetitions/")
@@ -170,8 +168,7 @@ def test_gains_follow_from_the_repetitions_they_name(campaign: Campaign):
     assert checked == 2
 
 
-def test_the_intervals_of_both_record_sizes_share_five_percent_and_every_verdict_is_read_off_one(campaign: Campaign):
-    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+def test_the_intervals_of_both_record_sizes_share_five_percent_and_every_verdict_is_read_off_one(cards: Cards):
     gains = [gain for card in cards.cards for gain in card.gains]
     assert len(gains) == 8
     assert sum(1 - gain.confidence for gain in gains) == pytest.approx(0.05)
@@ -194,8 +191,7 @@ def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaig
     assert widths.tolist() == pytest.approx([1.25 / 0.8] * len(estimated))
 
 
-def test_the_page_says_beside_r2_how_often_the_intervals_held_and_nothing_of_what_has_none(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_the_page_says_beside_r2_how_often_the_intervals_held_and_nothing_of_what_has_none(page: str):
     means = [row for row in page.split("<tr>") if row.startswith("<td>p95 latency</td>") and "0.95" in row]
     cvs = [row for row in page.split("<tr>") if row.startswith("<td>latency CV</td>") and "0.95" in row]
     assert [row.count("<td>92%</td>") for row in means] == [1, 1, 1]
@@ -269,8 +265,7 @@ def test_without_a_cv_the_tables_leave_it_out(evidence: Evidence):
     assert "Table 1. Best and worst" in page
 
 
-def test_the_page_shows_the_published_studys_tables(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_the_page_shows_the_published_studys_tables(campaign: Campaign, page: str):
     for name in ("best-and-worst", "best-per-objective"):
         assert "1,024 B" in section(page, name)
         assert "65,636 B" in section(page, name)
@@ -286,8 +281,7 @@ def test_the_page_names_every_value_that_is_not_the_study_files(evidence: Eviden
     assert "Unlike the study's file: protocol.cool_down_s 0 (file: 5)." in page
 
 
-def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign, page: str):
     learnable = pd.read_csv(io.StringIO(read(campaign, "tables/r2_per_objective.csv"))).learnable
     assert page.count("not learnable</td>") == (~learnable).sum() > 0
 
@@ -298,8 +292,8 @@ def section(page: str, name: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found)).split())
 
 
-def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign: Campaign):
-    text = section(read(campaign, "report.html"), "uncounted")
+def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign: Campaign, page: str):
+    text = section(page, "uncounted")
     assert "1 failed, 1 set aside." in text
     assert text.count("broker 2 was away") == 2
     assert re.search(r"design-r00-1024-b077-c[0-9a-f]{10} .* failed 3 broker 2", text)
@@ -336,21 +330,21 @@ def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
     assert 'id="ramp"' not in page
 
 
-def test_the_page_says_whose_pace_the_load_tool_set(campaign: Campaign):
-    text = section(read(campaign, "report.html"), "generator")
+def test_the_page_says_whose_pace_the_load_tool_set(page: str):
+    text = section(page, "generator")
     assert "1,024 B baseline 3 40 the sending thread never waited" in text
     assert "65,636 B baseline 0 40 -" in text
 
 
-def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign):
-    text = section(read(campaign, "report.html"), "noise")
+def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign, page: str):
+    text = section(page, "noise")
     for context in json.loads(read(campaign, "cards.json"))["contexts"]:
         needed = context["noise"]["objectives"][1]["blocks_for_wanted_effect"]
         assert re.search(rf"{case_label(context['case'])}: 10 repetitions.* throughput .* {needed:,} latency CV", text)
 
 
-def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(campaign: Campaign):
-    text = section(read(campaign, "report.html"), "ramp")
+def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(page: str):
+    text = section(page, "ramp")
     assert "holds 2,500 records/s; latencies are taken at 1,250" in text
     assert "5,000 3,810 260.4 not held" in text
     assert "65,636 B" not in text
@@ -365,8 +359,7 @@ def test_figures_of_the_latency_breakdown_trace_to_stored_repetitions(campaign: 
             assert side["queue_time_avg_ms"] == pytest.approx(waits.median())
 
 
-def test_effect_sizes_stand_beside_each_gain_and_no_second_test_that_could_contradict_it(campaign: Campaign):
-    page = read(campaign, "report.html")
+def test_effect_sizes_stand_beside_each_gain_and_no_second_test_that_could_contradict_it(campaign: Campaign, page: str):
     assert page.count("Hedges' g") == page.count("Cliff's delta") == 2
     assert "Mann-Whitney" not in page
     assert "Welch" not in page

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -24,25 +22,16 @@ from kafka_pareto.study.sections import Surrogate
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import SurrogateIndex
 from tests.recorded import recorded_repetitions
+from tests.step_command import run_step
 from tests.trained_campaign import recorded_campaign, small_study
 
 pytestmark = pytest.mark.servers  # no server, but each step is a process
 
-ROOT = Path(__file__).parent.parent.parent
 CASE = "8192"
 
 
-def run_step(step: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", f"tasks.{step}", "--study", "paper", "--campaign", "c1", *arguments]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
-        "HOME": str(folder.parent),
-        "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
-        "KAFKA_PARETO_STORE_FOLDER": str(folder),
-        "KAFKA_PARETO_MLFLOW_TRACKING_URI": "",
-    }
-    return subprocess.run(argv, cwd=ROOT, env=environment, timeout=240, capture_output=True, text=True, check=False)
+def run(step: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_step(step, folder, "--campaign", "c1", *arguments, home=folder.parent)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +40,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "store"
     cases = ("1024", CASE)
     recorded_campaign(folder, small_study(cases), recorded_repetitions(cases, configurations=20))
-    done = run_step("train", folder)
+    done = run("train", folder)
     assert done.returncode == 0, done.stderr
     (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
     return folder
@@ -61,7 +50,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def searched_folder(trained_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of which one record size has been searched."""
     folder = Path(shutil.copytree(trained_folder, tmp_path_factory.mktemp("searched") / "store"))
-    done = run_step("optimize", folder, "--case", CASE)
+    done = run("optimize", folder, "--case", CASE)
     assert done.returncode == 0, done.stderr
     (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
     return folder
@@ -121,8 +110,8 @@ def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(searched_folder
     campaign = campaign_in(folder)
     keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(CASE)]
     first = {key: campaign.store.get(key) for key in keys}
-    assert run_step("train", folder).returncode == 0
-    assert run_step("optimize", folder, "--case", CASE).returncode == 0
+    assert run("train", folder).returncode == 0
+    assert run("optimize", folder, "--case", CASE).returncode == 0
     assert {key: campaign.store.get(key) for key in keys} == first
 
 
@@ -175,7 +164,7 @@ def test_trials_of_another_schema_version_are_refused(folder: Path) -> None:
     path = folder / campaign_in(folder).keys.trials()
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({b"kafka_pareto.schema_version": b"7"}), path)
-    done = run_step("train", folder)
+    done = run("train", folder)
     assert done.returncode == 65
     assert "03_trials.parquet: schema_version 7: this release reads version 4" in done.stderr
     assert "Traceback" not in done.stderr

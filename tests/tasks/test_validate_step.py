@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +15,7 @@ from kafka_pareto.errors import ArtifactError, GateError
 from kafka_pareto.steps import validate
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.overrides import with_overrides
+from tests.step_command import run_step
 from tests.tasks.gate_campaign import (
     CASE,
     CONFIGURATIONS,
@@ -31,8 +29,6 @@ from tests.tasks.gate_campaign import (
 )
 
 pytestmark = pytest.mark.servers  # no server, but Great Expectations takes too long to import for the fast group
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize("tool", get_args(Tool))
@@ -240,11 +236,8 @@ def test_the_data_docs_open_from_a_copy_of_the_folder_and_are_replaced_by_the_ne
 
 def test_the_step_runs_by_its_command_line_and_ends_with_its_manifest(tmp_path: Path) -> None:
     campaign = campaign_with(tmp_path / "store", set_to(latency_p95_ms=1e6)(recorded()))
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}"}
-    environment["KAFKA_PARETO_STORE_FOLDER"] = str(tmp_path / "store")
-    argv = [sys.executable, "-m", "tasks.validate", "--study", "paper", "--campaign", "c1"]
 
-    ended = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    ended = run_step("validate", tmp_path / "store", "--campaign", "c1", home=tmp_path)
 
     assert ended.returncode == 0, ended.stderr
     lines = ended.stdout.splitlines()

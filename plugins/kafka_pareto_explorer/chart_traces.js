@@ -92,6 +92,9 @@ export const layoutOf = ({ ink, panel }, more) => ({
   ...more,
 });
 
+/** A vertical line, as high as the axis. */
+export const upright = (x, line, more) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, layer: "below", line, ...more });
+
 /** Error bars of what remains only: bars cannot be faded point by point. */
 function errorBars(trace, objective) {
   const around = trace.map((mark) => [mark.value(objective), mark.kept ? mark.interval(objective) : null]);
@@ -240,15 +243,6 @@ export function parallel(view, drawn, theme) {
   const traces = KINDS.flatMap((kind) => [true, false].map((kept) => linesOf(view, drawn, axes, [kind, kept]))).filter(
     (trace) => trace.x.length > 0,
   );
-  const upright = axes.map((_, at) => ({
-    type: "line",
-    x0: at,
-    x1: at,
-    y0: 0,
-    y1: 1,
-    line: { color: theme.line, width: 1 },
-    layer: "below",
-  }));
   const isCrowded = axes.length > MOST_LEVEL_NAMES;
   const named = isCrowded ? { textangle: 30, xanchor: "left" } : {};
   const written = axes.flatMap((axis, at) => [
@@ -277,7 +271,7 @@ export function parallel(view, drawn, theme) {
     traces,
     layoutOf(theme, {
       margin: isCrowded ? { l: 24, r: 110, t: 40, b: 100 } : { l: 24, r: 60, t: 40, b: 40 },
-      shapes: upright,
+      shapes: axes.map((_, at) => upright(at, { color: theme.line, width: 1 })),
       annotations: written,
       xaxis: { visible: false, range: [-0.15, axes.length - 0.5 + PADDING], fixedrange: true },
       yaxis: { visible: false, range: [-0.14, 1 + PADDING], fixedrange: true },

@@ -1,7 +1,7 @@
 // The checks of the active settings over time, each relative to the baseline measured beside them.
 
 import { ask } from "./asking.js";
-import { layoutOf, logTicks, plain } from "./chart_traces.js";
+import { layoutOf, logTicks, plain, upright } from "./chart_traces.js";
 import { CHART_OPTIONS, colours, plotly } from "./charts.js";
 import { fill, quiet, table } from "./dom.js";
 import { moment } from "./values.js";
@@ -58,16 +58,7 @@ export function events(checks, theme) {
   const changes = checks.filter((check) => check.change_point).map((check) => [check.at, "change point", "dash"]);
   const both = [...versions, ...changes];
   return {
-    shapes: both.map(([x, , dash]) => ({
-      type: "line",
-      x0: x,
-      x1: x,
-      y0: 0,
-      y1: 1,
-      yref: "paper",
-      layer: "below",
-      line: { color: theme.ink, width: 1, dash },
-    })),
+    shapes: both.map(([x, , dash]) => upright(x, { color: theme.ink, width: 1, dash }, { yref: "paper" })),
     annotations: both.map(([x, text], at) => ({
       x,
       y: 1 - 0.08 * (at % 3),

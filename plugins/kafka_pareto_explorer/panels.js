@@ -182,12 +182,13 @@ export function best(view, choice, path) {
     objective.label,
     shown(objective, measured.values[name]),
   ]);
+  const durability = view.durabilities.length > 0 ? [["durability", point.durability.replaceAll("_", " ")]] : [];
   const settings = Object.entries(point.factors).map(([name, value]) => [name, String(value)]);
   return fill(
     "best",
     el("p", { class: "name" }, point.configuration_id, ` (${roleOf(view, point)})`),
     reasons,
-    table([["Setting", "value"], ...settings, ...promiseOf(view, point)]),
+    table([["Setting", "value"], ...settings, ...durability]),
     table([["Measured", counted(measured.repetitions, "repetition")], ...values]),
     el(
       "div",
@@ -198,10 +199,6 @@ export function best(view, choice, path) {
     ),
     el("div", { id: "put-best-in-force" }),
   );
-}
-
-function promiseOf(view, point) {
-  return view.durabilities.length > 0 ? [["durability", point.durability.replaceAll("_", " ")]] : [];
 }
 
 export function compare(view, leftId, rightId) {

@@ -272,7 +272,7 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     /** Wait for the answer, and return whether it is one of these errors. */
-    static boolean failsWith(KafkaFuture<?> answer, Class<?>... errors) throws ExecutionException, InterruptedException {
+    static boolean failsWith(KafkaFuture<?> answer, Class<?>... errors) throws Exception {
         try {
             answer.get();
             return false;

@@ -84,8 +84,8 @@ class LoadGeneratorProcessTest {
     void withoutAClusterItEndsWellAndItsLastLineCountsTheFailure() throws Exception {
         Path config = Files.write(
                 folder.resolve("producer.properties"), List.of("bootstrap.servers=127.0.0.1:1", "max.block.ms=300"));
-        try (JavaProcess process = new JavaProcess(folder, LoadGenerator.class, "--topic", "load",
-                "--record-size", "100", "--command-config", config.toString(), "--seconds", "1", "--paced-seconds", "1")) {
+        String options = "--topic load --record-size 100 --seconds 1 --paced-seconds 1 --command-config " + config;
+        try (JavaProcess process = new JavaProcess(folder, LoadGenerator.class, options.split(" "))) {
             List<String> printed = process.stdout.lines().toList();
             process.endedWith(0);
 

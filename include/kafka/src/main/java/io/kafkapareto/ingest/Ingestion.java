@@ -200,10 +200,10 @@ public final class Ingestion {
         String failed = instances.stream().map(each -> each.sink().failure()).filter(each -> !each.isEmpty())
                 .findFirst().orElse(null);
         long read = job.counts().rows().sum();
-        long[] acknowledged = new long[0];
-        for (Instance each : instances) {
-            acknowledged = each.sink().addAcknowledged(acknowledged);
-        }
+        long[] acknowledged = instances.stream().map(each -> each.sink().acknowledged()).reduce((sums, more) -> {
+            Arrays.setAll(sums, partition -> sums[partition] + more[partition]);
+            return sums;
+        }).orElseThrow();
         long total = Arrays.stream(acknowledged).sum();
         MalformedRows malformed = job.malformed();
         boolean isFileAtFault = failed == null && malformed.areTooMany();

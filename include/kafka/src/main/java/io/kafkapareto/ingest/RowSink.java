@@ -34,15 +34,6 @@ interface RowSink extends AutoCloseable {
         throw new UnsupportedOperationException("this sink never says that rows were lost");
     }
 
-    /** Return these counts and what was acknowledged, by partition; they may be empty. */
-    default long[] addAcknowledged(long[] rowsByPartition) {
-        long[] sums = acknowledged();
-        for (int partition = 0; partition < rowsByPartition.length; partition++) {
-            sums[partition] += rowsByPartition[partition];
-        }
-        return sums;
-    }
-
     /** Return how many rows were acknowledged so far, by partition, in an array of the caller's. */
     long[] acknowledged();
 

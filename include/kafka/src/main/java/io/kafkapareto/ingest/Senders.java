@@ -84,8 +84,7 @@ record Senders(Kind kind, int width) {
     private void inTasks(ExecutorService threads, RowSource rows, Consumer<Row> each) throws InterruptedException {
         Semaphore permits = new Semaphore(width);
         try {
-            Spliterator<Row> left = spliterator(rows);
-            Consumer<Row> start = row -> {
+            spliterator(rows).forEachRemaining(row -> {
                 permits.acquireUninterruptibly();
                 threads.execute(() -> {
                     try {
@@ -94,8 +93,7 @@ record Senders(Kind kind, int width) {
                         permits.release();
                     }
                 });
-            };
-            left.forEachRemaining(start);
+            });
             permits.acquire(width);
         } finally {
             threads.shutdownNow();

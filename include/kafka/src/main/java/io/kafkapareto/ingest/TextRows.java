@@ -96,7 +96,7 @@ final class TextRows implements RowSource {
                     break;
                 }
             }
-            int end = lineFeedIn(at, limit);
+            int end = nextLineFeed();
             if (end < limit) {
                 String text = end > at && begun.isEmpty()
                         ? new String(characters, at, end - at) : begun.append(characters, at, end - at).toString();
@@ -114,9 +114,9 @@ final class TextRows implements RowSource {
         return begun.isEmpty() ? null : begun.toString();
     }
 
-    private int lineFeedIn(int from, int to) {
-        int found = from;
-        while (found < to && characters[found] != '\n') {
+    private int nextLineFeed() {
+        int found = at;
+        while (found < limit && characters[found] != '\n') {
             found++;
         }
         return found;

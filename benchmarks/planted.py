@@ -11,7 +11,7 @@ from benchmarks.plants import burning, limited_cores, paused, produce_quota
 from kafka_pareto.bottleneck.limiting_resource import Code
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
-from kafka_pareto.doctor.symptom_rules import CauseCode
+from kafka_pareto.doctor.symptoms import CauseCode
 from kafka_pareto.kafka.known_properties import PropertyValue
 
 Spoil: TypeAlias = Callable[[Brokers], AbstractContextManager[None]]

@@ -29,7 +29,7 @@ from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting, Verdict, verdict_on
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import TimedLoad
-from kafka_pareto.doctor.symptoms import Diagnosis, diagnoses
+from kafka_pareto.doctor.diagnosis import Diagnosis, diagnoses
 from kafka_pareto.drivers.common.load_tool import LoadRequest
 from kafka_pareto.drivers.consumer import config as consumer_config
 from kafka_pareto.drivers.consumer.attempt import quantities_of as consumers_quantities

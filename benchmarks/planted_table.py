@@ -15,7 +15,7 @@ import typer
 from benchmarks.planted import CAUSES
 from benchmarks.planted_causes import RECORDS, Planted, read_planted
 from kafka_pareto.bottleneck.words import LABELS
-from kafka_pareto.doctor.symptom_rules import CauseCode
+from kafka_pareto.doctor.symptoms import CauseCode
 
 _NONE = "none"
 _OR = " or "

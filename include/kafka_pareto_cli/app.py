@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -52,6 +52,7 @@ Local = Annotated[bool, typer.Option("--local", help="Run in this process, witho
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of results, with --local: kafka-pareto-store by default.")
 ]
+Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards or tables, not the answer alone.")]
 _MEASURE, _IN_FORCE, _CHECK, _STACK = "Measure", "What is in force", "Check", "The embedded stack"
 
 
@@ -76,7 +77,9 @@ def plan(
     rich_help_panel=_MEASURE,
 )
 @command_options(RunRequest, "run", "study")
-def run(options: Callable[[], RunRequest], local: Local = False, store: StoreFolder = None) -> None:
+def run(
+    options: Callable[[], RunRequest], local: Local = False, store: StoreFolder = None, whole: Whole = False
+) -> None:
     """Run a campaign to its end and print what it came to: on the stack, which is started, or with --local here."""
     with clear_errors():
         request, settings = _located(options(), load_settings())
@@ -91,7 +94,7 @@ def run(options: Callable[[], RunRequest], local: Local = False, store: StoreFol
                         "to start as planned, run the same command with --yes (make: CONSENT=yes)"
                     )
                 request = request.model_copy(update={"consent": True})
-        _start(request, settings, local, store)
+        _start(request, settings, local, store, whole)
 
 
 @app.command(rich_help_panel=_MEASURE)
@@ -117,11 +120,12 @@ def studies(as_json: AsJson = False) -> None:
 
 @app.command(rich_help_panel=_MEASURE)
 def result(
-    study: Annotated[str, typer.Option(help="The study's name.")],
+    study: Annotated[str, typer.Argument(help="The study's name.")],
     campaign: Annotated[
         str | None, typer.Option(help="The campaign's id; by default the latest one that has ended.")
     ] = None,
     store: StoreFolder = None,
+    whole: Whole = False,
     as_json: Annotated[bool, typer.Option("--json", help="Outcome, verdicts and settings as JSON.")] = False,
     as_junit: Annotated[bool, typer.Option("--junit", help="A test for each record size, as JUnit XML.")] = False,
     exit_code: Annotated[
@@ -130,11 +134,11 @@ def result(
 ) -> None:
     """Print what a finished campaign came to: its cards, or a form for scripts."""
     with clear_errors():
-        from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
+        from kafka_pareto_embedded.runs.result import ResultForm, print_result  # noqa: PLC0415
 
         if as_json and as_junit:
             raise BadInputError("--json, --junit: give one of the two")
-        form: Literal["cards", "json", "junit"] = "json" if as_json else "junit" if as_junit else "cards"
+        form: ResultForm = "json" if as_json else "junit" if as_junit else "whole" if whole else "answer"
         code = print_result(_store_settings(store), study, campaign, form)
     raise typer.Exit(code if exit_code else 0)
 
@@ -284,14 +288,14 @@ def _plan_and_ask(request: RunRequest, settings: Settings, *, asks: bool, as_jso
     return asks and typer.confirm("\nStart?")
 
 
-def _start(request: RunRequest, settings: Settings, local: bool, store: Path | None) -> None:
+def _start(request: RunRequest, settings: Settings, local: bool, store: Path | None, whole: bool = False) -> None:
     """Run the campaign, here or on the stack, and exit as it ended."""
     if local:
-        from kafka_pareto_cli.local_run import local_settings, report_text, run_here  # noqa: PLC0415
+        from kafka_pareto_cli.local_run import hand_over, local_settings, run_here  # noqa: PLC0415
 
         chosen = local_settings(settings, request, store)
         keys = run_here(request, chosen, Console())
-        _say(f"\n{report_text(keys, chosen)}\n\nStored in {chosen.store_folder}")
+        _say(f"\n{hand_over(keys, chosen, whole=whole)}")
         raise typer.Exit
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
@@ -303,7 +307,7 @@ def _start(request: RunRequest, settings: Settings, local: bool, store: Path | N
         )
     if request.producer_file is not None:
         _say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
-    raise typer.Exit(run_campaign(lifecycle.up(_say), request))
+    raise typer.Exit(run_campaign(lifecycle.up(_say), request, whole=whole))
 
 
 def _store_settings(store: Path | None) -> Settings:

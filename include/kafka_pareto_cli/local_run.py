@@ -11,16 +11,15 @@ from pathlib import Path
 from pydantic import SecretStr
 from rich.console import Console
 
-from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps.local import run_locally
 from kafka_pareto.steps.pipeline import Step
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.requests import RunRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java
+from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 from kafka_pareto_embedded.runs.request import timestamp
 
 STORE = Path("kafka-pareto-store")
@@ -61,8 +60,11 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
     return keys
 
 
-def report_text(keys: CampaignKeys, settings: Settings) -> str:
-    """Return the cards or the tables of the campaign that has ended."""
+def hand_over(keys: CampaignKeys, settings: Settings, *, whole: bool) -> str:
+    """Return the answer, or all cards or tables, and where the files are."""
     store = open_store(settings)
-    is_comparison = isinstance(Campaign.open(store, keys.study, keys.campaign).study, Compare)
-    return store.get(keys.report("tables.txt" if is_comparison else "cards.txt")).decode().rstrip()
+    folder = f"{settings.store_folder}/{keys.report('')}".rstrip("/")
+    shown = whole_text(store, keys) if whole else "\n".join(answer_lines(store, keys))
+    more = f"kafka-pareto result {keys.study} --campaign {keys.campaign} --store {settings.store_folder} --whole"
+    files = {"Files": folder, "Report": f"file://{folder}/report.html", "More": more}
+    return "\n".join([shown, "", *(f"{name:<7} {text}" for name, text in files.items())])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.remarks import CauseText, SymptomText
-from kafka_pareto.doctor.symptoms import cause_text, diagnoses, diagnosis_text
+from kafka_pareto.doctor.diagnosis import cause_text, diagnoses, diagnosis_text
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.parts import Variants
 from kafka_pareto.study.quantity import Value

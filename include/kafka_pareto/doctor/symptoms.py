@@ -1,228 +1,200 @@
-"""Find the guide's symptoms in measurements, with the cause of each, and describe them.
+"""Define the guide's four symptoms ("Problèmes Courants") and their causes, in the order they are tested.
 
-The rules are in `symptom_rules`. What limited the load precedes what waits for it: a full buffer before a slow disk is
-not too small.
+A condition compares a quantity's median over the repetitions with a number; without a measurement it does not hold.
+
+A repetition is two measurements, explained separately: a plateau and a full buffer by the unthrottled part, latency and
+lag by the part at the fixed rate. Causes precede their consequences, so the first that holds is the cause. If the next
+one does not follow from it, both fit, and a comparison of the first one's factor decides.
 """
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from kafka_pareto.bottleneck.common_verdict import common_code
-from kafka_pareto.bottleneck.limiting_resource import LINK_WAIT_FRACTION
-from kafka_pareto.doctor.symptom_rules import (
-    BACKLOG,
-    MEASUREMENTS,
-    CauseCode,
-    CauseRule,
-    Change,
-    Condition,
-    SymptomCode,
-    SymptomRule,
-)
-from kafka_pareto.study.quantity import Value
+SymptomCode: TypeAlias = Literal["throughput_plateau", "buffer_full", "growing_lag", "high_latency"]
+CauseCode: TypeAlias = Literal[
+    "uncompressed", "batches_are_full", "no_linger", "sent_too_fast",
+    "buffer_is_small", "max_block_reached",
+    "polls_are_full", "too_few_partitions", "processing_is_slow",
+    "linger_is_long", "fetch_waits", "gc_pauses", "backlog",
+]  # fmt: skip
+Change: TypeAlias = Literal["raise", "lower", "choose"]
 
-Settings: TypeAlias = Mapping[str, str | int | float | bool]
-
-_MIB = 1 << 20
-_SURE_ERRORS = 3.0
-# Where each byte has to pass, and fewer and larger requests carry no more.
-_LIMITS_OF_BYTES = ("throttled", "network", "disk")
-# Where fewer and larger requests would carry more.
-_LIMITS_OF_REQUESTS = ("", "cpu", "request_handlers", "network_threads", "in_flight")
-_LIMITS_BEHIND_THE_BUFFER = ("throttled", "gc", "cpu", "network", "disk", "request_handlers", "network_threads")
-_BUFFER = ("", "buffer_memory")
-
-_SYMPTOMS: Mapping[SymptomCode, str] = {
-    "throughput_plateau": "The sender waited for {buffer_wait_fraction:.0%} of the time: it would have sent more",
-    "buffer_full": "The producer's buffer was full",
-    "growing_lag": "The lag grows by {lag_growth_fraction:.0%} of what is sent",
-    "high_latency": "The latency is high: p99 {p99_ms:,.0f} ms",
-}
-_CAUSES: Mapping[CauseCode, str] = {
-    "uncompressed": "each byte had to wait, and records are not compressed",
-    "batches_are_full": "batches are {batch_fill_fraction:.0%} full",
-    "no_linger": "a record waits for no other, and batches are {batch_fill_fraction:.0%} full",
-    "sent_too_fast": "more is sent than the cluster takes, and a larger buffer would only fill later",
-    "buffer_is_small": "the buffer holds {buffer_holds_s:.2f} s of the load",
-    "max_block_reached": "{buffer_exhausted_records:,.0f} records were given up after max.block.ms",
-    "polls_are_full": "a fetch brings {fetch_of_poll_ratio:.1f} times what a poll may return",
-    "too_few_partitions": (
-        "consumers wait for records in {live_poll_idle_fraction:.0%} of the time only, and there are "
-        "{consumers_per_partition:.1f} consumers for each partition"
-    ),
-    "processing_is_slow": "consumers wait for records in {live_poll_idle_fraction:.0%} of the time only",
-    "linger_is_long": (
-        "linger.ms accounts for {linger_of_latency_fraction:.0%} of p99; batches are sent only when it expires"
-    ),
-    "fetch_waits": "fetches wait for fetch.min.bytes, which accounts for {fetch_of_latency_fraction:.0%} of p99",
-    "gc_pauses": "a broker paused for {pause_ms:,.0f} ms to collect garbage",
-    "backlog": "a record waits for {queue_fraction:.0%} of its time behind others, far longer than linger.ms",
-}
-_CHANGES: Mapping[Change, str] = {"raise": "raise {}", "lower": "lower {}", "choose": "choose another {}"}
-# Where no setting acts, or where the change has a condition.
-_OWN_REMEDIES: Mapping[CauseCode, str] = {
-    "sent_too_fast": "send less, or add brokers",
-    "backlog": "send less, or add brokers",
-    "processing_is_slow": "add consumers, or process faster",
-    "too_few_partitions": "process faster; or add consumers and partitions, which breaks the order of each key",
-    "polls_are_full": "raise max.poll.records, if that many are processed within max.poll.interval.ms",
-    "gc_pauses": "raise -Xmx, if the machine has the memory",
-}
-_APART: Mapping[Change, str] = {"raise": "a larger value", "lower": "a smaller value", "choose": "another value"}
+# The slower of the guide's two published results: acks=all, p99. It calls no number high.
+_HIGH_P99_MS = 35.0
+_GUIDES_BATCH_BYTES = 1 << 20
+# The guide's "Pauses >100ms → Problème GC".
+_LONG_PAUSE_MS = 100.0
 
 
 @dataclass(frozen=True)
-class Cause:
-    """A cause, with the values of its conditions as evidence."""
+class Condition:
+    """A bound on a measured or derived quantity."""
 
-    code: CauseCode
-    numbers: dict[str, float]
-    change: Change
-    factor: str
+    quantity: str
+    is_at: Literal["least", "most"]
+    bound: float
 
-
-@dataclass(frozen=True)
-class Symptom:
-    """A symptom, with its values."""
-
-    code: SymptomCode
-    numbers: dict[str, float]
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """Return whether it holds; False for an unknown quantity."""
+        value = numbers.get(self.quantity)
+        if value is None:
+            return False
+        return value >= self.bound if self.is_at == "least" else value <= self.bound
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """The symptoms of one measurement, and their explanation.
+class CauseRule:
+    """A cause, found if all conditions hold, and its fix.
 
     Attributes:
-        symptoms: At least one.
-        causes: The cause; or two candidates, between which a comparison of the first one's factor decides; or none if
-            no cause in the guide fits.
+        factor: The setting to change, or another factor; its impact table shows the effect. Empty without such a table.
+        leads_to: Later causes that follow from this one and so do not count beside it.
     """
 
-    symptoms: tuple[Symptom, ...]
-    causes: tuple[Cause, ...]
+    code: CauseCode
+    conditions: tuple[Condition, ...]
+    change: Change
+    factor: str
+    leads_to: tuple[CauseCode, ...] = ()
+
+    def holds(self, numbers: Mapping[str, float]) -> bool:
+        """Return whether all conditions hold."""
+        return all(condition.holds(numbers) for condition in self.conditions)
 
 
-def diagnoses(measured: Mapping[str, Sequence[Value]], settings: Settings) -> list[Diagnosis]:
-    """Return the symptoms in the measurements, each measurement with its cause.
+@dataclass(frozen=True)
+class SymptomRule:
+    """A symptom, found if one of the conditions holds."""
 
-    Args:
-        measured: The values of one configuration's valid repetitions, by quantity.
-        settings: Client and topic settings, defaults included; with `consumers` and `partitions` of a group.
-    """
-    numbers = _numbers(measured, settings)
-    return [found for rules in MEASUREMENTS if (found := _diagnosis(rules, numbers)) is not None]
+    code: SymptomCode
+    any_of: tuple[Condition, ...]
+    causes: tuple[CauseRule, ...]
 
 
-def diagnosis_text(diagnosis: Diagnosis) -> str:
-    """Describe the symptoms, and how to decide between two candidate causes."""
-    shown = " ".join(f"{_SYMPTOMS[each.code].format(**each.numbers)}." for each in diagnosis.symptoms)
-    if not diagnosis.causes:
-        return f"{shown} None of the guide's causes shows."
-    if len(diagnosis.causes) == 1:
-        return shown
-    first = diagnosis.causes[0]
-    return (
-        f"{shown} Two causes fit. A comparison of {first.factor} tells them apart: "
-        f"if {_APART[first.change]} helps, it is the first, else the second."
-    )
+def _least(quantity: str, bound: float) -> Condition:
+    return Condition(quantity, "least", bound)
 
 
-def cause_text(cause: Cause) -> str:
-    """Describe the cause and its fix in a sentence."""
-    why = _CAUSES[cause.code].format(**cause.numbers)
-    remedy = _OWN_REMEDIES.get(cause.code) or _CHANGES[cause.change].format(cause.factor)
-    return f"{why[0].upper()}{why[1:]}: {remedy}."
+def _most(quantity: str, bound: float) -> Condition:
+    return Condition(quantity, "most", bound)
 
 
-def _diagnosis(rules: Sequence[SymptomRule], numbers: Mapping[str, float]) -> Diagnosis | None:
-    symptoms: list[Symptom] = []
-    holding: list[CauseRule] = []
-    for rule in rules:
-        shown = [condition for condition in rule.any_of if condition.holds(numbers)]
-        if shown:
-            symptoms.append(Symptom(rule.code, _of(shown, numbers)))
-            holding += [cause for cause in rule.causes if cause.holds(numbers)]
-    if not symptoms:
-        return None
-    others = [cause for cause in holding[1:] if cause.code not in holding[0].leads_to]
-    causes = [
-        Cause(each.code, _of(each.conditions, numbers), each.change, each.factor)
-        for each in [*holding[:1], *others[:1]]
-    ]
-    return Diagnosis(tuple(symptoms), tuple(causes))
+_IS_SLOW = _least("p99_ms", _HIGH_P99_MS)
 
+BACKLOG = (_IS_SLOW, _least("queue_fraction", 0.5), _least("backlog_of_latency_fraction", 0.1))
+"""Shows that records wait for those before them: longer than for the answer, and beyond `linger.ms`."""
 
-def _of(conditions: Sequence[Condition], numbers: Mapping[str, float]) -> dict[str, float]:
-    return {condition.quantity: numbers[condition.quantity] for condition in conditions}
-
-
-def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dict[str, float]:
-    """Return the medians, and values derived from them and the settings."""
-    numbers: dict[str, float] = {}
-    for name, values in measured.items():
-        known = [float(value) for value in values if isinstance(value, int | float)]
-        if known:
-            numbers[name] = statistics.median(known)
-    told = {
-        name: float(value)
-        for name, value in settings.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-    linger_ms = told.get("linger.ms")
-    queue_ms, request_ms = numbers.get("queue_time_avg_ms"), numbers.get("request_latency_avg_ms")
-    limits = [value if isinstance(value, str) else None for value in measured.get("limited_by", ())]
-    limit = common_code(limits)
-    bytes_wait = limit in _LIMITS_OF_BYTES or numbers.get("link_wait_fraction", 0.0) >= LINK_WAIT_FRACTION
-    # As fast as it goes, a record waits for all that are before it: only at a fixed rate is its latency a symptom.
-    p99_ms = numbers.get("latency_p99_ms") if "paced_rate_records_s" in numbers else None
-    p99_ms = numbers.get("end_to_end_latency_p99_ms") if p99_ms is None else p99_ms
-    batch_bytes = numbers.get("unthrottled_batch_size_avg_bytes", numbers.get("batch_size_avg_bytes"))
-    pause_ms = numbers.get("later_gc_pause_longest_ms", numbers.get("gc_pause_longest_ms"))
-    derived = {
-        "p99_ms": p99_ms,
-        "linger_ms": linger_ms,
-        "fetch_min_bytes": told.get("fetch.min.bytes"),
-        "is_uncompressed": None if "compression.type" not in settings else settings["compression.type"] == "none",
-        "bytes_wait": bytes_wait,
-        "requests_wait": limit in _LIMITS_OF_REQUESTS and not bytes_wait,
-        "is_limited_elsewhere": True if limit in _LIMITS_BEHIND_THE_BUFFER else False if limit in _BUFFER else None,
-        "batch_size_bytes": told.get("batch.size"),
-        "batch_fill_fraction": _ratio(batch_bytes, told.get("batch.size")),
-        "buffer_wait_fraction": numbers.get("buffer_wait_fraction", _waited(numbers)),
-        "buffer_holds_s": _ratio(told.get("buffer.memory"), _MIB * numbers.get("throughput_mib_s", 0.0)),
-        "queue_fraction": None if request_ms is None or queue_ms is None else _ratio(queue_ms, queue_ms + request_ms),
-        "linger_of_latency_fraction": _ratio(linger_ms, p99_ms),
-        "queue_of_linger_ratio": _ratio(queue_ms, linger_ms),
-        "backlog_of_latency_fraction": (
-            None if queue_ms is None or linger_ms is None else _ratio(queue_ms - linger_ms, p99_ms)
+_PLATEAU = SymptomRule(
+    "throughput_plateau",
+    # A sender that waits would send more.
+    (_least("buffer_wait_fraction", 0.2),),
+    (
+        CauseRule(
+            "uncompressed",
+            (_least("is_uncompressed", 1), _least("bytes_wait", 1)),
+            "choose",
+            "compression.type",
+            ("max_block_reached",),
         ),
-        "pause_ms": pause_ms,
-        "pause_of_latency_fraction": _ratio(pause_ms, p99_ms),
-        "fetch_of_latency_fraction": _ratio(numbers.get("live_fetch_latency_avg_ms"), p99_ms),
-        "fetch_of_poll_ratio": _ratio(numbers.get("live_records_per_fetch_avg"), told.get("max.poll.records")),
-        "lag_growth_fraction": _ratio(_lag_growth_records_s(numbers), numbers.get("live_rate_records_s")),
-        "consumers_per_partition": _ratio(told.get("consumers"), told.get("partitions")),
-    }
-    numbers |= {name: float(value) for name, value in derived.items() if value is not None}
-    return numbers | {"has_backlog": float(all(condition.holds(numbers) for condition in BACKLOG))}
+        # A producer closes a compressed batch at three quarters of batch.size, as it estimates.
+        CauseRule(
+            "batches_are_full",
+            (
+                _least("batch_fill_fraction", 0.7),
+                _most("batch_size_bytes", _GUIDES_BATCH_BYTES - 1),
+                _least("requests_wait", 1),
+            ),
+            "raise",
+            "batch.size",
+            ("max_block_reached",),
+        ),
+        # A batch takes batch.size of the buffer, however little is in it: so this also stands before a small buffer.
+        CauseRule(
+            "no_linger",
+            (_most("linger_ms", 0), _most("batch_fill_fraction", 0.5), _most("bytes_wait", 0)),
+            "raise",
+            "linger.ms",
+            ("max_block_reached",),
+        ),
+        # More buffer would only fill later.
+        CauseRule("sent_too_fast", (_least("is_limited_elsewhere", 1),), "lower", "producers", ("max_block_reached",)),
+    ),
+)
 
+_FULL_BUFFER = SymptomRule(
+    "buffer_full",
+    (_least("buffer_exhausted_records", 1), _least("buffer_wait_fraction", 0.05)),
+    (
+        CauseRule(
+            "buffer_is_small",
+            # Where records queue even at the fixed rate, a larger buffer would hold a longer queue.
+            (_most("buffer_holds_s", 1.0), _most("is_limited_elsewhere", 0), _most("has_backlog", 0)),
+            "raise",
+            "buffer.memory",
+            ("max_block_reached",),
+        ),
+        CauseRule("max_block_reached", (_least("buffer_exhausted_records", 1),), "raise", "max.block.ms"),
+    ),
+)
 
-def _waited(numbers: Mapping[str, float]) -> float | None:
-    """Return the share of the load `send()` spent waiting, if only Kafka's own tool reported it."""
-    sending_s = _ratio(numbers.get("records_sent"), numbers.get("throughput_records_s"))
-    return _ratio(numbers.get("buffer_wait_s"), sending_s)
+# The latency of records that lag behind is that of their lag.
+_LATENCY_CAUSES: tuple[CauseCode, ...] = ("linger_is_long", "fetch_waits", "gc_pauses", "backlog")
+# A lag by itself fills fetches: only a consumer that hardly waits for records is held up by its polls or its work.
+_NEVER_IDLE = _most("live_poll_idle_fraction", 0.1)
 
+_LAG = SymptomRule(
+    "growing_lag",
+    (_least("lag_growth_fraction", 0.01),),
+    (
+        CauseRule(
+            "polls_are_full",
+            (_least("fetch_of_poll_ratio", 1), _NEVER_IDLE),
+            "raise",
+            "max.poll.records",
+            _LATENCY_CAUSES,
+        ),
+        CauseRule(
+            "too_few_partitions",
+            (_least("consumers_per_partition", 1), _NEVER_IDLE),
+            "raise",
+            "partitions",
+            ("processing_is_slow", *_LATENCY_CAUSES),
+        ),
+        CauseRule("processing_is_slow", (_NEVER_IDLE,), "raise", "consumers", _LATENCY_CAUSES),
+    ),
+)
 
-def _ratio(over: float | None, under: float | None) -> float | None:
-    return None if over is None or not under else over / under
+_LATENCY = SymptomRule(
+    "high_latency",
+    (_IS_SLOW,),
+    (
+        CauseRule(
+            "linger_is_long",
+            # Batches that fill sooner do not wait for it, and 5 ms explain no p99 of 500.
+            (_least("linger_of_latency_fraction", 0.5), _least("queue_of_linger_ratio", 0.5)),
+            "lower",
+            "linger.ms",
+        ),
+        CauseRule(
+            "fetch_waits",
+            # A record that comes while a fetch waits for more bytes waits as long as what is left of it.
+            (_least("fetch_min_bytes", 2), _least("fetch_of_latency_fraction", 0.5)),
+            "lower",
+            "fetch.min.bytes",
+        ),
+        CauseRule(
+            "gc_pauses",
+            (_least("pause_ms", _LONG_PAUSE_MS), _least("pause_of_latency_fraction", 0.5)),
+            "raise",
+            "",
+            ("backlog",),
+        ),
+        CauseRule("backlog", BACKLOG, "lower", "producers"),
+    ),
+)
 
-
-def _lag_growth_records_s(numbers: Mapping[str, float]) -> float | None:
-    """Return the slope of the lag; zero if it is not significant."""
-    slope, error = numbers.get("lag_slope_records_s"), numbers.get("lag_slope_error_records_s", 0.0)
-    return 0.0 if slope is not None and slope < _SURE_ERRORS * error else slope
+MEASUREMENTS: tuple[tuple[SymptomRule, ...], ...] = ((_PLATEAU, _FULL_BUFFER), (_LAG, _LATENCY))
+"""Groups what shows in one measurement: the part as fast as it goes, then the one at the fixed rate."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from kafka_pareto.errors import BadInputError
@@ -21,6 +23,14 @@ def driver_names() -> tuple[str, ...]:
 def driver_module(driver: str, module: str) -> ModuleType:
     """Import a module of a driver's folder, by name because drivers import the core."""
     return import_module(f"{_FOLDER}.{driver}.{module}")
+
+
+def driver_answer(driver: str) -> Callable[..., list[str]] | None:
+    """Return what words the answer of the driver's comparisons; None for a driver without a module for it."""
+    if find_spec(f"{_FOLDER}.{driver}.answer") is None:
+        return None
+    words: Callable[..., list[str]] = driver_module(driver, "answer").answer_lines
+    return words
 
 
 @cache

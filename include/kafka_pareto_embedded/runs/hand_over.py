@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, TrackingError
 from kafka_pareto.kafka.properties_file import property_text
-from kafka_pareto.report.card_layout import WIDTH
-from kafka_pareto.report.cards import Cards, gain_rows, settings_rows, warnings_of
-from kafka_pareto.report.reasons import headline_of, reason_of, whom_it_holds_for
-from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.report.cards import Cards
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.tracking import links
+from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 from kafka_pareto_embedded.stack.stack import Stack
 
-_COLUMNS_OF_GAINS = 5  # of a short card: without the verdict of each test and its p, which the reasons give
 
+def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, *, whole: bool = False) -> str:
+    """Fetch the report and the Data Docs, and return a text with the answer, the addresses and what to do next.
 
-def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, terminal_width: int | None) -> str:
-    """Fetch the report and the Data Docs, and return a text with the result, the addresses and what to do next.
-
-    A terminal that is narrower than a card gets short cards; its width is None if there is none.
+    With `whole`, all cards or tables take the answer's place.
 
     Raises:
         ArtifactError: If the report's cards or its page are not in the store.
     """
     study = Campaign.open(store, keys.study, keys.campaign).study
+    shown = whole_text(store, keys) if whole else "\n".join(answer_lines(store, keys))
     if isinstance(study, Compare):
-        return _tables(stack, store, study, keys, run_address)
+        return _tables(stack, store, study, keys, run_address, shown)
     key = keys.report("cards.json")
     cards = decode_record(store.get(key), key, Cards)
-    driver = study.declaration
     folder = stack.reports / keys.study / keys.campaign
     report = _download(store, [keys.report("report.html"), keys.report("cards.txt")], keys.report(""), folder)
-    if terminal_width is not None and terminal_width < WIDTH:
-        shown = _short_cards(cards, terminal_width)
-    else:
-        shown = store.get(keys.report("cards.txt")).decode().rstrip()
     addresses = {
         "Explorer": f"{stack.airflow_url}/kafka-pareto/#study={keys.study}&campaign={keys.campaign}",
         "Report": _address_of(report, "report.html"),
@@ -57,21 +46,12 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
-    return "\n".join(
-        [
-            shown,
-            "",
-            *(textwrap.fill(sentence, terminal_width or WIDTH) for sentence in summary_sentences(cards.cards, driver)),
-            "",
-            *(f"{name:<9}  {address}" for name, address in addresses.items()),
-            "",
-            *_next_commands(keys, cards),
-        ]
-    )
+    lines = [f"{name:<9}  {address}" for name, address in addresses.items()]
+    return "\n".join([shown, "", *lines, "", *_next_commands(keys, cards)])
 
 
-def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_address: str) -> str:
-    """Return the tables of a comparison and its sentences, and the addresses."""
+def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_address: str, shown: str) -> str:
+    """Return what is shown of a comparison, and the addresses."""
     folder = stack.reports / keys.study / keys.campaign
     names = [keys.report(name) for name in ("report.html", "tables.txt")]
     report = _download(store, [*names, *store.keys(keys.report("tables/"))], keys.report(""), folder)
@@ -88,7 +68,7 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
     one_factor = one_factor_command(study)
     return "\n".join(
         [
-            store.get(keys.report("tables.txt")).decode().rstrip(),
+            shown,
             "",
             *(f"{name:<9}  {address}" for name, address in addresses.items()),
             "",
@@ -154,20 +134,3 @@ def _mlflow_address(stack: Stack, keys: CampaignKeys, find: Callable[[Settings, 
         return find(stack.settings(), keys) or stack.mlflow_url
     except TrackingError:
         return stack.mlflow_url
-
-
-def _short_cards(cards: Cards, width: int) -> str:
-    """Return for each record size the verdict, its reasons and warnings, the settings that change, and the gains."""
-    return "\n\n".join(_short_card(decision, width) for decision in cards.cards)
-
-
-def _short_card(decision: Decision, width: int) -> str:
-    lines = [*textwrap.wrap(whom_it_holds_for(decision), width), headline_of(decision), "-" * width]
-    for text in (reason_of(decision), *(f"WARNING: {warning}" for warning in warnings_of(decision))):
-        lines += textwrap.wrap(text, width)
-    header, *rows = settings_rows(decision)
-    if decision.pick_properties is not None:
-        lines += ["", *table_lines([header[:3], *(row[:3] for row in rows if row[-1])])]
-    if decision.gains:
-        lines += ["", *table_lines([row[:_COLUMNS_OF_GAINS] for row in gain_rows(decision)])]
-    return "\n".join(lines)

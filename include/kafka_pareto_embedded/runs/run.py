@@ -39,8 +39,10 @@ _STARTED_WITHIN_S = 3.0
 _STUDY_SEEN_WITHIN_S = 45.0  # from when Airflow was asked to read the DAG's file; by itself it does every two minutes
 
 
-def run(stack: Stack, request: RunRequest) -> int:
+def run(stack: Stack, request: RunRequest, *, whole: bool = False) -> int:
     """Run a campaign to its end; an existing one goes on with the values that it was started with.
+
+    With `whole`, print all cards or tables at its end, not the answer alone.
 
     Returns:
         0 if the campaign has ended well, 1 if it failed, 130 if it was interrupted.
@@ -55,7 +57,7 @@ def run(stack: Stack, request: RunRequest) -> int:
     of_kind = compare_dag_of if kind_of(settings.studies / f"{study}.yaml") == "compare" else tune_dag_of
     with stack_runs(stack, of_kind(cluster_of(settings.studies, study))) as runs:
         parameters = dag_parameters(request, store, settings)
-        return run_campaign(stack, runs, store, parameters, handing_over(request, parameters, settings))
+        return run_campaign(stack, runs, store, parameters, handing_over(request, parameters, settings), whole)
 
 
 def run_campaign(
@@ -64,6 +66,7 @@ def run_campaign(
     store: Store,
     parameters: dict[str, Any],
     credentials: HandOver | None = None,
+    whole: bool = False,
 ) -> int:
     """Trigger the campaign's run, or join the one that works on it, and follow it; return as `run` does.
 
@@ -90,7 +93,7 @@ def run_campaign(
         _say_failure(runs, run_id, progress, parameters, is_new)
         return 1
     say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
-    _say(f"\n{hand_over(stack, store, keys, runs.address(run_id), _terminal_width())}")
+    _say(f"\n{hand_over(stack, store, keys, runs.address(run_id), whole=whole)}")
     return 0
 
 
@@ -191,11 +194,6 @@ def _go_on(parameters: Mapping[str, Any]) -> str:
     campaign = parameters["campaign"]
     again = " KAFKA_CONFIG=…" if parameters.get("client_config") == client_config_name(campaign) else ""
     return f"make run STUDY={parameters['study']} CAMPAIGN={campaign}{again}"
-
-
-def _terminal_width() -> int | None:
-    console = Console()
-    return console.width if console.is_terminal else None
 
 
 def _say(line: str) -> None:

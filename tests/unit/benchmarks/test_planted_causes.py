@@ -11,7 +11,7 @@ from benchmarks.planted import CAUSES, Cause
 from benchmarks.planted_causes import Planted, read_planted
 from benchmarks.planted_table import causes_in, causes_of_each, how_table, limits_table, symptoms_table
 from kafka_pareto.bottleneck.words import LABELS, verdict_text
-from kafka_pareto.doctor.symptom_rules import CauseCode
+from kafka_pareto.doctor.symptoms import CauseCode
 
 pytestmark = pytest.mark.fast
 

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from kafka_pareto.doctor.symptom_rules import MEASUREMENTS, CauseCode, SymptomCode
-from kafka_pareto.doctor.symptoms import Cause, cause_text, diagnoses, diagnosis_text
+from kafka_pareto.doctor.diagnosis import Cause, cause_text, diagnoses, diagnosis_text
+from kafka_pareto.doctor.symptoms import MEASUREMENTS, CauseCode, SymptomCode
 from kafka_pareto.kafka.known_properties import DEFAULTS
 
 pytestmark = pytest.mark.fast

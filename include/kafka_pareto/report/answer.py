@@ -1,0 +1,53 @@
+"""The answer of a tuning campaign on one screen: a line for each case, and the file to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.analysis.plain_table import table_lines
+from kafka_pareto.analysis.wording import joined
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.reasons import headline_of
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.declarations import objective_named
+
+
+def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
+    """Return the answer in 80 columns: of each case the verdict, and both objectives of the plane before and after.
+
+    A change comes with its interval in percent.
+    """
+    header = (driver.case_words[0], "verdict", *(objective_named(name).axis_label for name in driver.plane))
+    rows = [header, *(_row(decision, driver) for decision in decisions)]
+    return [line.rstrip() for line in table_lines(rows, "left")] + [""] + _headlines(decisions)
+
+
+def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:
+    gains = {gain.objective: gain for gain in decision.gains}
+    verdict = "change" if decision.recommended else "ask" if decision.offered else "keep"
+    return (case_label(decision.case), verdict, *(_change(gains.get(name)) for name in driver.plane))
+
+
+def _change(gain: Gain | None) -> str:
+    """Return before and after in three digits, and the change: `101 → 80.1, -21% [-30, -10]`."""
+    if gain is None or gain.reference_value is None or gain.candidate_value is None:
+        return "-"
+    values = f"{_digits(gain.reference_value)} → {_digits(gain.candidate_value)}"
+    if gain.change_fraction is None or gain.change_low_fraction is None or gain.change_high_fraction is None:
+        return values
+    low, high = gain.change_low_fraction, gain.change_high_fraction
+    return f"{values}, {gain.change_fraction:+.0%} [{low * 100:+.0f}, {high * 100:+.0f}]"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _headlines(decisions: Sequence[Decision]) -> list[str]:
+    """Return each verdict in words, after the cases that it holds for."""
+    cases: dict[str, list[str]] = {}
+    for decision in decisions:
+        cases.setdefault(headline_of(decision), []).append(case_label(decision.case))
+    return [f"{joined(named)}: {headline}" for headline, named in cases.items()]

@@ -15,6 +15,7 @@ from kafka_pareto.errors import StudyError
 from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.constraints import narrowed, satisfies
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, configuration_id
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)
@@ -47,22 +48,25 @@ def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | Non
 
 def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
     """Return the rows that a round measures: per case the baseline, then its configurations, with their factors."""
-    rules = study.rules()
-    rows: list[dict[str, object]] = []
-    for case, chosen in configurations.items():
-        for configuration in [study.baseline_configuration(), *chosen]:
-            identity = configuration_id(configuration)
-            rows.append(
-                {
-                    "case": case,
-                    "configuration_id": identity,
-                    "is_baseline": identity == study.baseline_id(),
-                    "feasible": satisfies(rules, configuration, study.variables(case)),
-                    "durability": study.durability_of(configuration).name,
-                    **configuration,
-                }
-            )
+    rows = [
+        design_row(study, case, configuration, feasible=study.keeps_rules(configuration, case))
+        for case, chosen in configurations.items()
+        for configuration in [study.baseline_configuration(), *chosen]
+    ]
     return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)
+
+
+def design_row(study: Study, case: str, configuration: Configuration, *, feasible: bool) -> dict[str, object]:
+    """Return the row of a configuration in a table of `DESIGN_COLUMNS` and factors."""
+    identity = configuration_id(configuration)
+    return {
+        "case": case,
+        "configuration_id": identity,
+        "is_baseline": identity == study.baseline_id(case),
+        "feasible": feasible,
+        "durability": study.durability_of(configuration).name,
+        **configuration,
+    }
 
 
 def design_size(study: Tune, case: str) -> int:

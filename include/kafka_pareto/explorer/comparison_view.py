@@ -116,8 +116,7 @@ def part_view(part: PartComparison) -> PartView:
 
 def _chart(part: PartComparison, quantity: Quantity) -> Chart:
     is_of_two = len(part.factors) > 1
-    estimate = part.reference_level.estimates.get(quantity.name)
-    mean = estimate.mean if estimate else None
+    mean = part.reference_level.estimate(quantity.name).mean
     return Chart(
         title=directed_text(quantity),
         reference=f"{number_text(mean.value)} {quantity.unit}".strip() if mean else "",

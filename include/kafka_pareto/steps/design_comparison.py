@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.design import design_row
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, require_distinct_columns, table_schema
@@ -16,7 +17,6 @@ from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.steps.freezing import freeze, is_frozen
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.overrides import Override
 
 log = logging.getLogger(__name__)
@@ -59,16 +59,5 @@ def run(
 
 def levels_table(study: Compare) -> pd.DataFrame:
     """Return the levels of each part including the reference: `DESIGN_COLUMNS` and one column per factor."""
-    rows = [
-        {
-            "case": case,
-            "configuration_id": configuration_id(level),
-            "is_baseline": configuration_id(level) == study.baseline_id(case),
-            "feasible": True,
-            "durability": study.durability_of(level).name,
-            **level,
-        }
-        for case in study.cases
-        for level in study.levels_of(case)
-    ]
+    rows = [design_row(study, case, level, feasible=True) for case in study.cases for level in study.levels_of(case)]
     return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kafka_pareto.drivers.ingestion.load import (
     MOST_ROW_BYTES,
@@ -149,10 +146,3 @@ def _copy_rows(source: Path, target: Path, rows: int) -> None:
             for line in islice(lines, left):
                 written.write(line if line.endswith(b"\n") else line + b"\n")
                 left -= 1
-
-
-@contextmanager
-def rows_files(study: CompareIngestion, tool: IngestionLoad) -> Iterator[RowsFiles]:
-    """Keep the files of a study while the context is open."""
-    with TemporaryDirectory(prefix="kafka-pareto-rows-") as folder:
-        yield RowsFiles(study, tool, Path(folder))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kafka_pareto.bottleneck.network import Address
 from kafka_pareto.brokers.brokers import Brokers
@@ -14,7 +16,7 @@ from kafka_pareto.drivers.common.jvm_process import java_version
 from kafka_pareto.drivers.common.producer_performance import ProducerPerformance
 from kafka_pareto.drivers.common.systems import fingerprint_of
 from kafka_pareto.drivers.ingestion.load import IngestionLoad
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows, rows_files
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, RowsFiles, most_rows
 from kafka_pareto.drivers.ingestion.studies import CompareIngestion
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
@@ -80,27 +82,30 @@ def open_ingestion_testbed(
         LeaseHeldError: If another load runs on the cluster, or on this machine if the brokers are the study's own.
     """
     topic = topic_name(campaign.keys, case)
-    with open_cluster(study, case, campaign.store, settings) as system:
+    with (
+        open_cluster(study, case, campaign.store, settings) as system,
+        TemporaryDirectory(prefix="kafka-pareto-rows-") as folder,
+    ):
         tool = IngestionLoad(system.bootstrap_servers, system.client_config, settings)
-        with rows_files(study, tool) as files:
-            held = files.held_by(files.file_of(study.baseline_configuration(case)))
-            found = fingerprint_of(system.description, study, topic)
-            java = java_version(settings.java)
-            found.system.update({"java_version": java, "file_rows": held.rows, "file_hash": held.hash})
-            keep_fingerprint(campaign, case, found)
-            needed_bytes = most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
-            testbed = IngestionTestbed(
-                cluster=system.cluster,
-                tool=tool,
-                kafkas_tool=ProducerPerformance(system.bootstrap_servers, system.client_config, settings),
-                files=files,
-                lease=system.lease,
-                topic=topic,
-                configs=topic_configs(study.workload, needed_bytes),
-                replication_factor=study.workload.replication_factor,
-                addresses=tuple((broker.host, broker.port) for broker in system.description.brokers),
-                brokers=system.brokers,
-            )
-            with deleted_at_the_end(system, testbed.topics):
-                testbed.new_topic(study.partitions(study.baseline_configuration(case)))
-                yield testbed
+        files = RowsFiles(study, tool, Path(folder))
+        held = files.held_by(files.file_of(study.baseline_configuration(case)))
+        found = fingerprint_of(system.description, study, topic)
+        java = java_version(settings.java)
+        found.system.update({"java_version": java, "file_rows": held.rows, "file_hash": held.hash})
+        keep_fingerprint(campaign, case, found)
+        needed_bytes = most_rows(study, case) * BYTES_PER_BOOK * _RECORD_BYTES_PER_ROW_BYTE
+        testbed = IngestionTestbed(
+            cluster=system.cluster,
+            tool=tool,
+            kafkas_tool=ProducerPerformance(system.bootstrap_servers, system.client_config, settings),
+            files=files,
+            lease=system.lease,
+            topic=topic,
+            configs=topic_configs(study.workload, needed_bytes),
+            replication_factor=study.workload.replication_factor,
+            addresses=tuple((broker.host, broker.port) for broker in system.description.brokers),
+            brokers=system.brokers,
+        )
+        with deleted_at_the_end(system, testbed.topics):
+            testbed.new_topic(study.partitions(study.baseline_configuration(case)))
+            yield testbed

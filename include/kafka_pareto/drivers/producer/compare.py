@@ -118,9 +118,7 @@ class CompareProducer(Compare, ProducerStudy):
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
         """Return a repetition's costs and batch fill."""
-        configuration = {name: values[name] for name in self.varied_factors}
-        stated = self.effective({name: value for name, value in configuration.items() if value is not None})
-        return costs_of(values, int(stated["batch.size"]))
+        return costs_of(values, int(self.effective(self.configuration_in(values))["batch.size"]))
 
     def described_protocol(self) -> dict[str, str]:
         """Describe how one repetition is sent, as names and texts for people."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.workload import CompressiblePayload, MadePayload, Payload, PayloadFile, ProducerLoad
+from kafka_pareto.study.workload import CompressiblePayload, Payload, PayloadFile, ProducerLoad
 
 PAYLOAD_BYTES = 8 << 20
 _MAX_LINES = 100_000
@@ -28,7 +28,7 @@ _LINE_ENDS = str.maketrans("\r\n", "  ")
 
 
 def payload_lines(
-    payload: MadePayload | PayloadFile | CompressiblePayload,
+    payload: PayloadFile | CompressiblePayload,
     record_size_bytes: int,
     corpus: str | None,
     rng: np.random.Generator,
@@ -36,7 +36,7 @@ def payload_lines(
     """Return records of exactly `record_size_bytes` in UTF-8, without line ends.
 
     Args:
-        payload: The study's `workload.payload`; if it is a word, the tools make the records.
+        payload: The study's `workload.payload`.
         record_size_bytes: The size of each record.
         corpus: The text of the study's file, if it names one.
         rng: Source of the compressible text.
@@ -47,11 +47,9 @@ def payload_lines(
     count = min(max(PAYLOAD_BYTES // record_size_bytes, 1), _MAX_LINES)
     if isinstance(payload, CompressiblePayload):
         return _compressible(payload.compressed_fraction, record_size_bytes, count, rng)
-    if isinstance(payload, PayloadFile):
-        if not corpus:
-            raise BadInputError(f"workload.payload.file: {payload.file}: is empty; records are cut from its text")
-        return _cut(corpus, record_size_bytes, count)
-    return []
+    if not corpus:
+        raise BadInputError(f"workload.payload.file: {payload.file}: is empty; records are cut from its text")
+    return _cut(corpus, record_size_bytes, count)
 
 
 def payload_text(payload: Payload) -> str:

@@ -13,7 +13,6 @@ from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.quantity import Values
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.topic_study import TopicStudy
 from kafka_pareto.study.workload import ProducerLoad
 
@@ -57,17 +56,14 @@ class ProducerStudy(TopicStudy):
 
     def derived_values(self, values: Values) -> dict[str, float]:
         """Return values derived from a repetition's, for the producer's rules."""
-        return producer_rules.derived_values(
-            values, self.protocol, self.load_of(str(values["case"]), _configuration_in(values, self)).record_size_bytes
-        )
+        load = self.load_of(str(values["case"]), self.configuration_in(values))
+        return producer_rules.derived_values(values, self.protocol, load.record_size_bytes)
+
+    def configuration_in(self, values: Values) -> Configuration:
+        """Return the configuration of a repetition's row."""
+        return {name: value for name in self.varied_factors if (value := values.get(name)) is not None}
 
     def throughput_limit_mib_s(self) -> float | None:
         """Return the lower of the protocol's limit and the cluster's ceiling; None without either."""
         limits = [self.protocol.throughput_limit_mib_s, self.cluster.ceiling_mib_s if self.cluster else None]
         return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _configuration_in(values: Values, study: Study) -> Configuration:
-    """Return the configuration of a repetition's row."""
-    found = {name: values[name] for name in study.varied_factors if name in values}
-    return {name: value for name, value in found.items() if value is not None}

@@ -85,7 +85,3 @@ def test_whatever_the_text_records_have_the_size_asked_for_and_no_line_end(corpu
 def test_an_empty_file_is_refused():
     with pytest.raises(BadInputError, match=r"log\.txt: is empty"):
         cut("", 100)
-
-
-def test_random_payloads_are_the_tools_own():
-    assert payload_lines("random", 1024, None, np.random.default_rng(1)) == []

@@ -17,6 +17,7 @@ from kafka_pareto.drivers.ingestion.load import (
     most_row_bytes,
 )
 from kafka_pareto.drivers.ingestion.output import IngestionOutput
+from kafka_pareto.drivers.ingestion.quantities import IngestionFigures
 from kafka_pareto.drivers.ingestion.sent import sent_by
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.settings import Settings
@@ -67,33 +68,40 @@ def result(**changes: Any) -> IngestionOutput:
     return read_last_line("progress\n" + json.dumps(PRINTED | changes), IngestionOutput, "the ingestion")
 
 
+def figures_of(*outputs: IngestionOutput) -> IngestionFigures:
+    figures = sent_by(outputs).figures
+    assert figures is not None
+    return figures
+
+
+def java(folder: Path, *commands: str) -> IngestionLoad:
+    """Return the tool with a shell script in Java's place, and a secret in its client configuration."""
+    script, config = folder / "java", folder / "client.properties"
+    script.write_text("\n".join(["#!/bin/sh", *commands]))
+    script.chmod(0o700)
+    config.write_text("ssl.key.password=s3cret\n")
+    return IngestionLoad("b:9092", config, Settings(java=str(script), kafka_jars=folder))
+
+
 def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
-    sent = sent_by([result()])
+    sent, figures = sent_by([result()]), figures_of(result())
 
     assert (sent.rows_read, sent.rows_acknowledged, sent.rows_malformed, sent.failure) == (101, 100, 1, "")
-    assert sent.figures is not None
-    assert sent.figures.rows_s == 40
-    assert sent.figures.values_mib_s == 40
-    assert sent.figures.wire_mib_s == 20
-    assert sent.figures.client_cpu_s_per_million_rows == 1e4
-    assert sent.figures.allocated_bytes_per_row == 50
+    assert (figures.rows_s, figures.values_mib_s, figures.wire_mib_s) == (40, 40, 20)
+    assert figures.client_cpu_s_per_million_rows == 1e4
+    assert figures.allocated_bytes_per_row == 50
 
 
 def test_what_threads_that_have_ended_allocated_may_be_unknown() -> None:
-    sent = sent_by([result(), result(allocated_bytes=None)])
-
-    assert sent.figures is not None
-    assert sent.figures.allocated_bytes_per_row is None
+    assert figures_of(result(), result(allocated_bytes=None)).allocated_bytes_per_row is None
 
 
 def test_several_processes_count_from_the_first_begin_to_the_last_end() -> None:
-    sent = sent_by([result(), result(began_at_s=1001.0, ended_at_s=1005.0)])
+    outputs = result(), result(began_at_s=1001.0, ended_at_s=1005.0)
+    figures = figures_of(*outputs)
 
-    assert sent.rows_acknowledged == 200
-    assert sent.figures is not None
-    assert sent.figures.elapsed_s == 5.0
-    assert sent.figures.rows_s == 40
-    assert sent.figures.requests == 8
+    assert sent_by(outputs).rows_acknowledged == 200
+    assert (figures.elapsed_s, figures.rows_s, figures.requests) == (5.0, 40, 8)
 
 
 WARMUP = PRINTED | {
@@ -107,14 +115,11 @@ WARMUP = PRINTED | {
 
 
 def test_rows_of_a_warm_up_are_a_quantity_of_their_own_and_in_no_other() -> None:
-    cold, warm = sent_by([result()]), sent_by([result(warmup=WARMUP, jvm_start_s=9.9)])
+    warm_output = result(warmup=WARMUP, jvm_start_s=9.9)
+    cold, warm = sent_by([result()]), sent_by([warm_output])
 
-    assert cold.figures is not None
-    assert warm.figures is not None
-    assert cold.figures.cold_rows_s is None
-    assert warm.figures.cold_rows_s == 20
-    assert replace(warm.figures, cold_rows_s=None, jvm_start_s=0.4) == cold.figures
-    assert warm.figures.jvm_start_s == 0.2
+    assert cold.figures == replace(figures_of(warm_output), cold_rows_s=None, jvm_start_s=0.4)
+    assert (figures_of(warm_output).cold_rows_s, figures_of(warm_output).jvm_start_s) == (20, 0.2)
     assert (warm.rows_acknowledged, warm.warmup_rows) == (100, 0)
     assert warm.process_cpu_s == cold.process_cpu_s + 6.0
 
@@ -131,10 +136,7 @@ def test_paces_by_slice_are_added_over_processes() -> None:
     ("paces", "found"), [([40.0, 60.0, 80.0, 100.0], 1.8), ([50.0, 7.0, 50.0], 1.0), ([50.0], None), ([], None)]
 )
 def test_a_rate_that_has_settled_is_the_same_in_both_halves(paces: list[float], found: float | None) -> None:
-    figures = sent_by([result(rows_s_by_slice=paces)]).figures
-
-    assert figures is not None
-    assert figures.late_over_early == found
+    assert figures_of(result(rows_s_by_slice=paces)).late_over_early == found
 
 
 def test_the_failure_of_one_process_is_that_of_all() -> None:
@@ -156,12 +158,8 @@ def test_numbers_that_do_not_add_up_are_refused(changes: dict[str, Any], rule: s
 
 
 def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> None:
-    java, config = tmp_path / "java", tmp_path / "client.properties"
     printed = json.dumps(PRINTED | {"failure": "SaslAuthenticationException: s3cret is wrong", "rows_read": 500})
-    java.write_text(f"#!/bin/sh\necho '{printed}'\n")
-    java.chmod(0o700)
-    config.write_text("ssl.key.password=s3cret\n")
-    tool = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path))
+    tool = java(tmp_path, f"echo '{printed}'")
 
     output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=10.0))
 
@@ -169,12 +167,9 @@ def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> No
 
 
 def test_a_long_ingestions_progress_is_one_line_that_is_written_anew(tmp_path: Path) -> None:
-    java, config = tmp_path / "java", tmp_path / "client.properties"
     lines = 'for line in 1 2 3 4 5; do echo "line $line" > "$progress"; sleep 0.5; done'
-    java.write_text(f"#!/bin/sh\nfor progress; do :; done\n{lines}\necho '{json.dumps(PRINTED)}'\n")
-    java.chmod(0o700)
-    config.touch()
-    tool, said = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path)), list[str]()
+    tool = java(tmp_path, "for progress; do :; done", lines, f"echo '{json.dumps(PRINTED)}'")
+    said: list[str] = []
 
     output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=30.0), said.append)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,17 @@ pytestmark = pytest.mark.fast
 CASE = "8192"
 CAPACITY_RECORDS_S = 4000.0
 GENERATOR = {"kind": "steady", "load_tool": "load_generator", "seconds": 3.0, "warmup_seconds": 1.0}
+FOREIGN = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
 PACED = {"rate_fraction": 0.5, "warmup_seconds": 0.5, "seconds": 3.0}
 
 
+@dataclass
 class KnownCluster:
     """A load tool before a cluster that takes so many records a second, and queues what is more."""
 
-    def __init__(self) -> None:
-        self.requests: list[LoadRequest] = []
-        self.warm_after = 0
-        self.stands_still_at = 0
+    warm_after: int = 0
+    stands_still_at: int = 0
+    requests: list[LoadRequest] = field(default_factory=list)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         self.requests.append(request)
@@ -77,11 +78,10 @@ def campaign_of(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campa
     return Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
 
 
-def sized(campaign: Campaign, warm_after: int = 0) -> tuple[Sizing, list[LoadRequest]]:
-    tool = KnownCluster()
-    tool.warm_after = warm_after
-    with fake_testbed(campaign, CASE) as testbed:
-        sizing = sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
+def sized(campaign: Campaign, case: str = CASE, **cluster: int) -> tuple[Sizing, list[LoadRequest]]:
+    tool = KnownCluster(**cluster)
+    with fake_testbed(campaign, case) as testbed:
+        sizing = sizing_of(campaign, case, replace(testbed, load_tool=tool))
     return sizing, tool.requests
 
 
@@ -134,13 +134,10 @@ def test_the_pace_is_that_of_a_cluster_that_has_warmed_up(tmp_path: Path, protoc
 
 def test_a_cluster_that_warms_up_may_stand_still_once_and_is_not_taken_for_a_warm_one(tmp_path: Path):
     warm, _ = sized(campaign_of(tmp_path / "warm", GENERATOR | {"paced": PACED}))
-    tool = KnownCluster()
-    tool.warm_after, tool.stands_still_at = 8, 3
     campaign = campaign_of(tmp_path / "cold", GENERATOR | {"paced": PACED})
-    with fake_testbed(campaign, CASE) as testbed:
-        sizing = sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
+    started_cold, _ = sized(campaign, warm_after=8, stands_still_at=3)
 
-    assert sizing.records == warm.records
+    assert started_cold.records == warm.records
 
 
 @pytest.mark.parametrize(
@@ -160,15 +157,9 @@ def test_new_brokers_of_the_studys_own_are_warm_before_each_part(
     content["protocol"] = GENERATOR | {"paced": PACED, "repetitions": 3}
     study = parse_study(yaml.safe_dump(content), "two")
     campaign = Campaign(study, CampaignKeys("two", "c1"), FolderStore(tmp_path))
-    sent = []
-    for _ in range(2):
-        tool = KnownCluster()
-        tool.warm_after = 2 if "tables" not in testbed and testbed else 0
-        with fake_testbed(campaign, study.cases[0]) as bed:
-            sizing_of(campaign, study.cases[0], replace(bed, load_tool=tool))
-        sent.append(len(tool.requests))
+    warm_after = 2 if "tables" not in testbed and testbed else 0
 
-    assert sent == loads
+    assert [len(sized(campaign, study.cases[0], warm_after=warm_after)[1]) for _ in range(2)] == loads
 
 
 def test_a_retry_reads_what_was_found_instead_of_loading_the_cluster_again(tmp_path: Path):
@@ -181,8 +172,7 @@ def test_a_retry_reads_what_was_found_instead_of_loading_the_cluster_again(tmp_p
 
 
 def test_on_a_foreign_cluster_no_load_exceeds_the_ceiling_and_the_estimate_is_the_most_that_can_be_sent(tmp_path: Path):
-    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
-    sizing, requests = sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
+    sizing, requests = sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=FOREIGN))
 
     limit = 20.0 * (1 << 20) / int(CASE)
     assert {request.throughput_records_s for request in requests} == {limit}
@@ -192,7 +182,7 @@ def test_on_a_foreign_cluster_no_load_exceeds_the_ceiling_and_the_estimate_is_th
 
 
 def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(tmp_path: Path):
-    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 1.0, "ceiling_gib": 9.0, "consent": True}
+    cluster = FOREIGN | {"ceiling_mib_s": 1.0}
     _, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0}, cluster=cluster))
 
     assert requests[0].records == (1 << 20) / int(CASE)  # one second's worth
@@ -200,15 +190,14 @@ def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(t
 
 
 def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
-    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 0.1, "consent": True}
+    cluster = FOREIGN | {"ceiling_gib": 0.1}
 
     with pytest.raises(PlanError, match=r"as much as it may, 0\.1 GiB"):
         sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
 
 
 def test_what_the_pilots_sent_is_kept_and_counts_for_every_later_step(tmp_path: Path):
-    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
-    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster)
+    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=FOREIGN)
     sizing, requests = sized(campaign)
 
     assert sizing.pilot_bytes == sum(request.records for request in requests) * int(CASE) > 0

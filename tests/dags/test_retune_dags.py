@@ -71,15 +71,6 @@ def test_the_edges_are_a_check_its_measuring_its_comparison_and_a_tuning(dags: d
         assert {task.task_id for task in dag.tasks if task.trigger_rule == "none_failed"} == {"check_compare"}
 
 
-def test_the_dag_says_what_to_do_for_every_task(dags: dict[str, DAG]) -> None:
-    for dag in dags.values():
-        for task in dag.tasks:
-            assert f"| {task.task_id} |" in str(dag.doc_md)
-            assert task.owner == "kafka-pareto"
-            assert task.execution_timeout
-            assert task.doc_md
-
-
 def test_a_study_that_cannot_be_read_has_no_schedule_and_takes_none_from_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,11 +1,10 @@
 """Compare configurations: what each level of a setting does beside a reference.
 
-Measures every level of each part of a study once in each block, in random order, the reference among them. Sets them
-beside the reference, with intervals, and hands over tables, figures and one page.
+Measures every level of each part of a study once in each block, in random order, the reference included. Compares each
+level with the reference, with intervals, and writes tables, figures and one HTML page.
 
 **Inputs**: a study (`include/studies/*.yaml` with `kind: compare`) and the parameters of the trigger form. An empty
-field keeps the study's value. To go on with an earlier run, name its campaign: what it has measured is not measured
-again.
+field keeps the study's value. To resume an earlier run, name its campaign: nothing is measured twice.
 
 **Outputs**: in the store, under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet`,
 `02_measurements/` and `03_validation/`, `04_comparison/` (a record for each part) and `07_report/` (tables as text and
@@ -16,17 +15,17 @@ own pool. Brokers of a study's own (`testbed: {brokers: 3}`) start and end with 
 installation's cluster: they share its machine.
 
 ## When a task fails
-The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
-something that cannot be used. The others have been retried already. Fix the cause, then clear the failed task with its
-downstream tasks, or trigger a run with the same campaign. Nothing that was measured is lost.
+The last lines of its log name the error and the fix. A task that says `error: …` and is not retried got input that it
+cannot use. Any other failed task has been retried already. Fix the cause, then clear the failed task with its
+downstream tasks, or trigger a run with the same campaign. No measurement is lost.
 
 | task | what to look at |
 |---|---|
-| design | the study, the parameters, a plan that does not fit, the consent that a cluster of your own needs |
-| measure | brokers and topic. Cleared, it goes on after the last repetition in the store |
-| validate | the Data Docs under `03_validation/`: rows set aside, and why. Fix the cause and start a new campaign |
+| design | the study, the parameters, a plan that does not fit, missing consent for a cluster of your own |
+| measure | brokers and topic. Cleared, it resumes after the last stored repetition |
+| validate | the Data Docs under `03_validation/`: rejected rows, with reasons. Fix the cause and start a new campaign |
 | compare | the store |
-| report | the store, and the MLflow server, which is told here. Everything that it needs has been measured |
+| report | the store, and the MLflow server. All it needs has been measured |
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Check the settings in force, and tune again if they have drifted.
 
-Measures the settings in force of a study and the baseline, in blocks. Compares their ratio with the ratio that was
-confirmed: a slower machine slows both down, so that is no drift. If nothing has changed, the DAG records that and ends.
-It starts `tune_producer` for the record sizes whose ratio has changed by more than the study allows, for those that
-lost records, and if the cluster or the study are no longer the same.
+Measures a study's settings in force and the baseline, in blocks. Compares their ratio with the confirmed one: a slower
+machine slows both down, so that is no drift. Without drift, the DAG records that and ends. It starts `tune_producer`
+for record sizes whose ratio has changed by more than the study allows, for those that lost records, and if the cluster
+or the study has changed.
 
-`retune_producer` runs by hand, and by an event of the asset `kafka_producer_check_wanted`. The event's extra names the
-study: `{"study": "steady"}`. One run has one study: if events of several studies come while a check runs, the next run
-refuses them. A study with `retune.schedule` also has a DAG of its own, `retune_producer_<study>`, which runs by that
-schedule, in UTC. After a downtime there is one check, not one for each that was missed. A study that names its cluster
+`retune_producer` is started by hand, or by an event of the asset `kafka_producer_check_wanted`. The event's extra names
+the study: `{"study": "steady"}`. One run checks one study: if events of several studies arrive during a check, the next
+run refuses them. A study with `retune.schedule` also has a DAG of its own, `retune_producer_<study>`, which runs by
+that schedule, in UTC. After a downtime there is one check, not one for each missed time. A study that names its cluster
 has such a DAG too, and only that DAG checks it: by hand, by its schedule, and by events. An event reaches every DAG of
 the checks that takes events; in those that do not check its study, `check` says so and all else is skipped. Checks and
 campaigns share the cluster's one slot, so there are never two loads at once.
@@ -20,15 +20,15 @@ the result, `08_check.json`. In MLflow: the study's run `checks`, with one step 
 `kafka_producer_drift` has an event if something is tuned again.
 
 ## When a task fails
-The last lines of its log say what is wrong and what to do. Fix the cause, then clear the failed task with its
-downstream tasks. Nothing that was measured is lost.
+The last lines of its log name the error and the fix. Fix the cause, then clear the failed task with its downstream
+tasks. No measurement is lost.
 
 | task | what to look at |
 |---|---|
 | check | the study, its cluster and its consent; the campaign that the settings in force come from |
-| check_measure | brokers and topic. Cleared, it goes on after the last repetition in the store |
-| check_compare | the store; the MLflow server. A decision that was stored stays |
-| tune | `tune_producer`: it must not be paused. If this check has started a run already, no second one is started |
+| check_measure | brokers and topic. Cleared, it resumes after the last stored repetition |
+| check_compare | the store; the MLflow server. A stored decision stays |
+| tune | `tune_producer` must not be paused. If this check has started a run already, it starts no second one |
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         check = step_task(
             "check",
             arguments,
-            "Reads what is in force, and whether it can be compared with what it was confirmed with.",
+            "Reads the settings in force, and checks that they can be compared with their confirmation.",
             pre_execute=checked.leave_others,
         )
         measure = step_for_each(
@@ -104,7 +104,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         compare = step_task(
             "check_compare",
             arguments,
-            "Tells drift from noise, and names the record sizes that are tuned again.",
+            "Separates drift from noise, and names the record sizes to tune again.",
             outlets=[DRIFT],
             trigger_rule="none_failed",  # if nothing can be measured, a record size may still have to be tuned
         )

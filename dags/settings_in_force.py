@@ -1,39 +1,39 @@
 """Change the settings in force.
 
-Puts into force what somebody has chosen for a study, asks a person first, or goes back to the settings before. The
-explorer's buttons and `make rollback` trigger this DAG, and so does a campaign that ends with a question. Anybody who
-may trigger it can do so, too. The earlier settings are kept as a version.
+Puts chosen settings of a study into force, asks a person first, or goes back to the previous settings. The explorer's
+buttons and `make rollback` trigger this DAG, and so does a campaign that ends with a question. Anybody with the right
+to trigger it can do so, too. Earlier settings are kept as versions.
 
 **Inputs**: the action, and what it needs. `accept` needs the campaign. With the campaign alone, all of its
-recommendations come into force, also those that promise less durability. With a record size and a configuration, that
-one comes into force; the campaign must have confirmed it. `ask` needs the campaign, and shows its cards to a person
-under *Required Actions*. `roll_back` needs the record size, and returns it to the version before. The version keeps the
-reason and the person, by their name in Airflow.
+recommendations come into force, even those with a weaker durability guarantee. With a record size and a configuration,
+that configuration comes into force; the campaign must have confirmed it. `ask` needs the campaign, and shows its cards
+to a person under *Required Actions*. `roll_back` needs the record size, and returns it to the previous version. Each
+version records the reason and the person's name in Airflow.
 
-A question waits in a run of its own, for as long as it takes, and blocks nothing: campaigns, checks and other questions
-continue meanwhile. An answer covers only what was shown: what came into force since is not replaced by it. Before a
-recommendation or a pick comes into force the cluster is checked again. If it is another one than the campaign measured,
-in version, id or number of brokers, or if the question is older than the study's `confirmation.answer_within_days`, a
-person is asked anew, by another run.
+A question waits in a run of its own, without a time limit, and blocks nothing: campaigns, checks and other questions
+continue. An answer covers only what was shown: it does not replace settings that came into force since. Before a
+recommendation or a pick comes into force, the cluster is checked again. If its version, id or number of brokers differs
+from what the campaign measured, or the question is older than the study's `confirmation.answer_within_days`, another
+run asks a person again.
 
 A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `settings_in_force_<cluster>`. Each DAG
-moves settings of its own cluster alone.
+changes the settings of its own cluster only.
 
 **Outputs**: in the store, under `_in_force/<study>/<record size>/`: one more version, and the files that producers
-read. The asset `kafka_producer_settings_in_force` has an event that says what changed from what to what. The campaign
-keeps every answer under `08_rollout/`, with who gave it and why.
+read. The asset `kafka_producer_settings_in_force` gets an event with each change, old and new. The campaign keeps every
+answer under `08_rollout/`, with its author and reason.
 
 ## When a task fails
-The last lines of its log say what is wrong and what to do. Record sizes change one after the other: those that changed
-before the failure are in force. Fix the cause, then clear the task: it does the rest, and announces all of it.
+The last lines of its log name the error and the fix. Record sizes change one after the other: those that changed before
+the failure are in force. Fix the cause, then clear the task: it does the rest and announces everything.
 
 | task | what to look at |
 |---|---|
-| action | nothing: it only decides which of the others run |
+| action | nothing: it only selects the task that runs first |
 | approve | the store, which holds the cards. Cleared, it asks again |
-| accept | the campaign's report and confirmation: only what was confirmed without losing a record is accepted |
-| ask | this DAG: it must not be paused. If this run has asked about the same already, nobody is asked twice |
-| roll_back | the record size, which it needs; the settings in force: without a version there is no way back |
+| accept | the campaign's report and confirmation: only configurations confirmed without lost records are accepted |
+| ask | this DAG must not be paused. If this run has asked the same question already, nobody is asked twice |
+| roll_back | the record size, which is required; the settings in force: without a version, nothing can go back |
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def settings_dag(route: ClusterRoute) -> None:
         **dag_options(route.queue),
     ):
 
-        @task.branch(doc_md="Tells which of the other tasks runs first.", **RULES["action"])
+        @task.branch(doc_md="Selects the task that runs first.", **RULES["action"])
         def action(params: dict[str, Any]) -> str:
             """Return the name of the task that runs first."""
             return "approve" if params["action"] == "ask" else str(params["action"])
@@ -81,7 +81,7 @@ def settings_dag(route: ClusterRoute) -> None:
             task_id="approve",
             cluster=route.cluster,
             params=answer_parameters(),
-            doc_md="Shows a person what is recommended, and waits for the answer.",
+            doc_md="Shows a person the recommendations, and waits for the answer.",
             **RULES["approve"],
         )
         accept = step_task(
@@ -95,12 +95,12 @@ def settings_dag(route: ClusterRoute) -> None:
         ask = QuestionTrigger(
             task_id="ask",
             trigger_dag_id=route.settings_dag_id,
-            doc_md="Has a person asked anew, where the cluster has changed, or the answer came too late.",
+            doc_md="Starts another question if the cluster has changed or the answer came too late.",
         )
         roll_back = step_task(
             "roll_back",
             [*ROLL_BACK_ARGUMENTS, of_this_cluster],
-            "Returns the record size to what was in force before.",
+            "Returns the record size to the previous settings.",
             outlets=[SETTINGS_IN_FORCE],
             max_active_tis_per_dag=1,
         )

@@ -1,17 +1,17 @@
-"""Tunes a Kafka producer.
+"""Tune a Kafka producer.
 
-Measures producer settings on the cluster itself, learns how they act, and searches for the best ones. Measures those
-again, beside the baseline. Hands over a decision card and a `producer.properties` for each record size.
-The recommendations then come into force: at once or, with the parameter `approval`, after a person has approved them in
-a run of `settings_in_force`.
+Measures producer settings on the cluster itself, learns their effect, and searches for the best ones. Measures the best
+again, in blocks with the baseline. Writes a decision card and a `producer.properties` for each record size. The
+recommendations then come into force: at once or, with the parameter `approval`, after a person has approved them in a
+run of `settings_in_force`.
 
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form. An empty field keeps the study's
-value. To go on with an earlier run, name its campaign: what it has measured is not measured again.
+value. To resume an earlier run, name its campaign: nothing is measured twice.
 
-A study with `strategy: rounds` goes on after its design. Each round measures what the surrogates expect most of, for as
-long as the measured hypervolume rises. The graph holds as many rounds as a study may ask for; those that are not needed
-are skipped. If the `validate` of a round fails, the campaign stops. To run a skipped round, clear its `propose`, not
-its `measure`.
+A study with `strategy: rounds` continues after its design. Each round measures the configurations that the surrogates
+rate highest, as long as the measured hypervolume rises. The graph holds the maximum number of rounds; those that are
+not needed are skipped. If the `validate` of a round fails, the campaign stops. To run a skipped round, clear its
+`propose`, not its `measure`.
 
 **Outputs**: in the store, under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
 `05_front/` and the same for each further round, `06_confirmation/` and `07_report/` (cards, `producer.properties`,
@@ -20,28 +20,28 @@ figures, one HTML page). In MLflow: one run per campaign. What came into force i
 `kafka_producer_settings_in_force` carry the same, so that other DAGs can be scheduled on them.
 
 A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `tune_producer_<cluster>`. That DAG has its
-own pool and, for an executor with queues, the queue `kafka_<cluster>`. So several clusters are tuned at once, each by
-workers near it.
+own pool and, for an executor with queues, the queue `kafka_<cluster>`. So several clusters can be tuned at once, each
+by workers near it.
 
-A question to a person waits in `settings_in_force`, not here: the next campaign, and the next check, go on meanwhile.
+A question to a person waits in `settings_in_force`, not here: the next campaign and the next check need not wait.
 
 ## When a task fails
-The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
-something that cannot be used. The others have been retried already. Fix the cause, then clear the failed task with its
-downstream tasks, or trigger a run with the same campaign. Nothing that was measured is lost.
+The last lines of its log name the error and the fix. A task that says `error: …` and is not retried got input that it
+cannot use. Any other failed task has been retried already. Fix the cause, then clear the failed task with its
+downstream tasks, or trigger a run with the same campaign. No measurement is lost.
 
 | task | what to look at |
 |---|---|
-| design | the study, the parameters, a plan that does not fit, the consent that a cluster of your own needs |
-| propose | the trials and fronts of the round before. A decision that was stored stays |
-| measure | brokers and topic. Cleared, it goes on after the last repetition in the store |
-| validate | the Data Docs under `03_validation/`: rows set aside, and why. Fix the cause and start a new campaign |
+| design | the study, the parameters, a plan that does not fit, missing consent for a cluster of your own |
+| propose | the trials and fronts of the round before. A stored decision stays |
+| measure | brokers and topic. Cleared, it resumes after the last stored repetition |
+| validate | the Data Docs under `03_validation/`: rejected rows, with reasons. Fix the cause and start a new campaign |
 | train | the round's trials, `03_trials.parquet` |
 | optimize | the study's constraints and search; the surrogates |
-| confirm | as measure |
-| report | the store, and the MLflow server. Everything that it needs has been measured |
-| accept | the store. Cleared, it does the rest, and announces all of it again |
-| ask | `settings_in_force`: it must not be paused. If this run has asked already, nobody is asked twice |
+| confirm | as for measure |
+| report | the store, and the MLflow server. All it needs has been measured |
+| accept | the store. Cleared, it does the rest and announces everything again |
+| ask | `settings_in_force` must not be paused. If this run has asked already, nobody is asked twice |
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def tune_dag(route: ClusterRoute) -> None:
         ask = QuestionTrigger(
             task_id="ask",
             trigger_dag_id=route.settings_dag_id,
-            doc_md="Has a person asked, in a run of settings_in_force, where one must decide.",
+            doc_md="Starts a run of settings_in_force that asks a person, if one must decide.",
         )
 
         accept >> ask

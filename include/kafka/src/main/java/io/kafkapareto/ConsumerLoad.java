@@ -178,11 +178,11 @@ public final class ConsumerLoad {
         result.put("failure", failure.get());
         result.put("rebalance_s", joined ? shared.start().rebalanceS() : null);
         result.put("assignments_changed", shared.start().changesSince());
-        result.put("records", members.stream().mapToLong(GroupMember::records).sum());
-        result.put("bytes", members.stream().mapToLong(GroupMember::bytes).sum());
+        result.put("records", members.stream().mapToLong(each -> each.all.records).sum());
+        result.put("bytes", members.stream().mapToLong(each -> each.all.bytes).sum());
         result.put("measured_s", measured.lengthNs() / 1e9);
-        result.put("measured_records", members.stream().mapToLong(GroupMember::measuredRecords).sum());
-        result.put("measured_bytes", members.stream().mapToLong(GroupMember::measuredBytes).sum());
+        result.put("measured_records", members.stream().mapToLong(each -> each.measured.records).sum());
+        result.put("measured_bytes", members.stream().mapToLong(each -> each.measured.bytes).sum());
         result.put("poll_wait_s", members.stream().mapToDouble(GroupMember::waitedS).sum());
         result.put("threads_cpu_s", members.stream().mapToDouble(GroupMember::cpuS).sum());
         result.set("client_metrics", ConsumerMetrics.merged(

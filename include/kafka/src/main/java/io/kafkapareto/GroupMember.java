@@ -25,15 +25,24 @@ final class GroupMember implements ConsumerRebalanceListener {
     private static final Duration WHILE_JOINING = Duration.ofMillis(10);
     private static final Duration WHILE_READING = Duration.ofMillis(100);
 
+    /** Records that were read, and the bytes of their keys and values. */
+    static final class Tally {
+        long records;
+        long bytes;
+
+        private void add(long size) {
+            records++;
+            bytes += size;
+        }
+    }
+
+    final Tally all = new Tally();
+    final Tally measured = new Tally();
     final Histogram fromDue = LatencyStatistics.histogram();
     private final int number;
     private final Consumer<byte[], byte[]> consumer;
     private final Shared shared;
     private final LongSupplier threadCpuNs;
-    private long records;
-    private long bytes;
-    private long measuredRecords;
-    private long measuredBytes;
     private double waitedNs;
     private double cpuNs;
     private long cpuBeforeNs;
@@ -95,10 +104,10 @@ final class GroupMember implements ConsumerRebalanceListener {
         for (ConsumerRecord<byte[], byte[]> record : polled) {
             long size = (record.key() == null ? 0 : record.key().length)
                     + (record.value() == null ? 0 : record.value().length);
-            records++;
-            bytes += size;
-            measuredRecords += isMeasured ? 1 : 0;
-            measuredBytes += isMeasured ? size : 0;
+            all.add(size);
+            if (isMeasured) {
+                measured.add(size);
+            }
             if (shared.hasDueTimes()) {
                 long dueNs = ByteBuffer.wrap(record.value()).getLong();
                 if (shared.measured().holds(dueNs)) {
@@ -129,22 +138,6 @@ final class GroupMember implements ConsumerRebalanceListener {
     /** Return the metrics of the consumer's whole life; null where it failed. */
     ObjectNode metrics() {
         return metrics;
-    }
-
-    long records() {
-        return records;
-    }
-
-    long bytes() {
-        return bytes;
-    }
-
-    long measuredRecords() {
-        return measuredRecords;
-    }
-
-    long measuredBytes() {
-        return measuredBytes;
     }
 
     /** Return the measured time that the thread spent in {@code poll()} without using a core. */

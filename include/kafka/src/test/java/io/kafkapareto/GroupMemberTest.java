@@ -81,8 +81,8 @@ class GroupMemberTest {
         GroupMember member = run(true, false, 0);
 
         assertTrue(start.isComplete());
-        assertEquals(5, member.records());
-        assertEquals(5 * (2 + 8), member.bytes());
+        assertEquals(5, member.all.records);
+        assertEquals(5 * (2 + 8), member.all.bytes);
         assertEquals(5, recordsRead.sum());
         assertEquals(0, offsets.ahead());
         assertEquals(0, start.changesSince()); // what closing gives up is no rebalance
@@ -107,9 +107,9 @@ class GroupMemberTest {
         poll(20 * MS, 0, BEGIN + 2, 3, 0);
         GroupMember member = run(true, false, 0);
 
-        assertEquals(5, member.records());
-        assertEquals(3, member.measuredRecords());
-        assertEquals(3 * 10, member.measuredBytes());
+        assertEquals(5, member.all.records);
+        assertEquals(3, member.measured.records);
+        assertEquals(3 * 10, member.measured.bytes);
         assertEquals(10 * MS, measured.lengthNs());
     }
 

@@ -16,11 +16,7 @@ class ByteLimitTest {
 
     @Test
     void bytesTakeTheTimeThatTheLimitGivesThem() {
-        ByteLimit limit = new ByteLimit(MIB_PER_SECOND);
-
-        double tookS = secondsFor(limit, 4 << 20);
-
-        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes");
+        requireHalfASecond(secondsFor(new ByteLimit(MIB_PER_SECOND), 4 << 20));
     }
 
     @Test
@@ -29,9 +25,7 @@ class ByteLimitTest {
         secondsFor(limit, 1 << 20);
         TimeUnit.MILLISECONDS.sleep(600);
 
-        double tookS = secondsFor(limit, 4 << 20);
-
-        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes after a pause");
+        requireHalfASecond(secondsFor(limit, 4 << 20));
     }
 
     @Test
@@ -43,13 +37,16 @@ class ByteLimitTest {
         secondsFor(limit, 2 << 20);
         other.join();
 
-        double tookS = (System.nanoTime() - beganNs) / 1e9;
-        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes");
+        requireHalfASecond((System.nanoTime() - beganNs) / 1e9);
     }
 
     @Test
     void withoutALimitNothingWaits() {
         assertTrue(secondsFor(new ByteLimit(0), 1 << 30) < 10);
+    }
+
+    private static void requireHalfASecond(double tookS) {
+        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes");
     }
 
     private static double secondsFor(ByteLimit limit, int bytes) {

@@ -13,6 +13,8 @@ export function el(tag, attributes = {}, ...children) {
 
 export const quiet = (...children) => el("p", { class: "quiet" }, ...children);
 
+export const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+
 export const download = (href, text) => el("a", { href, download: true }, text);
 
 const FILE_WORDS = { "application.yaml": "Spring Boot YAML", "librdkafka.properties": "librdkafka" };

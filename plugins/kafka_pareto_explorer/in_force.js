@@ -1,7 +1,7 @@
 // The active settings, and the buttons that change them through an Airflow DAG, as the logged-in user.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
-import { el, fileLinks, fill, link, quiet, table } from "./dom.js";
+import { button, el, fileLinks, fill, link, quiet, table } from "./dom.js";
 import { counted, moment } from "./values.js";
 
 const LONGEST_REASON = 500;
@@ -55,24 +55,10 @@ function history(view) {
 export async function showInForce({ study, case: size, case_label: at }, dag, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
-  const back = el(
-    "button",
-    {
-      type: "button",
-      id: "go-back",
-      disabled: Boolean(view.way_back.refused),
-      onclick: () =>
-        confirmMove({
-          title: "Go back to what was in force before",
-          move: view.way_back,
-          conf: { action: "roll_back", study, case: size },
-          at,
-          dag,
-          moved,
-        }),
-    },
-    "Go back …",
-  );
+  const title = "Go back to what was in force before";
+  const conf = { action: "roll_back", study, case: size };
+  const goBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, moved });
+  const back = button("Go back …", goBack, { id: "go-back", disabled: Boolean(view.way_back.refused) });
   const nothing = quiet("Nothing was put in force here yet: the baseline is taken to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(
@@ -93,18 +79,8 @@ export async function showInForce({ study, case: size, case_label: at }, dag, mo
 export async function offer(place, path, { conf, at, dag }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
-  place.replaceChildren(
-    el(
-      "button",
-      {
-        type: "button",
-        disabled: Boolean(move.refused),
-        onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, dag, moved }),
-      },
-      `${title} …`,
-    ),
-    quiet(move.refused),
-  );
+  const accept = () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, dag, moved });
+  place.replaceChildren(button(`${title} …`, accept, { disabled: Boolean(move.refused) }), quiet(move.refused));
 }
 
 function confirmMove({ title, move, conf, at, dag, moved }) {
@@ -113,26 +89,19 @@ function confirmMove({ title, move, conf, at, dag, moved }) {
   const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
   const said = el("p", { role: "status" });
   let seen = {};
-  const close = el("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-  const confirm = el(
-    "button",
-    {
-      type: "button",
-      class: "main",
-      onclick: async () => {
-        confirm.disabled = true;
-        const stated = { ...conf, ...seen, from_version: move.from_version ?? 0, reason: reason.value.trim() };
-        const done = await carryOut(dag, stated, said, moved);
-        confirm.disabled = done.begun && !done.changes;
-        if (done.changes) {
-          seen = { changes_seen: done.changes };
-          confirm.textContent = "Put it in force all the same";
-        }
-        close.textContent = "Close";
-      },
-    },
-    "Confirm",
-  );
+  const close = button("Cancel", () => dialog.close());
+  const put = async () => {
+    confirm.disabled = true;
+    const stated = { ...conf, ...seen, from_version: move.from_version ?? 0, reason: reason.value.trim() };
+    const done = await carryOut(dag, stated, said, moved);
+    confirm.disabled = done.begun && !done.changes;
+    if (done.changes) {
+      seen = { changes_seen: done.changes };
+      confirm.textContent = "Put it in force all the same";
+    }
+    close.textContent = "Close";
+  };
+  const confirm = button("Confirm", put, { class: "main" });
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
     el("p", {}, `Study ${conf.study} at ${at}. From ${from}:`),

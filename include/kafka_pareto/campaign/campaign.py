@@ -93,6 +93,13 @@ class Campaign:
         """Read and validate a JSON artifact."""
         return decode_record(self.store.get(key), key, model)
 
+    def find_record(self, key: str, model: type[AnyRecord]) -> AnyRecord | None:
+        """Read and validate a JSON artifact; None if it was not written."""
+        try:
+            return self.read_record(key, model)
+        except MissingArtifactError:
+            return None
+
     def read_repetition(self, key: str) -> Repetition:
         """Read a repetition (None for a quantity declared later); raises ArtifactError if it breaks its declaration."""
         found = self.read_record(key, Repetition)

@@ -19,7 +19,7 @@ from kafka_pareto.drift.check_records import (
     read_histories,
     was_answered,
 )
-from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force_with_files
@@ -119,9 +119,9 @@ def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[Past
         last.read_record(last.keys.fingerprint(case), Fingerprint), now, check.study.declaration
     )
     if not differences:
-        try:
-            check.write_record(check.keys.sizing(case), last.read_record(last.keys.sizing(case), Sizing))
-        except MissingArtifactError:
+        if sizing := last.find_record(last.keys.sizing(case), Sizing):
+            check.write_record(check.keys.sizing(case), sizing)
+        else:
             log.info("%s B: sized anew, as nothing was measured since the cluster or the study changed", case)
     return differences
 

@@ -16,7 +16,6 @@ from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve, compare_part
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_text
-from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import Configuration, configuration_id
@@ -32,7 +31,7 @@ def run(campaign: Campaign) -> Manifest:
         ArtifactError: If a repetition or the table of rejected ones cannot be read.
     """
     study, keys = compare_study(campaign.study), campaign.keys
-    ceilings = stored_ceilings(campaign)
+    ceilings = campaign.find_record(keys.ceilings(), Ceilings)
     parts = []
     for case in study.cases:
         accepted = accepted_repetitions(campaign, case)
@@ -67,14 +66,6 @@ def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
     key, columns = campaign.keys.validation("rejected.parquet"), rejected_columns(campaign.study.declaration)
     rejected = set(campaign.read_table(key, columns).repetition_id)
     return [each for each in campaign.read_measurements([case], [0]) if each.repetition_id not in rejected]
-
-
-def stored_ceilings(campaign: Campaign) -> Ceilings | None:
-    """Return what the machine can do without Kafka; None if not measured."""
-    try:
-        return campaign.read_record(campaign.keys.ceilings(), Ceilings)
-    except MissingArtifactError:
-        return None
 
 
 def _limits(

@@ -9,11 +9,11 @@ import pandas as pd
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import FRONT_INTERVAL_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.pareto_search import search, with_class_fronts
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.surrogates.calibration import Calibration, Calibrations, with_intervals
+from kafka_pareto.surrogates.calibration import Calibrations, with_intervals
 from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,9 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
 
     found = search(study, case, surrogates, measured)
     front = with_class_fronts(study, case, surrogates, measured, found)
-    front = with_intervals(study, front, _calibrations(campaign, round_number))
+    # Models of an earlier release have none.
+    calibrations = campaign.find_record(keys.surrogates("calibration.json", round_number), Calibrations)
+    front = with_intervals(study, front, calibrations.objectives if calibrations else {})
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
@@ -72,14 +74,6 @@ def _surrogates(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Su
     return {
         objective: load_surrogate(campaign.store.get(key), key, objective, index) for objective, key in files.items()
     }
-
-
-def _calibrations(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Calibration]:
-    """Return the calibrations; empty for models of an earlier release."""
-    try:
-        return campaign.read_record(campaign.keys.surrogates("calibration.json", round_number), Calibrations).objectives
-    except MissingArtifactError:
-        return {}
 
 
 def _learned(

@@ -11,7 +11,6 @@ from kafka_pareto.campaign.design import configurations_table
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Proposal, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report.card_context import stop_text
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.stopping import rounds_so_far
@@ -36,10 +35,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
     if round_number not in study.round_numbers():
         log.info("round %d: strategy %s plans no such round", round_number, study.strategy)
         return campaign.manifest("propose", [], {"configurations": 0}, [])
-    try:
-        proposal = campaign.read_record(keys.proposal(round_number), Proposal)
-    except MissingArtifactError:
-        proposal = _propose(campaign, round_number)
+    proposal = campaign.find_record(keys.proposal(round_number), Proposal) or _propose(campaign, round_number)
     for each in proposal.cases:
         volumes = ", ".join(f"{volume:.4f}" for volume in each.measured_hypervolume)
         stop = each.stopped_because

@@ -21,7 +21,6 @@ from kafka_pareto.campaign.tables import (
     rejected_columns,
 )
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report.card_context import card_context
 from kafka_pareto.report.card_layout import cards_text
 from kafka_pareto.report.cards import Cards, properties_text
@@ -34,7 +33,6 @@ from kafka_pareto.report.published_tables import best_and_worst_table, best_per_
 from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
-from kafka_pareto.storage.record import AnyRecord
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.tracking import campaign_runs, champions
@@ -138,8 +136,8 @@ def _read(campaign: Campaign) -> Evidence:
             design=design[case],
             confirmation=repetitions[case],
             set_aside=set_aside[case],
-            sizing=_if_written(campaign, keys.sizing(case), Sizing),
-            noise=_if_written(campaign, keys.noise(case), NoiseReport),
+            sizing=campaign.find_record(keys.sizing(case), Sizing),
+            noise=campaign.find_record(keys.noise(case), NoiseReport),
             noise_repetitions=noise[case],
             rounds=rounds.get(case),
         )
@@ -198,7 +196,7 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
     trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
     found = {case: rounds_so_far(study, case, trials) for case in study.cases}
     # The last decision has every record size's stop reason, except for those that reached the last round.
-    decisions = [_if_written(campaign, keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
+    decisions = [campaign.find_record(keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
     for decision in decisions:
         for decided in decision.cases if decision else []:
             if decided.stopped_because:
@@ -233,13 +231,6 @@ def _set_aside(campaign: Campaign, case: str, last_round: int) -> list[Repetitio
     prefixes = [keys.set_aside(case, number) for number in range(last_round + 1)]
     prefixes.append(keys.confirmation(case, "set_aside/"))
     return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
-
-
-def _if_written(campaign: Campaign, key: str, model: type[AnyRecord]) -> AnyRecord | None:
-    try:
-        return campaign.read_record(key, model)
-    except MissingArtifactError:
-        return None
 
 
 def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, Plan
@@ -14,7 +15,7 @@ from kafka_pareto.comparison.remarks import Remarks
 from kafka_pareto.comparison.sentences import closing_sentences
 from kafka_pareto.comparison.tables import comparison_text, part_csv, remarks_text
 from kafka_pareto.doctor.reference_symptoms import symptom_texts
-from kafka_pareto.steps.compare import accepted_repetitions, stored_ceilings
+from kafka_pareto.steps.compare import accepted_repetitions
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.tracking import comparison_runs
 
@@ -33,7 +34,7 @@ def run(campaign: Campaign) -> Manifest:
     driver = study.declaration
     sentences = closing_sentences(parts)
     symptoms = symptom_texts(study, [each for case in study.cases for each in accepted_repetitions(campaign, case)])
-    remarks = Remarks(parts, symptoms, stored_ceilings(campaign))
+    remarks = Remarks(parts, symptoms, campaign.find_record(keys.ceilings(), Ceilings))
     # The page and the CSV have the rest.
     text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
     figures = {part.part: part_figures(part, driver.stage_quantities, driver.over_time) for part in parts}

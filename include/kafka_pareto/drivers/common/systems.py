@@ -6,7 +6,7 @@ import logging
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from ipaddress import ip_address, ip_interface
@@ -37,6 +37,16 @@ _MIB = 1 << 20
 _BESIDE_HEAP_MIB = 350
 _BESIDE_TOOL_HEAP_MIB = 300
 _FREE_DISK_MARGIN = 1.2
+_BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 partitions, on two cores
+_BROKER_RESTART_S = 5.0
+
+
+def broker_starts_s(study: TopicStudy, repetitions: Mapping[str, int]) -> float:
+    """Return the seconds own brokers take to start: once per case, or before each of its repetitions too."""
+    if study.own_brokers is None:
+        return 0.0
+    restarts = sum(count for case, count in repetitions.items() if study.varies_brokers(case))
+    return _BROKERS_START_S * len(repetitions) + _BROKER_RESTART_S * study.own_brokers.brokers * restarts
 
 
 @contextmanager

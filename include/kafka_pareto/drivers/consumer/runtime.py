@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.common.systems import broker_starts_s, open_system
 from kafka_pareto.drivers.consumer.load import ConsumerRequest, LiveLoad
 from kafka_pareto.drivers.consumer.runner import ConsumerRunner
 from kafka_pareto.drivers.consumer.studies import CompareConsumer
@@ -22,8 +22,6 @@ _GIB = 1 << 30
 _FILL_MIB_S = 60.0
 _READ_MIB_S = 250.0
 _AROUND_A_PART_S = 4.0
-_BROKERS_START_S = 15.0
-_BROKER_RESTART_S = 5.0
 
 
 class ConsumerRuntime(DriverRuntime):
@@ -35,15 +33,12 @@ class ConsumerRuntime(DriverRuntime):
         protocol, workload, count = found.protocol, found.workload, sum(repetitions.values())
         reading_s = protocol.warmup_seconds + workload.bytes / _MIB / _READ_MIB_S + _AROUND_A_PART_S
         following_s = protocol.live_s + _AROUND_A_PART_S if protocol.live else 0.0
-        restarts = sum(times for case, times in repetitions.items() if found.varies_brokers(case))
-        brokers = found.own_brokers.brokers if found.own_brokers else 0
-        starts_s = _BROKERS_START_S * len(repetitions) * bool(brokers) + _BROKER_RESTART_S * brokers * restarts
         most_levels = max((len(found.levels_of(case)) for case in repetitions), default=0)
         return Plan(
             repetitions=count,
             duration_s=count * (protocol.cool_down_s + reading_s + following_s)
             + len(repetitions) * workload.bytes / _MIB / _FILL_MIB_S
-            + starts_s,
+            + broker_starts_s(found, repetitions),
             sent_gib=(len(repetitions) * workload.bytes + count * found.live_bytes) / _GIB,
             peak_disk_gib=(workload.bytes + 2 * most_levels * found.live_bytes) * workload.replication_factor / _GIB,
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.load_tool import LoadRequest
+from kafka_pareto.drivers.common.systems import broker_starts_s
 from kafka_pareto.drivers.common.warming import FLAT_LOADS
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.producer.study import ProducerStudy
@@ -29,8 +30,6 @@ _TOOL_START_S = 2.2  # JVM and bookkeeping, on two cores shared with three broke
 _BURST_TOOL_START_S = 1.6
 _BURST_MIB_S = 40.0
 _WARM_TOOL_S = 0.9  # the same of a JVM that runs already, beside other work: collecting the heap, making the records
-_BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 partitions, on two cores
-_BROKER_RESTART_S = 5.0
 _BUFFER = "buffer.memory"
 _IN_SYNC_AGAIN_S = 10.0  # a load that stood still for some seconds, and a killed broker that catches up
 # The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
@@ -67,19 +66,11 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
     return Plan(
         repetitions=sum(repetitions.values()),
         duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
-        + _starts_s(study, repetitions)
+        + broker_starts_s(study, repetitions)
         + sum(_around_load_s(study) + each for each in loads_before_s),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
-
-
-def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
-    """Return the seconds own brokers take to start: once per case, or before each repetition."""
-    if study.own_brokers is None:
-        return 0.0
-    restarts = sum(count for case, count in repetitions.items() if study.varies_brokers(case))
-    return _BROKERS_START_S * len(repetitions) + _BROKER_RESTART_S * study.own_brokers.brokers * restarts
 
 
 def _repetition_s(study: ProducerStudy, case: str) -> float:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import ClassVar
 
-from kafka_pareto.drivers.producer import rules as producer_rules
 from kafka_pareto.drivers.producer.declaration import DRIVER
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
-from kafka_pareto.study.quantity import Values
+from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.topic_study import TopicStudy
 from kafka_pareto.study.workload import ProducerLoad
+
+_BYTES_PER_MIB = 1 << 20
+_PRINTED_TOLERANCE = 1e-3
+_KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
+_GENERATOR_COLUMNS = [
+    "latency_p9999_ms",
+    "latency_from_send_p95_ms",
+    "paced_rate_asked_records_s",
+    "paced_rate_records_s",
+]
+_WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
 
 
 class ProducerStudy(TopicStudy):
@@ -51,13 +62,53 @@ class ProducerStudy(TopicStudy):
         return self.load_of(case, self.baseline_configuration(case)).record_size_bytes
 
     def rule_parameters(self) -> dict[str, object]:
-        """Return the values of the `$…` in the producer's rules."""
-        return producer_rules.parameters(self.protocol)
+        """Return the values of the `$…` in the producer's rules (`expectations.yaml`)."""
+        protocol, by_generator = self.protocol, self.protocol.load_tool == "load_generator"
+        return {
+            "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
+            "within_run_columns": _WITHIN_RUN_COLUMNS if protocol.variability == "within_run" else [],
+            "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
+            "resolution_ms": protocol.latency_resolution_ms(),
+        }
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Return values derived from a repetition's, for the producer's rules."""
+        """Return values derived from a repetition, for rules that compare two of them; NaN if one is missing.
+
+        `elapsed_at_throughput_ms` is the time the window's records take at the printed throughput, up to the tool's 1
+        ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the same for a
+        whole run; for a steady-state window, in which warm-up records still arrive, it is the process's life. For the
+        load generator the records behind its throughput are unknown, and so is `elapsed_at_throughput_ms`.
+        `throughput_over_records` is the throughput over that from records per second, if both are above zero, and
+        `throughput_unit_error_mib_s` its distance from the MB/sec printed by Kafka's tool, beyond a thousandth of it.
+
+        `latency_avg_least_ms` is what half the latencies contribute by being at or above the median; half a millisecond
+        less, since the tool may take the median of a sample.
+        """
+        sent, pace_records_s = _number(values["records_sent"]), _number(values["throughput_records_s"])
+        mib_s, printed_mib_s = _number(values["throughput_mib_s"]), _number(values["printed_mib_s"])
+        wall_ms = _number(values["wall_s"]) * 1000
+        has_pace = sent > 0 and pace_records_s > 0
+        whole_run_ms = round(sent / pace_records_s * 1000, 0) + 1 if has_pace else math.nan
+        steady_ms = (sent * self._steady_share() - 1) / pace_records_s * 1000 if has_pace else math.nan
+        is_whole_run = values["window"] == "whole_run"
         load = self.load_of(str(values["case"]), self.configuration_in(values))
-        return producer_rules.derived_values(values, self.protocol, load.record_size_bytes)
+        ratio = _ratio(mib_s * _BYTES_PER_MIB, pace_records_s * load.record_size_bytes)
+        held, asked = _number(values["paced_rate_records_s"]), _number(values["paced_rate_asked_records_s"])
+        return {
+            "wall_ms": wall_ms,
+            "elapsed_ms": whole_run_ms if is_whole_run else wall_ms,
+            "elapsed_at_throughput_ms": whole_run_ms if is_whole_run else steady_ms,
+            "latency_avg_least_ms": _number(values["latency_p50_ms"]) / 2 - 0.5,
+            "throughput_over_records": ratio if ratio > 0 and math.isfinite(ratio) else math.nan,
+            "paced_rate_held": _ratio(held, asked),
+            "throughput_unit_error_mib_s": abs(mib_s - printed_mib_s) - _PRINTED_TOLERANCE * printed_mib_s,
+        }
+
+    def _steady_share(self) -> float:
+        """Return the share of the records sent after the warm-up; NaN if the load tool does not count them."""
+        if self.protocol.seconds is None or self.protocol.load_tool == "load_generator":
+            return math.nan
+        return self.protocol.seconds / self.protocol.unthrottled_s
 
     def configuration_in(self, values: Values) -> Configuration:
         """Return the configuration of a repetition's row."""
@@ -67,3 +118,11 @@ class ProducerStudy(TopicStudy):
         """Return the lower of the protocol's limit and the cluster's ceiling; None without either."""
         limits = [self.protocol.throughput_limit_mib_s, self.cluster.ceiling_mib_s if self.cluster else None]
         return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, (int, float)) else math.nan
+
+
+def _ratio(one: float, other: float) -> float:
+    return one / other if other else math.nan

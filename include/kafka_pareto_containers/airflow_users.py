@@ -10,7 +10,7 @@ from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.cluster_names import cluster_names
 from kafka_pareto.study.identifiers import pool_of
-from kafka_pareto_containers.environment import required
+from kafka_pareto_containers.environment import required, run
 
 # The role in FAB of each login; it holds the permissions. `User` may trigger, `Viewer` may only look.
 ROLES = {"viewer": "Viewer", "operator": "User", "admin": "Admin"}
@@ -22,18 +22,12 @@ class AirflowError(KafkaParetoError):
     """Airflow could not be prepared."""
 
 
-def main() -> int:
-    """Migrate the database, then add what is missing; return the exit code."""
-    try:
-        passwords = {login: required(name) for login, name in _PASSWORD_OF.items()}
-        migrate()
-        add_users(passwords)
-        make_pools()
-    except KafkaParetoError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    print("Airflow's tables, users and pools are there.")
-    return 0
+def main() -> None:
+    """Migrate the database, then add what is missing."""
+    passwords = {login: required(name) for login, name in _PASSWORD_OF.items()}
+    migrate()
+    add_users(passwords)
+    make_pools()
 
 
 def migrate() -> None:
@@ -89,4 +83,4 @@ def make_pools() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main, "Airflow's tables, users and pools are there.")

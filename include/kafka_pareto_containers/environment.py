@@ -1,10 +1,12 @@
-"""Read the variables that docker-compose.yaml sets for the containers that prepare something."""
+"""Run what a container prepares, with the variables that docker-compose.yaml sets for it."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, KafkaParetoError
 
 
 def required(name: str) -> str:
@@ -17,3 +19,13 @@ def required(name: str) -> str:
     if not value:
         raise BadInputError(f"{name} is not set; run `make env`, then start the stack again")
     return value
+
+
+def run(prepare: Callable[[], None], done: str) -> None:
+    """Prepare something and print that it is done; exit with the error's code if it fails."""
+    try:
+        prepare()
+    except KafkaParetoError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    print(done)

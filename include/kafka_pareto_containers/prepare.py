@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-
-from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.storage.provision import Login, make_buckets_and_users
 from kafka_pareto_containers.databases import make_databases
-from kafka_pareto_containers.environment import required
+from kafka_pareto_containers.environment import required, run
 
 
-def main() -> int:
-    """Make databases and roles, then buckets and users; return the exit code."""
-    try:
-        make_databases(
-            required("POSTGRES_HOST"),
-            required("POSTGRES_PASSWORD"),
-            {"airflow": required("AIRFLOW_DATABASE_PASSWORD"), "mlflow": required("MLFLOW_DATABASE_PASSWORD")},
-        )
-        make_buckets_and_users(
-            required("MINIO_ADDRESS"),
-            root=Login(required("MINIO_ROOT_USER"), required("MINIO_ROOT_PASSWORD")),
-            pareto=Login("kafka-pareto", required("S3_PARETO_SECRET_KEY")),
-            explorer=Login("kafka-pareto-explorer", required("S3_EXPLORER_SECRET_KEY")),
-            mlflow=Login("mlflow", required("S3_MLFLOW_SECRET_KEY")),
-        )
-    except KafkaParetoError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    print("Databases, roles, buckets and users are there.")
-    return 0
+def main() -> None:
+    """Make databases and roles, then buckets and users."""
+    make_databases(
+        required("POSTGRES_HOST"),
+        required("POSTGRES_PASSWORD"),
+        {"airflow": required("AIRFLOW_DATABASE_PASSWORD"), "mlflow": required("MLFLOW_DATABASE_PASSWORD")},
+    )
+    make_buckets_and_users(
+        required("MINIO_ADDRESS"),
+        root=Login(required("MINIO_ROOT_USER"), required("MINIO_ROOT_PASSWORD")),
+        pareto=Login("kafka-pareto", required("S3_PARETO_SECRET_KEY")),
+        explorer=Login("kafka-pareto-explorer", required("S3_EXPLORER_SECRET_KEY")),
+        mlflow=Login("mlflow", required("S3_MLFLOW_SECRET_KEY")),
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main, "Databases, roles, buckets and users are there.")

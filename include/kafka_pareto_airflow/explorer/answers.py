@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 
 from fastapi import FastAPI, HTTPException, Request, Response
@@ -35,6 +36,11 @@ def guard_answers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _http_error)
     app.middleware("http")(_with_headers)
+
+
+def download(name: str) -> dict[str, str]:
+    """Return the header that makes an answer a file of this name."""
+    return {"Content-Disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "_", name)}"'}
 
 
 async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:

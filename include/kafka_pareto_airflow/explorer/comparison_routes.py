@@ -20,6 +20,7 @@ from kafka_pareto.explorer.comparison_view import (
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import compare_dag_of
 from kafka_pareto_airflow.explorer.access import MayRead
+from kafka_pareto_airflow.explorer.answers import download
 from kafka_pareto_airflow.explorer.own_threads import DataRouter, OwnThreads
 from kafka_pareto_airflow.explorer.parameters import CampaignId, Case, StudyName
 
@@ -47,10 +48,7 @@ def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRou
     def levels(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
         """Return every number of one part as CSV."""
         text = part_csv(read_part(store(), CampaignKeys(study, campaign), case))
-        # The patterns of the three allow nothing that a header would have to quote.
-        name = f"comparison-{study}-{campaign}-{case}.csv"
-        return PlainTextResponse(
-            text, media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'}
-        )
+        headers = download(f"comparison-{study}-{campaign}-{case}.csv")
+        return PlainTextResponse(text, media_type="text/csv", headers=headers)
 
     return router

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
@@ -36,7 +35,7 @@ from kafka_pareto.study.identifiers import TUNE_DAG_ID, settings_dag_of, tune_da
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_airflow.explorer.access import MayRead, Readers
-from kafka_pareto_airflow.explorer.answers import STORED_PAGE_POLICY, guard_answers
+from kafka_pareto_airflow.explorer.answers import STORED_PAGE_POLICY, download, guard_answers
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
 from kafka_pareto_airflow.explorer.doctor_routes import doctor_router
 from kafka_pareto_airflow.explorer.own_threads import DataRouter, OwnThreads
@@ -165,7 +164,7 @@ def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Resp
     kind = _STORED_TYPES.get(FilePath(name).suffix)
     content = _store().get(f"{keys.prefix}/{name}")
     if kind is None:
-        return Response(content, media_type="application/octet-stream", headers=_download(FilePath(name).name))
+        return Response(content, media_type="application/octet-stream", headers=download(FilePath(name).name))
     return Response(content, media_type=kind, headers={"Content-Security-Policy": STORED_PAGE_POLICY})
 
 
@@ -206,7 +205,7 @@ def choice(
 def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
     """Return all trials of one case as CSV."""
     text = trials_csv(_snapshot(study, campaign, case))
-    return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{case}.csv"))
+    return PlainTextResponse(text, media_type="text/csv", headers=download(f"trials-{study}-{campaign}-{case}.csv"))
 
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
@@ -229,7 +228,7 @@ def settings_in_force(study: StudyName, case: Case, reads: MayRead) -> InForceVi
 @data.get("/api/in-force/{study}/{case}/{file}")
 def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
     """Return the settings in force as a file that clients read."""
-    return PlainTextResponse(text_in_force(_store(), study, case, file), headers=_download(f"{study}-{case}-{file}"))
+    return PlainTextResponse(text_in_force(_store(), study, case, file), headers=download(f"{study}-{case}-{file}"))
 
 
 @data.get("/api/checks/{study}/{case}")
@@ -248,7 +247,7 @@ def settings_file(
 ) -> PlainTextResponse:
     """Return the settings of one configuration as a file that clients read."""
     text = settings_text(_snapshot(study, campaign, case), configuration, file)
-    return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{file}"))
+    return PlainTextResponse(text, headers=download(f"{case}-{configuration}-{file}"))
 
 
 @rest.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
@@ -269,7 +268,3 @@ def _snapshot(study: str, campaign: str, case: str) -> Snapshot:
 @lru_cache(1)
 def _store() -> Store:
     return open_store(load_settings())
-
-
-def _download(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "_", name)}"'}

@@ -18,26 +18,11 @@ from kafka_pareto_airflow.project import project_root
 from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
 
 _PASSED_PREFIXES = ("KAFKA_PARETO_", "LC_")
-_PASSED_VARIABLES = frozenset(
-    {
-        "PATH",
-        "HOME",
-        "TMPDIR",
-        "LANG",
-        "TZ",
-        "JAVA_HOME",
-        "MPLBACKEND",
-        "OMP_NUM_THREADS",
-        "DO_NOT_TRACK",
-        "SCARF_ANALYTICS",
-        "MLFLOW_DISABLE_TELEMETRY",
-        "GX_ANALYTICS_ENABLED",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE",
-    }
-)
+_PASSED_VARIABLES = {
+    "PATH", "HOME", "TMPDIR", "LANG", "TZ", "JAVA_HOME", "MPLBACKEND", "OMP_NUM_THREADS",
+    "DO_NOT_TRACK", "SCARF_ANALYTICS", "MLFLOW_DISABLE_TELEMETRY", "GX_ANALYTICS_ENABLED",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+}  # fmt: skip
 
 
 class ProcessStep(Step):

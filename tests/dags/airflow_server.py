@@ -28,7 +28,7 @@ _HASTE = {"AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1"}
 
 @contextmanager
 def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[Stack]:
-    """Starts Airflow alone, as the embedded stack configures it; nothing of it is left afterwards."""
+    """Run Airflow alone, as the embedded stack configures it; nothing of it is left afterwards."""
     stack = Stack(state, Ports(airflow=free_ports(1)[0]))
     for folder in ("airflow", "logs", "home", "tmp"):
         (state / folder).mkdir(parents=True)

@@ -17,7 +17,7 @@ class ByCluster(SimpleAuthManager):
     def is_authorized_dag(
         self, *, user: SimpleAuthManagerUser, details: DagDetails | None = None, **asked: Any
     ) -> bool:
-        """Tells whether the user's role allows it, and the DAG is one of the user's."""
+        """Return whether the user's role allows it, and the DAG is one of the user's."""
         named = (details and details.id) or ""
         is_theirs = IS_OF_BERLIN.get(user.username) in (None, named.endswith("_berlin"))
         return is_theirs and super().is_authorized_dag(user=user, details=details, **asked)

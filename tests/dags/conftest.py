@@ -37,7 +37,7 @@ class FakeProject:
         return [json.loads(line) for line in (self.root / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
 
     def run(self, script: str, conf: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
-        """Runs a Python script against this project, in a process of its own as a task has one."""
+        """Run a Python script against this project, in a process of its own like a task's."""
         return subprocess.run(
             [sys.executable, "-c", script, json.dumps(conf or {})],
             env=self.environment(),

@@ -50,7 +50,7 @@ def webhook() -> Iterator[tuple[str, list[dict[str, Any]]]]:
             self.wfile.write(b"ok")
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Webhook) as server:
         thread = Thread(target=server.serve_forever)

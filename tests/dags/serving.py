@@ -65,7 +65,7 @@ class Served:
         self.client.trigger(dag_id, conf, run_id)
 
     def log(self, dag_id: str, run_id: str, task_id: str) -> list[str]:
-        """Returns what the task's last try has logged, its folds included."""
+        """Return the log of the task's last try, its folds included."""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"
         number = self.ask("GET", path)["try_number"]
         return [str(line["event"]) for line in self.ask("GET", f"{path}/logs/{number}?full_content=true")["content"]]
@@ -76,18 +76,18 @@ class Served:
         return self.client.run(dag_id, run_id).state
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Asks Airflow's REST API what the client has no method for, as its administrator."""
+        """Send Airflow's REST API, as administrator, a request that the client has no method for."""
         return dict(self.client.ask(method, path, body))
 
 
 def soon(what: str, condition: Callable[[], bool]) -> None:
-    """Waits for what this Airflow has been made to do."""
+    """Wait for an effect in this Airflow."""
     wait_until(what, condition, 240, "see the logs of this test's Airflow", poll_s=0.5)
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[Served]:
-    """Starts all of it below an empty folder; nothing of it is left afterwards."""
+    """Run all of it below an empty folder; nothing of it is left afterwards."""
     store, project, dags = (folder / name for name in ("store", "project", "dags"))
     _write_study(store / "paper")
     (project / "tasks").mkdir(parents=True)

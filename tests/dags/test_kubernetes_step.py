@@ -37,7 +37,7 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class ClusterOfOneEnd:
-    """Takes the place of the cluster: notes the pod that is asked for, and lets its step end like this."""
+    """Stand-in for the cluster: records the requested pod, and ends its step as the test says."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._config_file = folder / "kubeconfig"

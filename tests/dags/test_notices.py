@@ -14,21 +14,21 @@ pytestmark = pytest.mark.fast
 
 
 class Told(Notifier):
-    """Has this to tell."""
+    """A notifier with a message."""
 
     def message(self, _context: Context) -> Message:
         return Message("quick:\nBcc: eve@example.org", "two\nlines")
 
 
 class Broken(Notifier):
-    """Cannot say what there is to tell."""
+    """A notifier that cannot make its message."""
 
     def message(self, _context: Context) -> Message:
         raise LookupError("the database is away")
 
 
 class Manifests:
-    """Takes the place of the task instance, of which the notifier asks the manifest: the second of a mapped task's."""
+    """Stand-in for the task instance: the second of a mapped task, with its manifest."""
 
     map_index = 1
 

@@ -94,7 +94,7 @@ def run(airflow: Served) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def asked(airflow: Served, run: str) -> dict[str, Any]:
-    """Returns what that person is asked."""
+    """Return the question that this person sees."""
     return airflow.ask("GET", f"{question_of(run)}/-1/hitlDetails")
 
 

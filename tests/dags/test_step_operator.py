@@ -34,7 +34,7 @@ MANIFEST = json.dumps({"step": "tried", "cases": ["1024", "8192"], "counts": {}}
 
 
 class PushedXComs(dict[str, Any]):
-    """Takes the place of the task instance, of which the operator uses this one method."""
+    """Stand-in for the task instance, of which the operator uses this one method."""
 
     def xcom_push(self, key: str, value: Any) -> None:
         self[key] = value
@@ -48,7 +48,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def execute(root: Path, code: str, pushed: PushedXComs | None = None, **options: Any) -> Any:
-    """Runs a step with this code as a task would, its execution timeout included."""
+    """Run a step with this code as a task would, its execution timeout included."""
     (root / "tasks" / "tried.py").write_text(code, encoding="utf-8")
     with DAG("try", schedule=None):
         operator = StepOperator(task_id="tried", step="tried", **{"arguments": [], **options})
@@ -120,7 +120,7 @@ def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_o
 
 
 def ends(pid: int) -> bool:
-    """Whether the process is gone within a few seconds."""
+    """Return whether the process is gone within a few seconds."""
     return holds_within(
         8, lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, 0.05
     )

@@ -29,7 +29,7 @@ FORMS = ("application.yaml", "librdkafka.properties", "producer.properties")
 
 
 def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CAMPAIGN) -> Campaign:
-    """Copies what accepting reads of the reported campaign, under this id in a store of its own."""
+    """Copy the artifacts that accepting reads, under this id into a store of its own."""
     names = ["study.yaml", "07_report/cards.json"]
     for case in (CASE, OTHER_CASE):
         names += [f"fingerprints/{case}.json", f"06_confirmation/{case}/trials.parquet"]
@@ -120,7 +120,7 @@ def measured_on(campaign: Campaign) -> Fingerprint:
 
 
 def accepted(campaign: Campaign, wanted: Wanted, look: Look = measured_on) -> Manifest:
-    """Runs the step on this cluster."""
+    """Run the step on this cluster."""
     return accept.run(campaign, wanted, look)
 
 

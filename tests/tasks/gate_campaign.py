@@ -101,7 +101,7 @@ Corruption = Callable[[Rows], Rows]
 
 
 def changed(change: Callable[[Repetition], dict[str, Any]]) -> Corruption:
-    """Corrupts the first row."""
+    """Corrupt the first row."""
     return lambda rows: [rows[0].with_values(change(rows[0])), *rows[1:]]
 
 

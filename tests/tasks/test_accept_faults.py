@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 
 def is_file(key: str) -> bool:
-    """Tells whether it is a file that clients read."""
+    """Return whether clients read this file."""
     return key.startswith("_in_force/") and "/versions/" not in key
 
 

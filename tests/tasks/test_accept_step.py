@@ -224,7 +224,7 @@ def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_al
 
 
 def beside_version_1(campaign: Campaign, **changes: Any) -> InForce:
-    """Returns what is in force, as a campaign that measured it has found it."""
+    """Return the settings in force as a campaign that measured them records them."""
     settings = newest(campaign)
     names = ("version", "campaign", "configuration_id", "configuration", "properties", "durability")
     return InForce(**{name: getattr(settings, name) for name in names}, **changes)

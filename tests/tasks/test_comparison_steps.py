@@ -35,7 +35,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, Manife
 
 
 def small_comparison() -> CompareProducer:
-    """Returns a study of the record size alone that tolerates what the tests spoil."""
+    """Return a study of the record size alone that tolerates the corrupted rows."""
     table = {"factor": "record.size", "levels": [512, 1024, 2048]}
     return comparison(grid=None, tables=[table], validation={"tolerated_rejected_fraction": 0.5})
 

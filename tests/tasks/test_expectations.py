@@ -175,7 +175,7 @@ class Broken:
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Tool, str, str], Broken]:
-    """Breaks all expectations of a tool, suite and severity at once, since an examination takes its second."""
+    """Break all expectations of a tool, suite and severity at once: each examination takes a second."""
 
     @cache
     def break_all(tool: Tool, suite: str, severity: str) -> Broken:

@@ -58,7 +58,7 @@ def point_of(view: CaseView, name: str) -> Point:
 
 
 def forget(campaign: Campaign, *parts: str) -> None:
-    """Takes away every artifact whose key holds one of these parts: the campaign has not come so far yet."""
+    """Delete every artifact with one of these parts in its key, as if the campaign had not reached that step."""
     for key in campaign.store.keys(f"{campaign.keys.prefix}/"):
         if any(part in key for part in parts):
             campaign.store.delete(key)

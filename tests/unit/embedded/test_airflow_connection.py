@@ -23,7 +23,7 @@ RUN = {"dag_run_id": "r", "state": "queued", "conf": None}
 
 
 class Server(ThreadingHTTPServer):
-    """Gives a new token at each login, takes the newest alone, and answers in the order of `answers`."""
+    """A server with a new token at each login, which accepts only the newest and replies with `answers` in order."""
 
     daemon_threads = True
 

@@ -260,7 +260,7 @@ def test_the_state_folder_is_the_checkouts_unless_chosen(tmp_path: Path) -> None
 
 
 def _make(*targets: str) -> str:
-    """Lists the commands that make would run on the test's PATH if no browser had been fetched; runs none of them."""
+    """List, without running them, the commands that make would run on the test's PATH with no browser fetched."""
     path = os.environ["PATH"]
     make = shutil.which("make", path=f"{path}:/usr/bin:/bin")
     assert make is not None

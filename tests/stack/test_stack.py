@@ -212,12 +212,12 @@ def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: AirflowCli
     dag = airflow.dag("tune_producer")
     assert dag
     assert not dag.is_paused
-    assert airflow.pool("kafka_cluster").slots == 1
+    assert airflow.ask("GET", "pools/kafka_cluster")["slots"] == 1
 
 
 def test_the_pool_may_be_asked_for_again(airflow: AirflowClient) -> None:
     airflow.create_pool(pool_of(""))
-    assert airflow.pool("kafka_cluster").slots == 1
+    assert airflow.ask("GET", "pools/kafka_cluster")["slots"] == 1
 
 
 def test_airflow_refuses_a_wrong_password(stack: EmbeddedStack) -> None:

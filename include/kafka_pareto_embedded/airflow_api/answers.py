@@ -36,13 +36,6 @@ class Health(_Answer):
         return all(part is not None and part.status == "healthy" for part in found)
 
 
-class Pool(_Answer):
-    """A pool of tasks."""
-
-    name: str
-    slots: int
-
-
 class Dag(_Answer):
     """A DAG that the DAG processor has read."""
 

@@ -12,15 +12,7 @@ import httpx
 from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.airflow_api.answers import (
-    Dag,
-    DagRun,
-    Health,
-    ImportFailure,
-    Pool,
-    TaskRun,
-    log_texts,
-)
+from kafka_pareto_embedded.airflow_api.answers import Dag, DagRun, Health, ImportFailure, TaskRun, log_texts
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.airflow_api.refusals import in_words
 from kafka_pareto_embedded.errors import AirflowRefusedError
@@ -75,10 +67,6 @@ class AirflowClient:
         description = "One load at a time on the Kafka cluster."
         pool = {"name": name, "slots": 1, "description": description, "include_deferred": False}
         self._connection.ask("POST", f"{_API}/pools", pool, accepted=(HTTPStatus.CONFLICT,))
-
-    def pool(self, name: str) -> Pool:
-        """Return the pool."""
-        return Pool.model_validate(self.ask("GET", f"pools/{name}"))
 
     def dag(self, dag_id: str) -> Dag | None:
         """Return the DAG; None if the DAG processor has not read it."""

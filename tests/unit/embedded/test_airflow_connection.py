@@ -94,12 +94,13 @@ def client(server: Server) -> Iterator[AirflowClient]:
 
 
 def test_it_logs_in_once_and_again_when_the_token_has_expired(server: Server, client: AirflowClient) -> None:
-    server.answers = [(200, {"name": "p", "slots": 1})] * 3
-    assert [client.pool("p").slots, client.pool("p").slots] == [1, 1]
+    server.answers = [(200, RUN)] * 3
+    assert [client.run("d", "r").state, client.run("d", "r").state] == ["queued", "queued"]
     assert server.logins == 1
     server.logins += 1  # the server takes the client's token no more
-    assert client.pool("p").slots == 1
-    assert server.asked[-3:] == ["GET /api/v2/pools/p", "POST /auth/token", "GET /api/v2/pools/p"]
+    assert client.run("d", "r").state == "queued"
+    question = "GET /api/v2/dags/d/dagRuns/r"
+    assert server.asked[-3:] == [question, "POST /auth/token", question]
 
 
 def test_a_question_is_repeated_until_passing_trouble_is_over(server: Server, client: AirflowClient) -> None:

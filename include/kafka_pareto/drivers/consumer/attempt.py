@@ -28,10 +28,8 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
     try:
         for request in requests_for(planned, study, testbed):
             results.append(testbed.load_tool.run(request))  # noqa: PERF401 (what was read before a failure is kept)
-    except LoadStartError as error:
-        reason, is_excused = str(error), True
     except LoadToolError as error:
-        reason = str(error)
+        reason, is_excused = str(error), isinstance(error, LoadStartError)
     client_cpu_s = sum(result.client_cpu_s for result in results)
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)
     outcome, judged = judge(results) if results and not reason else ("failed", reason)

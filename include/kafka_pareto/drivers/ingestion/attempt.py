@@ -58,10 +58,8 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
     try:
         page_cache.prepare(file, str(study.effective(configuration)["page_cache"]))
         ended = _send_and_read_back(configuration, study, testbed, file, in_file)
-    except LoadStartError as error:
-        reason, is_excused = str(error), True
     except LoadToolError as error:
-        reason = str(error)
+        reason, is_excused = str(error), isinstance(error, LoadStartError)
     wall_s = time.monotonic() - began_s
     client_cpu_s = ended.sent.process_cpu_s if ended else 0.0
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)

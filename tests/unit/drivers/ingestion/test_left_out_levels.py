@@ -14,6 +14,7 @@ from kafka_pareto.settings import Settings
 pytestmark = pytest.mark.fast
 
 ROWS = b"id,price\n1,2\n3,4\n"
+CARRIAGE_RETURNS = ROWS.replace(b"\n", b"\r\n")
 
 
 @pytest.fixture(autouse=True)
@@ -32,41 +33,33 @@ def script(path: Path, text: str) -> Path:
 def fault(folder: Path, content: bytes, path: str = "kcat") -> str:
     file = folder / "rows.csv"
     file.write_bytes(content)
-    study = CompareIngestion.model_validate(
-        {
-            "schema_version": 1,
-            "kind": "compare",
-            "driver": "ingestion",
-            "name": "example",
-            "description": "Of a test.",
-            "tables": [{"factor": "path", "levels": ["producer", path]}],
-            "workload": {"file": str(file)},
-        }
+    study = CompareIngestion(
+        schema_version=1,
+        name="example",
+        description="Of a test.",
+        tables=[{"factor": "path", "levels": ["producer", path]}],
+        workload={"file": str(file)},
     )
     found = f'{{"file": {{"rows": 2, "hash": "{"0" * 32}"}}}}'
     java = script(folder / "bin" / "check", f"echo '{found}'")
     return IngestionRuntime().fault_here(study, Settings(java=str(java), kafka_jars=folder), {"path": path})
 
 
-def test_lines_that_are_rows_can_be_sent(tmp_path: Path) -> None:
-    assert fault(tmp_path, ROWS) == ""
-
-
-def test_carriage_returns_would_be_sent_along(tmp_path: Path) -> None:
-    found = fault(tmp_path, ROWS.replace(b"\n", b"\r\n"))
-
-    file = tmp_path / "rows.csv"
-    assert found == f"kcat sends each line as it stands, and {file} has carriage returns at the ends of its lines"
+@pytest.mark.parametrize(("content", "path"), [(ROWS, "kcat"), (CARRIAGE_RETURNS, "batches")])
+def test_kcat_can_send_lines_that_are_rows_and_other_paths_any_file(tmp_path: Path, content: bytes, path: str) -> None:
+    assert fault(tmp_path, content, path) == ""
 
 
 @pytest.mark.parametrize(
-    "content",
-    [ROWS + b"malformed\n", ROWS + b"\n", b"sep=,\n" + ROWS, ROWS.replace(b"3,4", b'3,"4\n"')],
-    ids=["malformed", "blank", "before the header", "quoted line break"],
+    ("content", "says"),
+    [
+        (CARRIAGE_RETURNS, "carriage returns at the ends of its lines"),
+        (ROWS + b"malformed\n", "4 lines for a header and 2 rows"),
+        (ROWS + b"\n", "4 lines for a header and 2 rows"),
+        (b"sep=,\n" + ROWS, "4 lines for a header and 2 rows"),
+        (ROWS.replace(b"3,4", b'3,"4\n"'), "4 lines for a header and 2 rows"),
+    ],
+    ids=["carriage returns", "malformed", "blank", "before the header", "quoted line break"],
 )
-def test_lines_that_are_no_rows_would_be_sent_along(tmp_path: Path, content: bytes) -> None:
-    assert fault(tmp_path, content).endswith("rows.csv has 4 lines for a header and 2 rows")
-
-
-def test_paths_that_read_rows_can_send_any_file(tmp_path: Path) -> None:
-    assert fault(tmp_path, ROWS.replace(b"\n", b"\r\n"), path="batches") == ""
+def test_lines_that_are_no_rows_would_be_sent_along(tmp_path: Path, content: bytes, says: str) -> None:
+    assert fault(tmp_path, content) == f"kcat sends each line as it stands, and {tmp_path / 'rows.csv'} has {says}"

@@ -17,18 +17,14 @@ pytestmark = pytest.mark.fast
 
 
 def study(warmup_rows: int, **workload: Any) -> CompareIngestion:
-    return CompareIngestion.model_validate(
-        {
-            "schema_version": 1,
-            "kind": "compare",
-            "driver": "ingestion",
-            "name": "tiny",
-            "description": "One table.",
-            "testbed": {"brokers": 1},
-            "tables": [{"factor": "processes", "levels": [1, 2]}],
-            "workload": {"replication_factor": 1, "min_insync_replicas": 1, **workload},
-            "protocol": {"repetitions": 3, "warmup_rows": warmup_rows},
-        }
+    return CompareIngestion(
+        schema_version=1,
+        name="tiny",
+        description="One table.",
+        testbed={"brokers": 1},
+        tables=[{"factor": "processes", "levels": [1, 2]}],
+        workload={"replication_factor": 1, "min_insync_replicas": 1, **workload},
+        protocol={"repetitions": 3, "warmup_rows": warmup_rows},
     )
 
 

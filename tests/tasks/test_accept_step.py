@@ -11,7 +11,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.decision.counts import Counts
-from kafka_pareto.decision.in_force import InForce
+from kafka_pareto.decision.decision import InForce
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer

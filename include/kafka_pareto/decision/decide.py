@@ -19,8 +19,7 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.counts import counts_of
-from kafka_pareto.decision.decision import Decision, Verdict
-from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.decision.decision import Decision, FoundInForce, Verdict
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Confirmation

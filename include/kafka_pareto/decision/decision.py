@@ -10,9 +10,8 @@ from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
-from kafka_pareto.decision.in_force import InForce
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
-from kafka_pareto.storage.record import Record
+from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import FactorValue
@@ -29,6 +28,34 @@ Verdict = Literal[
     "keep_limits_missed",
 ]
 Outcome = Literal["changed", "kept", "undecided"]
+
+
+class InForce(Frozen):
+    """Active settings other than the baseline, and which rules of today's study they break."""
+
+    version: int
+    campaign: str
+    configuration_id: str
+    configuration: dict[str, FactorValue]
+    properties: dict[str, PropertyValue]
+    durability: DurabilityName
+    constraints_broken: Constraints = Field(default_factory=list)
+    in_forbidden: ForbiddenRegions = Field(default_factory=list)
+    durability_accepted: bool = True
+
+
+class FoundInForce(Record):
+    """The settings active in one case when its confirmation began; decided once.
+
+    Attributes:
+        newest_version: 0 for none ever. None in confirmations begun by a release that did not look; they resume without
+            final blocks.
+        settings: None if the baseline is active, or the active settings do not count for the reasons in `left_out`.
+    """
+
+    newest_version: int | None = 0
+    settings: InForce | None = None
+    left_out: list[str] = Field(default_factory=list)
 
 
 class Decision(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.decision.in_force import FoundInForce, InForce
+from kafka_pareto.decision.decision import FoundInForce, InForce
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.rollout.versions import SettingsInForce, in_force_with_files

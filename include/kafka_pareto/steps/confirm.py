@@ -22,8 +22,7 @@ from kafka_pareto.decision.against_advice import AgainstAdvice, against_advice, 
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
-from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.decision.decision import Decision, FoundInForce
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.driver_runtime import RepetitionRunner

@@ -6,8 +6,7 @@ from kafka_pareto.analysis.sentinel import SentinelReport
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.decide import decide
-from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.in_force import FoundInForce, InForce
+from kafka_pareto.decision.decision import Decision, FoundInForce, InForce
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.card_layout import WIDTH, card_text

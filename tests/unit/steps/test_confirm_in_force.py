@@ -9,8 +9,7 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
-from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.decision.decision import Decision, FoundInForce
 from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.rollout.versions import file_of

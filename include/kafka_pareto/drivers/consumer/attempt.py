@@ -49,8 +49,7 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
 
 def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> list[ConsumerRequest]:
     """Return the requests to the load tool: read the topic and, if the study does, follow a producer."""
-    protocol, workload = study.protocol, study.workload
-    configuration = planned.candidate.configuration
+    protocol, configuration = study.protocol, planned.candidate.configuration
     reading = ConsumerRequest(
         topic=testbed.topic,
         group=_new_group(planned),
@@ -60,15 +59,18 @@ def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: Co
         warmup_s=protocol.warmup_seconds,
         read_timeout_s=protocol.timeout_s / 2,
     )
-    if protocol.live is None:
+    live = live_load(study)
+    if live is None:
         return [reading]
-    live = LiveLoad(
-        record_size_bytes=workload.record_size_bytes,
-        rate_records_s=protocol.live.rate_records_s,
-        seconds=protocol.live.seconds,
-        properties=workload.producer_properties(),
-    )
     return [reading, replace(reading, topic=testbed.live_topic, group=_new_group(planned), live=live)]
+
+
+def live_load(study: CompareConsumer) -> LiveLoad | None:
+    """Return what a producer sends while the group follows; None if the study has it follow none."""
+    live, workload = study.protocol.live, study.workload
+    if live is None:
+        return None
+    return LiveLoad(workload.record_size_bytes, live.rate_records_s, live.seconds, workload.producer_properties())
 
 
 def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.systems import broker_starts_s, open_system
-from kafka_pareto.drivers.consumer.load import ConsumerRequest, LiveLoad
+from kafka_pareto.drivers.consumer.attempt import live_load
+from kafka_pareto.drivers.consumer.load import ConsumerRequest
 from kafka_pareto.drivers.consumer.runner import ConsumerRunner
 from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.consumer.testbed import open_consumer_testbed
@@ -57,13 +58,9 @@ class ConsumerRuntime(DriverRuntime):
 
 def _largest_heap_mib(study: CompareConsumer) -> int:
     """Return the largest heap that the load tool needs for any level, in MiB."""
-    live = study.protocol.live
-    properties = study.workload.producer_properties()
-    following = LiveLoad(1, live.rate_records_s, live.seconds, properties) if live else None
+    live = live_load(study)
     return max(
-        ConsumerRequest(
-            "", "", study.properties(level), timeout_s=0.0, consumers=study.consumers(level), live=following
-        ).heap_mib
+        ConsumerRequest("", "", study.properties(level), 0.0, study.consumers(level), live=live).heap_mib
         for case in study.cases
         for level in study.levels_of(case)
     )

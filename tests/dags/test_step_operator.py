@@ -94,21 +94,18 @@ def test_the_last_line_of_a_step_that_failed_is_in_the_log(root: Path, capsys: p
     assert logged(capsys)[-2:] == ["{why}", "Command exited with return code 75"]
 
 
-def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_once(
-    root: Path,
-) -> None:
+def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_once(root: Path) -> None:
     nothing = json.dumps({"cases": []})
     (root / "tasks" / "tried.py").write_text(f"print({nothing!r})", encoding="utf-8")
     with DAG("try", schedule=None):
         tried, mapped_over, after, lenient, last = (
-            StepOperator(task_id=name, step="tried", arguments=[], **options)
-            for name, options in {
-                "tried": {},
-                "first": {},
-                "second": {},
-                "lenient": {"trigger_rule": "none_failed"},
-                "last": {},
-            }.items()
+            StepOperator(
+                task_id=name,
+                step="tried",
+                arguments=[],
+                trigger_rule="none_failed" if name == "lenient" else "all_success",
+            )
+            for name in ("tried", "first", "second", "lenient", "last")
         )
         tried >> mapped_over >> after >> lenient >> last
     context: Any = {"ti": PushedXComs()}

@@ -322,11 +322,8 @@ def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) ->
     assert kind == "unchanged"
     assert "version 2 stays" in text
     accepted(campaign, Wanted(answer="approve", by="alice"))
-    assert (newest(campaign).version, newest(campaign).came_by, newest(campaign).accepted_by) == (
-        3,
-        "recommended",
-        "alice",
-    )
+    settings = newest(campaign)
+    assert (settings.version, settings.came_by, settings.accepted_by) == (3, "recommended", "alice")
 
 
 def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaign) -> None:

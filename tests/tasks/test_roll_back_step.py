@@ -34,12 +34,8 @@ def test_it_adds_a_version_that_says_what_the_one_before_said(campaign: Campaign
     roll_back.run(campaign.store, STUDY, CASE, by="bob", reason="too many retries")
     first, second, third = kept(campaign)
     assert third.properties == first.properties != second.properties
-    assert (third.version, third.came_by, third.accepted_by, third.reason) == (
-        3,
-        "rolled_back",
-        "bob",
-        "too many retries",
-    )
+    assert (third.version, third.came_by) == (3, "rolled_back")
+    assert (third.accepted_by, third.reason) == ("bob", "too many retries")
     assert (third.campaign, third.gains, third.fingerprint) == (first.campaign, first.gains, first.fingerprint)
     assert told(campaign)["batch.size"] == str(first.properties["batch.size"])
 

@@ -1,7 +1,7 @@
-"""Holds what is concluded from stored data to what it was, to the byte, but for what is meant to be different.
+"""Compare what is concluded from stored data with what it was, byte for byte, but for intended differences.
 
 Decisions, cards, fronts, reports and the explorer's answers, computed again from a store of an earlier release and
-from the kept campaigns. README.md tells what to do where a difference is meant.
+from the kept campaigns. README.md says what to do if a difference is intended.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kafka_pareto.study.declarations import driver_answer
 
 WIDTH = 80
 MOST_LINES = 14
-"""Of a table, so that the answer, the addresses and what to do next fit a screen of 24 lines."""
+"""Longest table: the answer, the addresses and the next steps then fit a screen of 24 lines."""
 
 
 def answer_lines(

@@ -80,7 +80,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         schedule=schedule,
         max_active_runs=1,
         tags=["kafka", "tuning"],
-        params=study_parameter(route.studies or study_names(), study, "Whose settings in force are checked."),
+        params=study_parameter(route.studies or study_names(), study, "The study whose settings in force are checked."),
         **dag_options(route.queue),
         deadline=DeadlineAlert(
             reference=DeadlineReference.DAGRUN_QUEUED_AT,

@@ -51,7 +51,7 @@ class ApprovalNotifier(Notifier):
         """Return the question's subject, and where it is answered."""
         question = context["task"]
         address = question.generate_link_to_ui(task_instance=context["ti"])
-        return Message(question.subject, f"Nothing changes before somebody has answered:\n{address}")
+        return Message(question.subject, f"Nothing changes until somebody answers:\n{address}")
 
 
 class QuestionTrigger(TriggerDagRunOperator):

@@ -91,14 +91,14 @@ def in_force_parameters(studies: list[str] | None = None) -> dict[str, Param]:
         pattern=f"^{STUDY_NAME}$",
         examples=studies,
         title="Study",
-        description="Whose settings in force are moved.",
+        description="The study whose settings in force change.",
     )
     campaign = Param(
         None,
         type=["null", "string"],
         pattern=f"^({CAMPAIGN_ID})?$",
         title="Campaign",
-        description="To accept from; empty to go back.",
+        description="The campaign to accept from; empty to go back.",
     )
     asked = ("case", "configuration", "from_version", "changes_seen", "reason")
     return {**_parameters(_Action), "study": study, "campaign": campaign, **_parameters(Wanted, asked)}
@@ -116,9 +116,9 @@ def _campaign_parameters(studies: list[str], default: str) -> dict[str, Param]:
         type=["null", "string"],
         pattern=f"^{CAMPAIGN_ID}$",
         title="Campaign",
-        description="Empty: a new campaign. The id of an earlier one: go on with it.",
+        description="Empty: start a new campaign. An earlier id: resume that campaign.",
     )
-    what = "What is varied, how it is measured, and what is wanted of it."
+    what = "Defines what is varied, how it is measured, and the goals."
     return {**study_parameter(studies, default, what), "campaign": campaign}
 
 

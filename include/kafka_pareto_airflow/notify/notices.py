@@ -93,8 +93,8 @@ class FailureNotifier(Notifier):
         last = f"Its last task was {context['ti'].task_id}. " if "ti" in context else ""
         return Message(
             f"{dag_id} has failed",
-            f"The run {run_id} has failed. {last}The last lines of the failed task's log say what is wrong and what "
-            f"to do:\n{run_address(dag_id, run_id)}",
+            f"The run {run_id} has failed. {last}The last lines of the failed task's log name the error and "
+            f"the fix:\n{run_address(dag_id, run_id)}",
         )
 
 

@@ -19,8 +19,8 @@ class OverdueNotifier(Notifier):
         dag_id, run_id = str(run["dag_id"]), str(run["dag_run_id"])
         return Message(
             f"{dag_id} takes longer than it may",
-            f"The run {run_id} has not ended by its deadline. It goes on; look at what it waits for: another load "
-            f"that holds the cluster, or a cluster in trouble.\n{run_address(dag_id, run_id)}",
+            f"The run {run_id} has not ended by its deadline. It continues; check what it waits for: another load "
+            f"on the cluster, or a cluster in trouble.\n{run_address(dag_id, run_id)}",
         )
 
 

@@ -44,7 +44,9 @@ class DagGraph:
 
     def round(self, number: int) -> TaskGroup:
         """Return a group for the tasks of the round."""
-        return TaskGroup(round_group(number), tooltip="Measures what the surrogates expect most of; skipped when done")
+        return TaskGroup(
+            round_group(number), tooltip="Measures what the surrogates rate highest; skipped if not needed"
+        )
 
     def _options(self, step: Step, round_number: int) -> dict[str, Any]:
         arguments = [*CAMPAIGN_ARGUMENTS, f"--round={round_number}"] if round_number else self.arguments.get(step.name)

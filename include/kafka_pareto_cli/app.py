@@ -67,7 +67,16 @@ def plan(
     """Show what a campaign would cost; on a terminal, ask whether to start it. Needs no stack and no cluster."""
     with clear_errors():
         request, settings = _located(options(), load_settings())
-        if _plan_and_ask(request, settings, as_json=as_json, asks=sys.stdin.isatty() and sys.stdout.isatty()):
+        from kafka_pareto_cli.planning import plan_campaign, print_plan  # noqa: PLC0415
+
+        planned = plan_campaign(request, settings)
+        if as_json:
+            print(planned.model_dump_json(indent=2))
+            return
+        print_plan(planned, Console())
+        if not _is_interactive():
+            return
+        if typer.confirm("\nStart?"):
             _start(request.model_copy(update={"consent": True}), settings, local, store)
 
 
@@ -83,17 +92,8 @@ def run(
     """Run a campaign to its end and print what it came to: on the stack, which is started, or with --local here."""
     with clear_errors():
         request, settings = _located(options(), load_settings())
-        if request.campaign is None and not request.consent:
-            from kafka_pareto_cli.planning import plan_campaign  # noqa: PLC0415
-
-            # Its mistakes are reported before anything starts; other people's clusters are asked for first.
-            if plan_campaign(request, settings).needs_consent:
-                if not _plan_and_ask(request, settings, asks=sys.stdin.isatty() and sys.stdout.isatty()):
-                    raise ConsentError(
-                        "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; "
-                        "to start as planned, run the same command with --yes (make: CONSENT=yes)"
-                    )
-                request = request.model_copy(update={"consent": True})
+        if request.campaign is None:
+            request = _approved(request, settings, shows=local)
         _start(request, settings, local, store, whole)
 
 
@@ -276,16 +276,32 @@ def _located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Setti
     return study, settings.model_copy(update={"studies": file.resolve().parent})
 
 
-def _plan_and_ask(request: RunRequest, settings: Settings, *, asks: bool, as_json: bool = False) -> bool:
-    """Print the plan; return whether a person at the terminal wants it carried out."""
+def _approved(request: RunRequest, settings: Settings, *, shows: bool) -> RunRequest:
+    """Return the request with consent; mistakes of the study and its options are reported before anything starts.
+
+    Raises:
+        ConsentError: If the cluster was not started by the stack, and nobody says that the campaign may start.
+    """
     from kafka_pareto_cli.planning import plan_campaign, print_plan  # noqa: PLC0415
 
     planned = plan_campaign(request, settings)
-    if as_json:
-        print(planned.model_dump_json(indent=2))
-        return False
-    print_plan(planned, Console())
-    return asks and typer.confirm("\nStart?")
+    if shows or planned.needs_consent:
+        print_plan(planned, Console())
+        _say("")
+    if not planned.needs_consent:
+        return request
+    if not _is_interactive():
+        raise ConsentError(
+            "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; to start as "
+            "planned, run the same command with --yes (make: CONSENT=yes)"
+        )
+    if not typer.confirm("Start?"):
+        raise typer.Exit
+    return request.model_copy(update={"consent": True})
+
+
+def _is_interactive() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _start(request: RunRequest, settings: Settings, local: bool, store: Path | None, whole: bool = False) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pydantic import SecretStr
 from rich.console import Console
+from rich.status import Status
+from rich.text import Text
 
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps.local import run_locally
 from kafka_pareto.steps.pipeline import Step
@@ -23,6 +27,18 @@ from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 from kafka_pareto_embedded.runs.request import timestamp
 
 STORE = Path("kafka-pareto-store")
+# The plan and the answer are printed here; httpx would tell of every reading of a broker's metrics.
+_LEVELS = {
+    "kafka_pareto": logging.INFO,
+    "kafka_pareto.steps.accept": logging.WARNING,
+    "kafka_pareto.steps.design": logging.WARNING,
+    "kafka_pareto.steps.design_comparison": logging.WARNING,
+    "kafka_pareto.steps.report": logging.WARNING,
+    "kafka_pareto.steps.report_comparison": logging.WARNING,
+    "kafka_pareto.steps.compare": logging.WARNING,
+    "kafka_pareto.tracking": logging.WARNING,
+    "httpx": logging.WARNING,
+}
 
 
 def local_settings(settings: Settings, request: RunRequest, store: Path | None) -> Settings:
@@ -45,19 +61,55 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
     Raises:
         KafkaParetoError: As the steps do; what was measured until then is kept.
     """
-    logging.basicConfig(level=logging.INFO, format="  %(message)s", stream=sys.stdout)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     keys, began = CampaignKeys(request.study, request.campaign or timestamp()), time.monotonic()
     console.print(f"Campaign {keys.campaign} of study {keys.study}, stored in {settings.store_folder}", highlight=False)
 
     def tell(step: Step, case: str | None, round_number: int) -> None:
         at = f" ({case_label(case)})" if case else ""
-        round_ = f", round {round_number}" if round_number else ""
+        in_round = f", round {round_number}" if round_number else ""
         minutes, seconds = divmod(int(time.monotonic() - began), 60)
-        console.print(f"[dim]{minutes:3d}:{seconds:02d}[/dim]  [bold]{step.name}{at}[/bold]{round_}", highlight=False)
+        console.print(f"{minutes:3d}:{seconds:02d}  [bold]{step.name}{at}[/bold]{in_round}", highlight=False)
 
-    run_locally(keys, request.design_options(), settings, tell)
+    try:
+        with _messages(console):
+            run_locally(keys, request.design_options(), settings, tell)
+    except (KafkaParetoError, KeyboardInterrupt, SystemExit):
+        if open_store(settings).tag(keys.frozen_study()) is not None:
+            again = f"the same command with --campaign {keys.campaign}"
+            console.print(f"Nothing measured is lost. To resume: {again}", highlight=False)
+        raise
     return keys
+
+
+@contextmanager
+def _messages(console: Console) -> Iterator[None]:
+    """Show what the steps log; on a terminal, each repetition's line takes the place of the one before."""
+    root = logging.getLogger()
+    for name, level in _LEVELS.items():
+        logging.getLogger(name).setLevel(level)
+    with console.status("") if console.is_terminal else nullcontext() as status:
+        handler = _StepMessages(console, status)
+        root.addHandler(handler)
+        try:
+            yield
+        finally:
+            root.removeHandler(handler)
+
+
+class _StepMessages(logging.Handler):
+    """Print a step's messages to a console, progress in its status line if it has one."""
+
+    def __init__(self, console: Console, status: Status | None) -> None:
+        super().__init__()
+        self._console, self._status = console, status
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if self._status is not None and text.startswith("["):
+            self._status.update(Text(text, overflow="ellipsis", no_wrap=True))
+        else:
+            style = "yellow" if record.levelno >= logging.WARNING else "dim"
+            self._console.print(f"        {text}", style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def hand_over(keys: CampaignKeys, settings: Settings, *, whole: bool) -> str:

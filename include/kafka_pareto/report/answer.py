@@ -19,7 +19,7 @@ def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
 
     A change comes with its interval in percent.
     """
-    header = (driver.case_words[0], "verdict", *(objective_named(name).axis_label for name in driver.plane))
+    header = (driver.case_words[0].split()[-1], "verdict", *(objective_named(name).axis_label for name in driver.plane))
     rows = [header, *(_row(decision, driver) for decision in decisions)]
     return [line.rstrip() for line in table_lines(rows, "left")] + [""] + _headlines(decisions)
 

@@ -19,6 +19,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spr
 from kafka_pareto.analysis.wording import interval_text, percent, value_text
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.report.advice import advice_sentence
 from kafka_pareto.report.card_layout import card_table, labelled
 from kafka_pareto.report.cards import blocks_notes, evidence_of, gain_rows, unresolved_of
@@ -76,7 +77,7 @@ def table_of(campaign: str) -> list[str]:
     beside = []
     for case, rows in by_case.items():
         gains = [gain_of(name, *_sides(study, rows, study.baseline_id(), picks[case], name), study) for name in names]
-        outcome = outcome_of(gains, study.confirmation.harm_margin)
+        outcome = outcome_of(gains, harm_margin(study.confirmation))
         lines.append(f"| {case_label(case)} | {' | '.join(map(_cell, gains))} | {outcome} |")
         for advice in set(rows.configuration_id) - {study.baseline_id(), picks[case]}:
             against = [gain_of(mean, *_sides(study, rows, advice, picks[case], mean), study) for mean in study.means]
@@ -121,7 +122,7 @@ def claim_lines(campaign: str, case: str) -> list[str]:
         "stopping": study.confirmation.stopping,
     }
     decision = Decision.model_construct(**known)
-    said = advice_sentence(advice, against, study.confirmation.harm_margin)
+    said = advice_sentence(advice, against, harm_margin(study.confirmation))
     return [
         *card_table(gain_rows(decision)),
         *labelled("Advice", [said]),

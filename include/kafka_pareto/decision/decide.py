@@ -20,6 +20,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decision import Decision, FoundInForce, Verdict
+from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Confirmation
@@ -95,7 +96,7 @@ def decide(
         baseline_counts=counts(baseline_id, everything, bound.get(baseline_id, 0)),
         in_force_counts=counts(reference_id, everything, bound[reference_id]) if in_force else None,
         wanted_effect_fraction=confirmation.wanted_effect_fraction,
-        harm_margin_fraction=confirmation.harm_margin,
+        harm_margin_fraction=harm_margin(confirmation),
         gains=gains,
         gains_over_baseline=gains_over(study, baseline_id, chosen_id, fresh, study.objective_names)
         if gains and beside_baseline

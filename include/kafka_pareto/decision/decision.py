@@ -10,6 +10,7 @@ from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
+from kafka_pareto.decision.harm import harm_not_excluded
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Frozen, Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
@@ -222,14 +223,14 @@ class Decision(Record):
     @property
     def harm_not_excluded(self) -> list[Gain]:
         """Return the means that may be worse by more than the margin."""
-        return [gain for gain in self.main_gains if gain.may_be_worse_by(self.harm_margin_fraction)]
+        return harm_not_excluded(self.main_gains, self.harm_margin_fraction)
 
     @property
     def harm_over_baseline_not_excluded(self) -> list[Gain]:
         """Return the means that may be worse than the baseline's by more than the margin."""
         means = {gain.objective for gain in self.main_gains}
         beside = [gain for gain in self.gains_over_baseline if gain.objective in means]
-        return [gain for gain in beside if gain.may_be_worse_by(self.harm_margin_fraction)]
+        return harm_not_excluded(beside, self.harm_margin_fraction)
 
     @property
     def harmed(self) -> list[ObjectiveName]:

@@ -23,6 +23,7 @@ from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision, FoundInForce
+from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.driver_runtime import RepetitionRunner
@@ -86,7 +87,7 @@ class _Confirming:
         advice_id = best_advice(self._study, self.candidates, self.choice_repetitions, self._advised, self._in_force_id)
         first_block, gain = 0, self._gain_blocks(choice, advice_id, 0)
         advice = self._beside_advice(choice, advice_id, gain)
-        if advice is not None and advice.is_better(self._confirmation.harm_margin):
+        if advice is not None and advice.is_better(harm_margin(self._confirmation)):
             log.info("what %s advises is better, and takes the pick's place", " and ".join(advice.titles))
             advice = advice.model_copy(update={"in_place_of": self._factors_of(choice.configuration_id)})
             choice = choice.model_copy(update={"configuration_id": advice_id})

@@ -155,12 +155,6 @@ class Confirmation(Section):
         return self.gain_blocks >= self.minimum_blocks
 
     @property
-    def harm_margin(self) -> float:
-        """Return the fraction by which a mean may be worse: by default the smallest relevant change."""
-        stated = self.harm_margin_fraction
-        return self.wanted_effect_fraction if stated is None else stated
-
-    @property
     def is_sequential(self) -> bool:
         """Return whether blocks end at the first answer."""
         return self.stopping == "sequential"

@@ -10,6 +10,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS
 from kafka_pareto.decision.against_advice import best_advice
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.advice import advice_of
 from kafka_pareto.steps import confirm
@@ -121,7 +122,7 @@ def test_advice_that_beats_nothing_is_measured_beside_the_pick_where_that_is_ask
     assert (advice.configuration_id, advice.titles, advice.in_place_of) == (configuration_id(POOR), titles, None)
     for phase in ("gain", "final"):
         assert measured(campaign, phase)[configuration_id(POOR)] == measured(campaign, phase)[WINNER_ID]
-    assert not any(gain.may_be_worse_by(study.confirmation.harm_margin) for gain in advice.gains)
+    assert not any(gain.may_be_worse_by(harm_margin(study.confirmation)) for gain in advice.gains)
     (line,) = advice_of(decision)
     assert line.startswith("against the best advice, A guide (")
     assert line.endswith("no mean is worse by more than 10%.")

@@ -192,7 +192,7 @@ sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX,
 	  $(GO_SBOM) -output .state/sbom/log-pipeline-collector.cdx.json .state/log-pipeline/collector; fi
 
 lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
-	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
+	$(UV) pip compile pyproject.toml --extra stack --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
 
 # Most of what is installed waits for the network or keeps one core busy. Options of a run are no business of it.
 AT_ONCE = @INSTALLING=yes $(MAKE) -s --no-print-directory -o preflight -j $(1)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, cast, get_args, get_origin
+from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import typer
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
 from kafka_pareto.study.options import AnyOptions, read_options
 
@@ -59,16 +61,28 @@ def with_options(
 
 def _annotation(name: str, field: FieldInfo, named: Callable[[str], str], is_positional: bool) -> Any:
     """Return what Typer reads: texts, which the model parses, or flags."""
+    text = field.description or ""
+    if field.default not in (None, "", False, PydanticUndefined):
+        text = f"{text} Default: {field.default}."
     if is_positional:
         return Annotated[str | None, typer.Argument(help=field.description, show_default=False)]
     kind = bool if field.annotation is bool else str | None
-    return Annotated[
-        kind, typer.Option(named(name), help=field.description, show_default=False, metavar=_metavar(field))
-    ]
+    return Annotated[kind, typer.Option(named(name), help=text, show_default=False, metavar=_metavar(field))]
 
 
 def _metavar(field: FieldInfo) -> str | None:
     """Return the kind of value in a word; None where Typer's own does."""
-    kinds = get_args(field.annotation) if isinstance(field.annotation, UnionType) else (field.annotation,)
-    names = {int: "NUMBER", float: "NUMBER", list: "LIST"}
-    return next((names[kind] for each in kinds if (kind := get_origin(each) or each) in names), None)
+    kinds = set(_kinds(field.annotation))
+    return "LIST" if list in kinds else "NUMBER" if kinds & {int, float} else "FILE" if Path in kinds else None
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """Yield the classes in an annotation."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _kinds(get_args(annotation)[0])
+    elif origin in (UnionType, Union):
+        for each in get_args(annotation):
+            yield from _kinds(each)
+    else:
+        yield origin or annotation

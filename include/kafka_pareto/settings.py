@@ -8,8 +8,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kafka_pareto.errors import BadInputError
-
-_INCLUDE = Path(__file__).parent.parent
+from kafka_pareto.shipped import INCLUDE, JARS, STATE
 
 
 class Settings(BaseSettings):
@@ -33,11 +32,11 @@ class Settings(BaseSettings):
         default="", description="of the cluster whose brokers this installation's stack has started"
     )
     java: str = "java"
-    kafka_jars: Path = _INCLUDE.parent / ".state" / "kafka" / "jars"
-    log_pipeline: Path = Field(_INCLUDE.parent / ".state" / "log-pipeline", description="what make log-pipeline builds")
-    client_configs: Path = _INCLUDE.parent / ".state" / "client-configs"
-    studies: Path = _INCLUDE / "studies"
-    advice: Path = Field(default=_INCLUDE / "advice", description="a file for each configuration that somebody advises")
+    kafka_jars: Path = JARS
+    log_pipeline: Path = Field(STATE / "log-pipeline", description="what make log-pipeline builds")
+    client_configs: Path = STATE / "client-configs"
+    studies: Path = INCLUDE / "studies"
+    advice: Path = Field(default=INCLUDE / "advice", description="a file for each configuration that somebody advises")
 
 
 def load_settings() -> Settings:

@@ -22,6 +22,7 @@ from kafka_pareto.study.requests import (
     InForceRequest,
     IngestRequest,
     RemoveTopicsRequest,
+    ResultForm,
     RollBackRequest,
     RunRequest,
     SizingOptions,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from kafka_pareto_embedded.stack.stack import Stack
 
 _EXIT_CODES = (
-    "Exit codes: 0 done, 1 a step failed, 2 an option is unknown, 65 the input must be mended, 75 try again later, "
-    "77 your consent is needed, 130 interrupted."
+    "Exit codes: 0 done, 1 a step failed, 2 unknown option, 65 bad input, 75 not available now, try again, 77 your "
+    "consent is needed, 130 interrupted."
 )
 
 app = typer.Typer(
@@ -53,6 +54,9 @@ StoreFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of results, with --local: kafka-pareto-store by default.")
 ]
 Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards or tables, not the answer alone.")]
+ResultsFolder = Annotated[
+    Path | None, typer.Option("--store", help="The folder of a run with --local; by default the running stack's store.")
+]
 _MEASURE, _IN_FORCE, _CHECK, _STACK = "Measure", "What is in force", "Check", "The embedded stack"
 
 
@@ -76,8 +80,10 @@ def plan(
         print_plan(planned, Console())
         if not _is_interactive():
             return
+        _require_possible(request, settings, planned.needs_stack, local=local)
         if typer.confirm("\nStart?"):
-            _start(request.model_copy(update={"consent": True}), settings, local, store)
+            agreed = request.model_copy(update={"consent": True}) if planned.needs_consent else request
+            _start(agreed, settings, Console(), local=local, store=store, form="answer")
 
 
 @app.command(
@@ -87,14 +93,23 @@ def plan(
 )
 @command_options(RunRequest, "run", "study")
 def run(
-    options: Callable[[], RunRequest], local: Local = False, store: StoreFolder = None, whole: Whole = False
+    options: Callable[[], RunRequest],
+    local: Local = False,
+    store: StoreFolder = None,
+    whole: Whole = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --local: print the result as JSON, everything else to stderr.")
+    ] = False,
 ) -> None:
-    """Run a campaign to its end and print what it came to: on the stack, which is started, or with --local here."""
+    """Run a campaign to its end and print its answer: on the stack, which is started, or with --local here."""
     with clear_errors():
+        if as_json and not local:
+            raise BadInputError("--json: needs --local; of a run on the stack, `kafka-pareto result --json` prints it")
         request, settings = _located(options(), load_settings())
+        console = Console(stderr=as_json)
         if request.campaign is None:
-            request = _approved(request, settings, shows=local)
-        _start(request, settings, local, store, whole)
+            request = _approved(request, settings, console, local=local)
+        _start(request, settings, console, local=local, store=store, form="json" if as_json else _form(whole))
 
 
 @app.command(rich_help_panel=_MEASURE)
@@ -114,8 +129,13 @@ def studies(as_json: AsJson = False) -> None:
     with clear_errors():
         from kafka_pareto_cli.studies import list_studies, print_studies  # noqa: PLC0415
 
-        found = list_studies(load_settings().studies)
-        print(json.dumps([each.model_dump() for each in found], indent=2)) if as_json else print_studies(found)
+        found, problems = list_studies(load_settings().studies)
+        if as_json:
+            print(json.dumps([each.model_dump() for each in found], indent=2))
+        else:
+            print_studies(found)
+        for problem in problems:
+            print(f"left out: {problem}", file=sys.stderr)
 
 
 @app.command(rich_help_panel=_MEASURE)
@@ -124,7 +144,7 @@ def result(
     campaign: Annotated[
         str | None, typer.Option(help="The campaign's id; by default the latest one that has ended.")
     ] = None,
-    store: StoreFolder = None,
+    store: ResultsFolder = None,
     whole: Whole = False,
     as_json: Annotated[bool, typer.Option("--json", help="Outcome, verdicts and settings as JSON.")] = False,
     as_junit: Annotated[bool, typer.Option("--junit", help="A test for each record size, as JUnit XML.")] = False,
@@ -134,18 +154,19 @@ def result(
 ) -> None:
     """Print what a finished campaign came to: its cards, or a form for scripts."""
     with clear_errors():
-        from kafka_pareto_embedded.runs.result import ResultForm, print_result  # noqa: PLC0415
+        from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
         if as_json and as_junit:
             raise BadInputError("--json, --junit: give one of the two")
-        form: ResultForm = "json" if as_json else "junit" if as_junit else "whole" if whole else "answer"
+        form = "json" if as_json else "junit" if as_junit else _form(whole)
         code = print_result(_store_settings(store), study, campaign, form)
     raise typer.Exit(code if exit_code else 0)
 
 
+@app.command("in-force", hidden=True)  # as make calls it
 @app.command("active", rich_help_panel=_IN_FORCE)
 @command_options(InForceRequest, "in-force", "study")
-def in_force(options: Callable[[], InForceRequest], store: StoreFolder = None, as_json: AsJson = False) -> None:
+def in_force(options: Callable[[], InForceRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
     """Show the settings in force for a study, and copy its files to a folder if one is given."""
     with clear_errors():
         request = options()
@@ -256,6 +277,21 @@ def status(as_json: AsJson = False) -> None:
             _print_topics_left(stack, processes)
 
 
+@app.command("import", rich_help_panel=_STACK)
+def import_folder(
+    folder: Annotated[Path, typer.Argument(help="The folder of results, as kafka-pareto-store.", show_default=False)],
+) -> None:
+    """Copy campaigns that were run with --local to the running stack, whose explorer then shows them."""
+    with clear_errors():
+        from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
+        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
+
+        stack = lifecycle.running()
+        for name in import_campaigns(folder, stack.settings()):
+            _say(f"imported {name}")
+        _say(f"Explorer  {stack.airflow_url}/kafka-pareto/")
+
+
 @app.command(rich_help_panel=_STACK)
 def clean() -> None:
     """Stop the stack and remove all of its state."""
@@ -276,60 +312,85 @@ def _located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Setti
     return study, settings.model_copy(update={"studies": file.resolve().parent})
 
 
-def _approved(request: RunRequest, settings: Settings, *, shows: bool) -> RunRequest:
+def _approved(request: RunRequest, settings: Settings, console: Console, *, local: bool) -> RunRequest:
     """Return the request with consent; mistakes of the study and its options are reported before anything starts.
 
     Raises:
         ConsentError: If the cluster was not started by the stack, and nobody says that the campaign may start.
     """
-    from kafka_pareto_cli.planning import plan_campaign, print_plan  # noqa: PLC0415
+    from kafka_pareto_cli.planning import look_at_cluster, plan_campaign, print_plan  # noqa: PLC0415
 
     planned = plan_campaign(request, settings)
-    if shows or planned.needs_consent:
-        print_plan(planned, Console())
-        _say("")
+    _require_possible(request, settings, planned.needs_stack, local=local)
+    if local or planned.needs_consent:
+        print_plan(planned, console)
+        console.print()
     if not planned.needs_consent:
         return request
+    for warning in look_at_cluster(request, settings, planned.plan):
+        console.print(f"{warning}\n", style="yellow", markup=False, highlight=False)
     if not _is_interactive():
         raise ConsentError(
             "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; to start as "
             "planned, run the same command with --yes (make: CONSENT=yes)"
         )
-    if not typer.confirm("Start?"):
+    if not typer.confirm("Start?", err=True):
         raise typer.Exit
     return request.model_copy(update={"consent": True})
+
+
+def _require_possible(request: RunRequest, settings: Settings, needs_stack: bool, *, local: bool) -> None:
+    """Refuse what the way of running cannot do, before anybody is asked."""
+    if local and request.approval:
+        raise BadInputError("--approval: a run with --local has nobody to ask; run it on the stack")
+    if local and needs_stack:
+        raise BadInputError("--local: there is no stack, whose brokers this study would load; name a cluster: --kafka")
+    shared = load_settings().studies.resolve()
+    if not local and settings.studies.resolve() != shared:
+        raise BadInputError(
+            f"STUDY: {settings.studies / request.study}.yaml: the stack reads {shared}; put the file there and give "
+            "its name, or run it with --local"
+        )
 
 
 def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _start(request: RunRequest, settings: Settings, local: bool, store: Path | None, whole: bool = False) -> None:
+def _form(whole: bool) -> ResultForm:
+    return "whole" if whole else "answer"
+
+
+def _start(
+    request: RunRequest, settings: Settings, console: Console, *, local: bool, store: Path | None, form: ResultForm
+) -> None:
     """Run the campaign, here or on the stack, and exit as it ended."""
     if local:
-        from kafka_pareto_cli.local_run import hand_over, local_settings, run_here  # noqa: PLC0415
+        from kafka_pareto_cli.local_run import files_text, local_settings, run_here  # noqa: PLC0415
+        from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
-        chosen = local_settings(settings, request, store)
-        keys = run_here(request, chosen, Console())
-        _say(f"\n{hand_over(keys, chosen, whole=whole)}")
+        with local_settings(settings, request.client_config, store) as chosen:
+            keys = run_here(request, chosen, console)
+        console.print()
+        print_result(chosen, keys.study, keys.campaign, form)
+        console.print(f"\n{files_text(keys, chosen)}", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
 
-    if settings.studies != load_settings().studies:
-        raise BadInputError(
-            f"STUDY: {settings.studies / request.study}.yaml: the stack reads {load_settings().studies}; put the file "
-            "there and give its name, or run it with --local"
-        )
     if request.producer_file is not None:
         _say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
-    raise typer.Exit(run_campaign(lifecycle.up(_say), request, whole=whole))
+    raise typer.Exit(run_campaign(lifecycle.up(_say), request, whole=form == "whole"))
 
 
 def _store_settings(store: Path | None) -> Settings:
-    """Return where results are: in this folder, else in the running stack's store."""
-    if store is not None:
-        return load_settings().model_copy(update={"store_folder": store.resolve()})
+    """Return where results are: in this folder, or in the one that the environment names, else in the stack's store."""
+    settings = load_settings()
+    folder = store or settings.store_folder
+    if folder is not None:
+        if not folder.is_dir():
+            raise BadInputError(f"--store: {folder}: there is no such folder")
+        return settings.model_copy(update={"store_folder": folder.resolve()})
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
     return lifecycle.running().settings()

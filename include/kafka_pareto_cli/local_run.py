@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from pydantic import SecretStr
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.errors import KafkaParetoError
-from kafka_pareto.settings import Settings
+from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps.local import run_locally
 from kafka_pareto.steps.pipeline import Step
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.options import DesignOptions
 from kafka_pareto.study.requests import RunRequest
-from kafka_pareto_embedded.bootstrap.preflight import find_java
-from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
-from kafka_pareto_embedded.runs.request import timestamp
+from kafka_pareto_cli.planning import reaching
+from kafka_pareto_embedded.runs.request import started_with, timestamp
 
 STORE = Path("kafka-pareto-store")
 # The plan and the answer are printed here; httpx would tell of every reading of a broker's metrics.
@@ -41,18 +42,23 @@ _LEVELS = {
 }
 
 
-def local_settings(settings: Settings, request: RunRequest, store: Path | None) -> Settings:
-    """Return the installation's settings with a folder as the store, and without MLflow."""
-    changed: dict[str, object] = {
-        "store_folder": (store or settings.store_folder or STORE).resolve(),
-        "s3_endpoint": "",
-        "s3_secret_key": SecretStr(""),
-        "mlflow_tracking_uri": "",
-        "java": find_java(os.environ) or settings.java,
-    }
-    if request.client_config is not None:
-        changed["client_configs"] = Path(request.client_config).resolve().parent
-    return settings.model_copy(update=changed)
+@contextmanager
+def local_settings(settings: Settings, client_config: str | None, store: Path | None) -> Iterator[Settings]:
+    """Within, the settings of this process have a folder as the store, and no MLflow.
+
+    They are in its environment, since steps read them there.
+    """
+    folder = (store or settings.store_folder or STORE).resolve()
+    with reaching(settings, client_config) as here:
+        changed = {
+            "STORE_FOLDER": folder,
+            "MLFLOW_TRACKING_URI": "",
+            "JAVA": here.java,
+            "CLIENT_CONFIGS": here.client_configs,
+            "STUDIES": here.studies,
+        }
+        os.environ.update({f"KAFKA_PARETO_{name}": str(value) for name, value in changed.items()})
+        yield load_settings()
 
 
 def run_here(request: RunRequest, settings: Settings, console: Console) -> CampaignKeys:
@@ -72,13 +78,30 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
 
     try:
         with _messages(console):
-            run_locally(keys, request.design_options(), settings, tell)
-    except (KafkaParetoError, KeyboardInterrupt, SystemExit):
-        if open_store(settings).tag(keys.frozen_study()) is not None:
+            ended = run_locally(keys, _options(request, keys, settings), settings, tell)
+    except (KafkaParetoError, KeyboardInterrupt, SystemExit) as error:
+        may_resume = not isinstance(error, BadInputError)  # what was wrong would be wrong again
+        if may_resume and open_store(settings).tag(keys.frozen_study()) is not None:
             again = f"the same command with --campaign {keys.campaign}"
             console.print(f"Nothing measured is lost. To resume: {again}", highlight=False)
         raise
+    if ended.notice is not None:
+        console.print(f"\n{ended.notice.subject}", markup=False, highlight=False)
     return keys
+
+
+def _options(request: RunRequest, keys: CampaignKeys, settings: Settings) -> DesignOptions:
+    """Return what is asked for; of a campaign that is resumed, on top of what it was started with."""
+    asked, store = request.design_options(), open_store(settings)
+    if store.tag(keys.frozen_study()) is None:
+        if request.campaign is not None:
+            raise BadInputError(
+                f"--campaign: {keys.campaign}: {settings.store_folder} has no such campaign of {keys.study}; without "
+                "--campaign a new one begins"
+            )
+        return asked
+    before = started_with(Campaign.open(store, keys.study, keys.campaign).study)
+    return DesignOptions(**before | asked.model_dump(exclude_defaults=True))
 
 
 @contextmanager
@@ -105,18 +128,17 @@ class _StepMessages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
-        if self._status is not None and text.startswith("["):
+        if self._status is not None and record.levelno == logging.INFO and text.startswith("["):
             self._status.update(Text(text, overflow="ellipsis", no_wrap=True))
         else:
             style = "yellow" if record.levelno >= logging.WARNING else "dim"
             self._console.print(f"        {text}", style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def hand_over(keys: CampaignKeys, settings: Settings, *, whole: bool) -> str:
-    """Return the answer, or all cards or tables, and where the files are."""
-    store = open_store(settings)
-    folder = f"{settings.store_folder}/{keys.report('')}".rstrip("/")
-    shown = whole_text(store, keys) if whole else "\n".join(answer_lines(store, keys))
-    more = f"kafka-pareto result {keys.study} --campaign {keys.campaign} --store {settings.store_folder} --whole"
-    files = {"Files": folder, "Report": f"file://{folder}/report.html", "More": more}
-    return "\n".join([shown, "", *(f"{name:<7} {text}" for name, text in files.items())])
+def files_text(keys: CampaignKeys, settings: Settings) -> str:
+    """Return where the files are, and how to see more."""
+    store = settings.store_folder or STORE
+    folder = store / keys.report("")
+    more = f"kafka-pareto result {keys.study} --campaign {keys.campaign} --store {shlex.quote(str(store))} --cards"
+    files = {"Files": str(folder), "Report": (folder / "report.html").as_uri(), "More": more}
+    return "\n".join(f"{name:<7} {text}" for name, text in files.items())

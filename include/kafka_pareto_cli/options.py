@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ def command_options(
     model: type[AnyOptions], command: str, *positional: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give the command of this name the model's options."""
-    return with_options(model, command_name, partial(options_of, model, command), positional)
+    return with_options(model, command_name, partial(options_of, model, command, positional=positional), positional)
 
 
 def options_of(
@@ -33,6 +33,7 @@ def options_of(
     command: str,
     typed: Mapping[str, Any],
     environment: Mapping[str, str] = os.environ,
+    positional: Collection[str] = (),
 ) -> AnyOptions:
     """Return a command's options; one that `make` passes empty counts as not given, and what was typed goes before.
 
@@ -49,7 +50,8 @@ def options_of(
     by_make = {known[name]: made[name] for name in known if name in made}
 
     def written(name: str) -> str:
-        return command_name(name) if name in typed or not made else make_name(name)
+        is_typed = name not in positional and (name in typed or not made)
+        return command_name(name) if is_typed else make_name(name)
 
     try:
         options = read_options(model, by_make | dict(typed), written)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_pareto.analysis.runnable_study import load_runnable_study
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.properties_file import parse_properties, property_text
@@ -18,14 +25,16 @@ from kafka_pareto.measurement.driver_runtime import runtime_of
 from kafka_pareto.measurement.own_topics import PREFIX
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps.begin import asked_for
+from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.overrides import overrides_of, without_impossible
-from kafka_pareto.study.requests import RunRequest
+from kafka_pareto.study.requests import CLIENT_CONFIG, RunRequest
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.topic_study import TopicStudy
 from kafka_pareto.study.tune import tune_study
+from kafka_pareto_embedded.bootstrap.preflight import find_java
 
 _SHOWN_OF_A_LOGIN = ("security.protocol", "sasl.mechanism")
 
@@ -40,6 +49,7 @@ class PlannedCampaign(Frozen):
         cases: Record sizes, parts or the like.
         cluster: Where it is sent, with the ceilings, in words.
         needs_consent: Whether the cluster was not started by the stack.
+        needs_stack: Whether it is the stack's own.
         login: How the client configuration was understood; empty without one.
         baseline: What is compared with, and how a file of it was understood, line by line.
         topics: Which topics are made, in words.
@@ -52,6 +62,7 @@ class PlannedCampaign(Frozen):
     cases: list[str]
     cluster: str
     needs_consent: bool
+    needs_stack: bool
     login: str
     baseline: list[str]
     topics: str
@@ -78,12 +89,62 @@ def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
         driver=study.declaration.name,
         cases=study.cases,
         cluster=_cluster(study),
+        needs_stack=isinstance(study, TopicStudy) and study.own_brokers is None and study.cluster is None,
         needs_consent=study.cluster is not None and not study.cluster.consent,
         login=_login(request),
         baseline=_baseline(request, study),
         topics=_topics(study),
         plan=plan.model_copy(update={"overrides": overrides}),
     )
+
+
+def look_at_cluster(request: RunRequest, settings: Settings, plan: Plan) -> list[str]:
+    """Ask the cluster whether the plan fits its disks, and return the safeguards that this user's rights rule out.
+
+    Raises:
+        BadInputError: If the plan does not fit, or the client configuration cannot be used.
+        ClusterError: If the cluster cannot be reached.
+    """
+    study = asked_for(load_runnable_study(settings.studies, request.study), request.design_options(), settings)
+    driver, said = runtime_of(study), _Said()
+    logger = logging.getLogger("kafka_pareto")
+    logger.addHandler(said)
+    try:
+        with (
+            tempfile.TemporaryDirectory() as folder,  # nothing is stored
+            reaching(settings, request.client_config) as here,
+            driver.system(study, here) as system,
+        ):
+            campaign = Campaign(study, CampaignKeys(study.name, "plan"), FolderStore(Path(folder)))
+            system.require_fit(plan, campaign, study.cases[0])
+    finally:
+        logger.removeHandler(said)
+    return said.warnings
+
+
+@contextmanager
+def reaching(settings: Settings, client_config: str | None) -> Iterator[Settings]:
+    """Return settings that reach the cluster from here: by this machine's Java and the user's own file.
+
+    The file is linked by the one name that a campaign keeps of it.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        changed: dict[str, object] = {"java": find_java(os.environ) or settings.java}
+        if client_config is not None:
+            (Path(folder) / CLIENT_CONFIG).symlink_to(Path(client_config).resolve())
+            changed["client_configs"] = Path(folder)
+        yield settings.model_copy(update=changed)
+
+
+class _Said(logging.Handler):
+    """Keep the warnings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.warnings: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.warnings.append(record.getMessage())
 
 
 def print_plan(planned: PlannedCampaign, console: Console) -> None:
@@ -135,7 +196,8 @@ def _login(request: RunRequest) -> str:
     found = parse_properties(read_client_config(Path(request.client_config)))
     shown = [f"{name}={found[name]}" for name in _SHOWN_OF_A_LOGIN if name in found]
     others = len(found) - len(shown)
-    return f"{request.client_config}: {', '.join([*shown, f'{others} other properties'])}"
+    more = [f"{others} other {'property' if others == 1 else 'properties'}"] if others else []
+    return f"{request.client_config}: {', '.join([*shown, *more])}"
 
 
 def _baseline(request: RunRequest, study: Study) -> list[str]:
@@ -151,7 +213,5 @@ def _topics(study: Study) -> str:
     if not isinstance(study, TopicStudy):
         return ""
     topic = study.workload
-    return (
-        f"{PREFIX}{study.name}.*, {topic.topic_partitions} partitions, {topic.replication_factor} replicas each; "
-        "deleted at the end"
-    )
+    partitions = counted(topic.topic_partitions, "partition")
+    return f"{PREFIX}{study.name}.*: {partitions}, replication factor {topic.replication_factor}; deleted at the end"

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.compare import Compare
@@ -22,13 +23,20 @@ class ListedStudy(Frozen):
     cases: list[str]
 
 
-def list_studies(folder: Path) -> list[ListedStudy]:
-    """List the studies of the folder, those that tune first.
+def list_studies(folder: Path) -> tuple[list[ListedStudy], list[str]]:
+    """List the studies of the folder, those that tune first, and what is wrong with files that cannot be used.
 
     Raises:
-        StudyError: If a file cannot be used.
+        BadInputError: If the folder has no study.
     """
-    loaded = [load_named_study(folder, file.stem) for file in sorted(folder.glob("*.yaml"))]
+    loaded, problems = [], []
+    for file in sorted(folder.glob("*.yaml")):
+        try:
+            loaded.append(load_named_study(folder, file.stem))
+        except BadInputError as error:
+            problems.append(str(error))
+    if not loaded and not problems:
+        raise BadInputError(f"KAFKA_PARETO_STUDIES={folder}: holds no study, a file like name.yaml")
     found = [
         ListedStudy(
             name=study.name,
@@ -38,7 +46,7 @@ def list_studies(folder: Path) -> list[ListedStudy]:
         )
         for study in loaded
     ]
-    return sorted(found, key=lambda study: (study.kind == "compare", study.driver, study.name))
+    return sorted(found, key=lambda study: (study.kind == "compare", study.driver, study.name)), problems
 
 
 def print_studies(found: list[ListedStudy]) -> None:

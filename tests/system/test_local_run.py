@@ -46,26 +46,26 @@ def test_a_study_of_ones_own_is_killed_resumed_and_answered(
     command: list[str], single_broker: RunningBrokers, tmp_path: Path
 ) -> None:
     calling = {"cwd": tmp_path, "env": environment(single_broker), "text": True}
-    run = [*command, "--yes", "--campaign", "c1"]
     store = FolderStore(tmp_path / "kafka-pareto-store")
-    keys = "mine/c1/"
 
-    def measured() -> int:
-        return sum("/repetitions/" in key or "measurements" in key for key in store.keys(keys))
+    def measured() -> list[str]:
+        return [key for key in store.keys("mine/") if key.endswith(".json") and "b000" in key]
 
-    first = subprocess.Popen(run, **calling, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # type: ignore[call-overload]
-    wait_until("two repetitions are stored", lambda: measured() > 1, 120)
+    first = subprocess.Popen([*command, "--yes"], **calling, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # type: ignore[call-overload]
+    wait_until("two repetitions are stored", lambda: len(measured()) > 1, 120)
     first.send_signal(signal.SIGKILL)
     first.communicate(timeout=30)
-    before = {key: store.get(key) for key in store.keys(keys) if key.endswith(".json") and "b000" in key}
+    before = {key: store.get(key) for key in measured()}
+    (campaign_id,) = store.folders("mine/")
 
-    done = subprocess.run(run, **calling, capture_output=True, timeout=400, check=False)  # type: ignore[call-overload]
+    resumed = [*command[:6], "--campaign", campaign_id]
+    done = subprocess.run(resumed, **calling, capture_output=True, timeout=400, check=False)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stdout + done.stderr
     assert "measure (1,024 B)" in done.stdout
     assert "\nsize     verdict  throughput [MiB/s]" in done.stdout
     assert "\nFiles   " in done.stdout
     assert all(store.get(key) == content for key, content in before.items())
-    campaign = Campaign.open(store, "mine", "c1")
+    campaign = Campaign.open(store, "mine", campaign_id)
     assert store.tag(campaign.keys.report("report.html")) is not None
 
     shown = [sys.executable, "-m", "kafka_pareto_cli", "result", "mine", "--store", "kafka-pareto-store", "--cards"]

@@ -17,8 +17,9 @@ from datetime import datetime
 from pathlib import Path
 
 from kafka_pareto.brokers.jmx import JmxAgent
+from kafka_pareto.shipped import INCLUDE
 
-BROKER_METRICS = Path(__file__).parents[2] / "kafka" / "load-metrics.yaml"
+BROKER_METRICS = INCLUDE / "kafka" / "load-metrics.yaml"
 """Names the beans that the JMX agents must read (`Brokers(…, jmx_configuration=BROKER_METRICS)`)."""
 
 _NETWORK_WAIT = re.compile(r'kafka_network_processor_wait_ns\{.*listener="(?!CONTROLLER")')

@@ -15,9 +15,10 @@ import yaml
 from kafka_pareto.brokers.nodes import LOOPBACK, Node
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.settings import Settings
+from kafka_pareto.shipped import INCLUDE
 from kafka_pareto.storage.private_file import write_private
 
-JMX_CONFIGURATION = Path(__file__).parents[2] / "containers" / "monitoring" / "jmx-exporter.yaml"
+JMX_CONFIGURATION = INCLUDE / "containers" / "monitoring" / "jmx-exporter.yaml"
 _USER = "monitor"
 _TIMEOUT_S = 10.0
 

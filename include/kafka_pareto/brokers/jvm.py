@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_pareto.brokers.nodes import Node
+from kafka_pareto.shipped import INCLUDE
 
 HEAP_MIB = 384
-_JVM_OPTIONS = Path(__file__).parents[2] / "kafka" / "broker.jvm"
+_JVM_OPTIONS = INCLUDE / "kafka" / "broker.jvm"
 
 
 def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, options: Sequence[str] = ()) -> list[str]:

@@ -16,12 +16,13 @@ from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.kafka.java import QUICK_START, java_environment
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.properties_file import escaped, properties_lines
+from kafka_pareto.shipped import INCLUDE
 from kafka_pareto.storage.private_file import write_private
 
 _FORMAT_TIMEOUT_S = 120
 _CLUSTER_ID = "cluster-id"
 
-_TEMPLATE = Path(__file__).parents[2] / "kafka" / "broker.properties"
+_TEMPLATE = INCLUDE / "kafka" / "broker.properties"
 # These follow from the nodes' folders and ports; overriding them would contradict the rest of the cluster.
 _OWN = frozenset(
     {

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_serializer, model_validator
 
+from kafka_pareto.shipped import INCLUDE
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study_file import read_section
 
-GUIDE = Path(__file__).parents[2] / "doctor" / "guide.yaml"
+GUIDE = INCLUDE / "doctor" / "guide.yaml"
 
 Group: TypeAlias = Literal["infrastructure", "system", "jvm", "broker", "topic", "producer", "consumer"]
 Source: TypeAlias = Literal[

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.decision import Decision, Outcome
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.declarations import objective_named
+
+_VERDICTS: dict[Outcome, str] = {"changed": "change", "kept": "keep", "undecided": "open"}
 
 
 def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
@@ -26,7 +28,7 @@ def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
 
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:
     gains = {gain.objective: gain for gain in decision.gains}
-    verdict = "change" if decision.recommended else "ask" if decision.offered else "keep"
+    verdict = "ask" if decision.verdict == "ask_a_person" else _VERDICTS[decision.outcome]
     return (case_label(decision.case), verdict, *(_change(gains.get(name)) for name in driver.plane))
 
 

@@ -14,7 +14,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.advice import load_advice
 from kafka_pareto.study.compare import Compare, compare_study
-from kafka_pareto.study.options import DesignOptions
+from kafka_pareto.study.options import DesignOptions, require_of_kind
 from kafka_pareto.study.overrides import cluster_with, overrides_of, read_baseline, with_overrides, without_impossible
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
@@ -56,6 +56,8 @@ def asked_for(study: Study, asked: DesignOptions, settings: Settings) -> Study:
     Raises:
         BadInputError: If an option cannot be used with this study.
     """
+    kind = "compare" if isinstance(study, Compare) else "tune"
+    require_of_kind(asked.model_dump(exclude_defaults=True), kind, study.name)
     cluster = asked.model_dump(include=set(ForeignCluster.model_fields), exclude_defaults=True)
     cases = asked.parts or asked.record_sizes
     return with_overrides(

@@ -8,7 +8,6 @@ from typing import Protocol
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.storage.s3_store import S3Store
 
 
 class Store(Protocol):
@@ -48,6 +47,8 @@ def open_store(settings: Settings) -> Store:
             "no store: set KAFKA_PARETO_S3_ENDPOINT, KAFKA_PARETO_S3_ACCESS_KEY and KAFKA_PARETO_S3_SECRET_KEY, "
             "or KAFKA_PARETO_STORE_FOLDER"
         )
+    from kafka_pareto.storage.s3_store import S3Store  # noqa: PLC0415  (a folder needs no client of S3)
+
     return S3Store(
         settings.s3_endpoint,
         settings.s3_access_key,

@@ -92,7 +92,7 @@ class MeasuringOptions(Options):
         None,
         pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
         title="Bootstrap servers",
-        description="host:port,… of a cluster of your own. It needs both ceilings and the consent below.",
+        description="host:port,… of a cluster of your own. It needs both ceilings and your consent.",
     )
     client_config: str | None = Field(
         None,
@@ -103,19 +103,21 @@ class MeasuringOptions(Options):
     ceiling_mib_s: float | None = Field(
         None,
         gt=0,
+        allow_inf_nan=False,
         title="Ceiling in MiB/s",
         description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
     )
     ceiling_gib: float | None = Field(
         None,
         gt=0,
+        allow_inf_nan=False,
         title="Ceiling in GiB",
         description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
     )
     consent: bool = Field(
         False,
         title="Consent",
-        description="The plan that the design step prints may be carried out on a cluster of your own.",
+        description="The campaign may start on a cluster of your own, as planned.",
     )
 
 
@@ -186,6 +188,16 @@ class Approval(Options):
         title="Approval",
         description="What is recommended comes into force only when somebody has approved it in Airflow.",
     )
+
+
+_OF_KIND = {"tune": {*TuneOptions.model_fields, *Approval.model_fields}, "compare": {*CompareOptions.model_fields}}
+
+
+def require_of_kind(said: Iterable[str], kind: str, study: str) -> None:
+    """Refuse options that studies of this kind do not have."""
+    others = {other for each, names in _OF_KIND.items() if each != kind for other in names}
+    if foreign := [name.upper() for name in said if name in others]:
+        raise BadInputError(f"{foreign[0]}: study {study} is of kind {kind}, which has no such option")
 
 
 class Move(Options):

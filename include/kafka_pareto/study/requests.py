@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _Count = Annotated[int, Field(gt=0)]
 _Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ResultForm = Literal["answer", "whole", "json", "junit"]
+"""The form in which a campaign's result is printed."""
+
+CLIENT_CONFIG = "client.properties"
+"""The name of the user's client configuration where one campaign runs, whatever the file is called."""
+
 _Study = Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
 
 
@@ -54,14 +60,14 @@ class RunRequest(DesignOptions, Approval):
         return read_baseline(text, place)
 
     def design_options(self) -> DesignOptions:
-        """Return the options as the step `design` takes them: the text of a baseline, the name of a configuration."""
+        """Return the options as the step `design` takes them: the text of a baseline, a name for the configuration."""
         from kafka_pareto.kafka.properties_file import properties_lines  # noqa: PLC0415
 
         asked = self.model_dump(include=set(DesignOptions.model_fields), exclude_defaults=True)
         if self.producer_file is not None:
             asked["baseline"] = properties_lines(self.producer_file.used)
         if self.client_config is not None:
-            asked["client_config"] = Path(self.client_config).name
+            asked["client_config"] = CLIENT_CONFIG
         return DesignOptions(**asked)
 
     @model_validator(mode="after")
@@ -104,10 +110,10 @@ class IngestRequest(Options):
     partitions: _Count | None = Field(None, description="Of a topic that is created.")
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
     kafka_config: Path | None = Field(None, description="Its client.properties.")
-    ceiling_mib_s: Annotated[float | None, Field(gt=0)] = Field(
+    ceiling_mib_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
         None, description="The most to send to that cluster, in MiB/s."
     )
-    ceiling_gib: Annotated[float | None, Field(gt=0)] = Field(None, description="The same in all, in GiB.")
+    ceiling_gib: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(None, description="In all, in GiB.")
     consent: bool = Field(False, description="Send to that cluster as planned.")
 
 

@@ -17,7 +17,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.options import Approval, CompareOptions, TuneOptions
+from kafka_pareto.study.options import require_of_kind
 from kafka_pareto.study.requests import RunRequest
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
@@ -25,7 +25,6 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
-_OF_KIND = {"tune": {*TuneOptions.model_fields, *Approval.model_fields}, "compare": {*CompareOptions.model_fields}}
 """The parameters that the DAG of one kind alone has."""
 
 HandOver = Callable[[str], AbstractContextManager[None]]
@@ -60,9 +59,9 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         raise BadInputError(
             "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, the most it is sent"
         )
-    started_with = {} if frozen is None else _parameters_of(frozen)
+    before = {} if frozen is None else started_with(frozen)
     config = client_config_name(campaign)
-    if (request.client_config, started_with.get("client_config")) == (None, config) and not (
+    if (request.client_config, before.get("client_config")) == (None, config) and not (
         settings.client_configs / config
     ).exists():
         raise BadInputError(
@@ -73,8 +72,8 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         said["baseline"] = properties_lines(request.producer_file.used)
     if request.client_config is not None:
         said["client_config"] = config
-    _require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
-    return {"study": study, "campaign": campaign, **started_with, **said}
+    require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
+    return {"study": study, "campaign": campaign, **before, **said}
 
 
 def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: Settings) -> HandOver | None:
@@ -88,13 +87,6 @@ def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: S
     text = _text_of(request.client_config)
     servers = parameters.get("bootstrap_servers")
     return lambda run_id: handed_over(settings.client_configs, parameters["campaign"], run_id, text, servers)
-
-
-def _require_of_kind(said: Mapping[str, Any], kind: str, study: str) -> None:
-    """Refuse options that studies of this kind do not have."""
-    others = {other for each, names in _OF_KIND.items() if each != kind for other in names}
-    if foreign := [name.upper() for name in said if name in others]:
-        raise BadInputError(f"{foreign[0]}: study {study} is of kind {kind}, which has no such option")
 
 
 def timestamp() -> str:
@@ -131,7 +123,7 @@ def _newest(store: Store, studies: list[str]) -> str:
     return f"the newest are {', '.join(f'{campaign} ({study})' for campaign, study in newest)}"
 
 
-def _parameters_of(frozen: Study) -> dict[str, Any]:
+def started_with(frozen: Study) -> dict[str, Any]:
     """Return the parameters that a campaign was started with, as far as its design step compares them."""
     parameters: dict[str, Any] = {
         **frozen.case_overrides(frozen.cases),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import json
 
 from kafka_pareto.campaign.campaign import Campaign, check_campaign_id
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import list_campaigns
+from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_OF_OUTCOME
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.outcome import junit_xml, outcome_of
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.requests import ResultForm
 from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
-
-ResultForm = Literal["answer", "whole", "json", "junit"]
 
 
 def print_result(settings: Settings, study: str, campaign: str | None, form: ResultForm) -> int:
@@ -33,15 +32,12 @@ def print_result(settings: Settings, study: str, campaign: str | None, form: Res
     keys = CampaignKeys(study, check_campaign_id(campaign) if campaign else _latest(store, study))
     if store.tag(keys.report("report.html")) is None:
         raise BadInputError(f"--campaign: {keys.campaign}: {study} has no such campaign that has ended")
-    is_comparison = isinstance(Campaign.open(store, study, keys.campaign).study, Compare)
+    campaign_found = Campaign.open(store, study, keys.campaign)
     if form in ("answer", "whole"):
         print(whole_text(store, keys) if form == "whole" else "\n".join(answer_lines(store, keys)))
-    elif is_comparison:
-        raise BadInputError(f"--{form}: {study} compares; the form is of campaigns that tune")
-    if is_comparison:
-        return 0
-    key = keys.report("cards.json")
-    outcome = outcome_of(decode_record(store.get(key), key, Cards))
+    if isinstance(campaign_found.study, Compare):
+        return _print_comparison(campaign_found, form)
+    outcome = outcome_of(campaign_found.read_record(keys.report("cards.json"), Cards))
     if form == "json":
         print(outcome.model_dump_json(indent=2))
     elif form == "junit":
@@ -49,8 +45,17 @@ def print_result(settings: Settings, study: str, campaign: str | None, form: Res
     return EXIT_OF_OUTCOME[outcome.outcome]
 
 
+def _print_comparison(campaign: Campaign, form: ResultForm) -> int:
+    if form == "junit":
+        raise BadInputError(f"--junit: {campaign.keys.study} compares, and has no verdicts; --json prints its parts")
+    if form == "json":
+        parts = [campaign.read_record(campaign.keys.comparison(case), PartComparison) for case in campaign.study.cases]
+        print(json.dumps([part.model_dump(mode="json") for part in parts], indent=2))
+    return 0
+
+
 def _latest(store: Store, study: str) -> str:
     for entry in list_campaigns(store):
-        if (entry.study, entry.state) == (study, "reported"):
+        if entry.study == study and store.tag(CampaignKeys(study, entry.campaign).report("report.html")) is not None:
             return entry.campaign
     raise BadInputError(f"STUDY: {study}: no campaign of it has ended")

@@ -54,7 +54,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
     if now is None:
         raise _nothing_in_force(store, request.study, case)
     asked = {"study": request.study, "case": case, "reason": request.reason}
-    parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": ""}
+    parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": "", "from_version": now.version}
     code = _run_dag(stack, settings_dag_of(cluster_of_version(store, now)), f"rollback__{timestamp()}", parameters)
     if code == 0:
         print()
@@ -128,6 +128,7 @@ def _copy_files(settings: SettingsInForce, folder: Path) -> Path:
         target.mkdir(parents=True, exist_ok=True)
         for name in client_files(settings.driver):
             (target / name).write_text(file_of(settings, name), encoding="utf-8")
+            (target / name).chmod(0o644)  # clients read it, perhaps as another user
     except OSError as error:
         raise BadInputError(f"FOLDER={folder}: cannot be written to: {error.strerror}") from error
     return target

@@ -110,7 +110,7 @@ def _messages(console: Console) -> Iterator[None]:
     root = logging.getLogger()
     for name, level in _LEVELS.items():
         logging.getLogger(name).setLevel(level)
-    with console.status("") if console.is_terminal else nullcontext() as status:
+    with console.status("", refresh_per_second=1) if console.is_terminal else nullcontext() as status:
         handler = _StepMessages(console, status)
         root.addHandler(handler)
         try:
@@ -129,7 +129,7 @@ class _StepMessages(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         if self._status is not None and record.levelno == logging.INFO and text.startswith("["):
-            self._status.update(Text(text, overflow="ellipsis", no_wrap=True))
+            self._status.update(Text(text[: self._console.width - 3]))  # beside the spinner
         else:
             style = "yellow" if record.levelno >= logging.WARNING else "dim"
             self._console.print(f"        {text}", style=style, markup=False, highlight=False, soft_wrap=True)

@@ -11,6 +11,7 @@ import pytest
 
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
+from kafka_pareto_embedded.runs.answer import answer_lines
 from tests.stack.embedded_stack import EmbeddedStack, Finished
 
 pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(400)]
@@ -19,12 +20,10 @@ STUDY, PARTS = "comparing", ["acks", "linger_ms"]
 STEPS = {"design", "measure", "validate", "compare", "report"}
 
 
-def test_it_ends_with_its_tables_as_text_three_sentences_and_the_addresses(
-    compared: Finished, stack: EmbeddedStack
-) -> None:
-    tables = compared.campaign.store.get(compared.campaign.keys.report("tables.txt")).decode().rstrip()
-    assert tables in compared.said
-    assert tables.startswith("acks, compared with acks")
+def test_it_ends_with_its_answer_and_the_addresses(compared: Finished, stack: EmbeddedStack) -> None:
+    store, keys = compared.campaign.store, compared.campaign.keys
+    assert "\n".join(answer_lines(store, keys)) in compared.said
+    assert store.get(keys.report("tables.txt")).decode().startswith("acks, compared with acks")
     for address in (f"{stack.stack.airflow_url}/kafka-pareto/comparisons#study={STUDY}", "report.html", "index.html"):
         assert address in compared.said
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -25,15 +24,6 @@ from kafka_pareto_embedded.lifecycle import lifecycle
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture(autouse=True)
-def _this_process_stays_as_it_is() -> Iterator[None]:
-    umask, at_term = os.umask(0o077), signal.getsignal(signal.SIGTERM)
-    os.umask(umask)
-    yield
-    os.umask(umask)
-    signal.signal(signal.SIGTERM, at_term)
 
 
 def _stack(state: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

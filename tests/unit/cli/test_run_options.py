@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.options import DesignOptions, read_options
 from kafka_pareto.study.requests import InForceRequest, RollBackRequest, RunRequest
+from kafka_pareto_cli.app import app
 from kafka_pareto_cli.options import PREFIX, make_name, options_of
 
 pytestmark = pytest.mark.fast
@@ -83,6 +86,35 @@ def test_a_text_that_is_too_long_is_not_repeated() -> None:
 def test_a_list_is_a_text_with_commas() -> None:
     asked = options_of(RunRequest, "run", {}, given(RECORD_SIZES="1024, 8192", PARTS="compression_type, grid"))
     assert (asked.record_sizes, asked.parts) == ([1024, 8192], ["compression_type", "grid"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rollback", "quick"], "error: --record-size is missing"),
+        (["rollback", "--record-size", "8192"], "error: STUDY is missing"),
+        (["run", "quick", "--seed", "many"], "error: --seed=many: must be a whole number"),
+        (["run", "quick", "--kafka", "localhost"], "error: --kafka=localhost: must be like host:port,host:port"),
+        (["run", "quick", "--ceiling-gib", "inf"], "error: --ceiling-gib=inf: must be a number"),
+        (["plan", "quick", "--parts", "acks"], "PARTS: study quick is of kind tune, which has no such option"),
+        (["plan", "impact_quick", "--record-sizes", "1024"], "RECORD_SIZES: study impact_quick is of kind compare"),
+        (["run", "quick", "--local"], "error: --local: there is no stack, whose brokers this study would load"),
+        (["run", "quick", "--json"], "error: --json: needs --local"),
+        (["result", "quick", "--store", "/nowhere"], "error: --store: /nowhere: there is no such folder"),
+    ],
+)
+def test_what_was_typed_is_refused_by_the_name_that_was_typed(arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 65, done.output
+    assert said in done.stderr
+
+
+def test_every_target_of_make_that_calls_the_command_names_one_of_its_commands() -> None:
+    called = set(re.findall(r"\$\(STACK\) ([a-z-]+)", (Path(__file__).parents[3] / "Makefile").read_text()))
+    assert "run" in called
+    assert called <= {
+        command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands
+    }
 
 
 def test_make_hands_over_every_option_of_a_run_from_the_environment_too() -> None:

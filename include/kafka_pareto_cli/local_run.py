@@ -132,7 +132,8 @@ class _StepMessages(logging.Handler):
             self._status.update(Text(text[: self._console.width - 3]))  # beside the spinner
         else:
             style = "yellow" if record.levelno >= logging.WARNING else "dim"
-            self._console.print(f"        {text}", style=style, markup=False, highlight=False, soft_wrap=True)
+            indented = text.replace("\n", "\n        ")
+            self._console.print(f"        {indented}", style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 def files_text(keys: CampaignKeys, settings: Settings) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kafka_pareto.analysis.plain_table import table_lines
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.screen import MOST_LINES, WIDTH, blocks_text, effect_text, listed, screen_table
 from kafka_pareto.comparison.sentences import Effect, effects_of
-from kafka_pareto.comparison.words import resource_text, times_text
+from kafka_pareto.comparison.words import fixed_text, pairs_text, resource_name
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.declarations import driver_answer
-
-WIDTH = 80
-MOST_LINES = 14
-"""Longest table: the answer, the addresses and the next steps then fit a screen of 24 lines."""
+from kafka_pareto.study.parts import VARIANT
+from kafka_pareto.study.quantity import Quantity
 
 
 def answer_lines(
@@ -31,21 +29,24 @@ def answer_lines(
     return lines
 
 
-def effect_lines(parts: Sequence[PartComparison]) -> list[str]:
-    """Return the largest significant effect of each part on each quantity, and what limited the reference."""
+def effect_lines(parts: Sequence[PartComparison], most: int = MOST_LINES) -> list[str]:
+    """Return the largest significant effect of each part on each quantity, and what limited the reference.
+
+    Args:
+        parts: The parts of the comparison.
+        most: The number of lines; at least 4.
+    """
     largest = [effect for part in parts for effect in _largest(part)]
     largest.sort(key=lambda effect: -abs(effect.change))
-    shown = largest[:MOST_LINES]
-    header = ("level", "instead of", "quantity", "times", "95 % interval")
-    rows = [header, *map(_row, shown)]
-    more = len(largest) - len(shown)
     without = [part.part for part in parts if not any(effect.part is part for effect in largest)]
-    return [
-        *(table_lines(rows, "left") if shown else ["No level differs significantly from the reference."]),
-        *([f"… and {more} smaller ones"] if more else []),
-        *([f"No significant effect: {', '.join(without)}"] if without and shown else []),
-        *limit_lines(parts),
-    ]
+    closing = [*([listed(f"No significant effect ({blocks_text(parts)}): ", without)] if without else [])]
+    closing += limit_lines(parts)
+    if not largest:
+        return closing
+    room = most - 1 - len(closing)
+    shown = largest if len(largest) <= room else largest[: room - 1]
+    more = len(largest) - len(shown)
+    return [*_effect_table(shown), *([f"… and {more} smaller"] if more else []), *closing]
 
 
 def limit_lines(parts: Sequence[PartComparison]) -> list[str]:
@@ -53,8 +54,12 @@ def limit_lines(parts: Sequence[PartComparison]) -> list[str]:
     found = Counter(part.reference_level.bottleneck for part in parts if part.reference_level.bottleneck is not None)
     if not found:
         return []
-    named = [f"{resource_text(code) if code else 'none found'} ({number})" for code, number in found.most_common()]
-    return [f"Limited by, in parts: {', '.join(named)}"]
+    limits = [(resource_name(code) if code else "no single resource", number) for code, number in found.most_common()]
+    if len(limits) == 1:
+        return [f"Reference limited by: {limits[0][0]}"]
+    (first, parts_of_it), *others = limits
+    named = [f"{first} ({counted(parts_of_it, 'part')})", *(f"{name} ({number})" for name, number in others)]
+    return [listed("Reference limited by: ", named)]
 
 
 def _largest(part: PartComparison) -> list[Effect]:
@@ -67,16 +72,32 @@ def _largest(part: PartComparison) -> list[Effect]:
     return list(by_quantity.values())
 
 
-def _row(effect: Effect) -> tuple[str, ...]:
-    low, high = effect.ratio.low, effect.ratio.high
-    interval = "-" if low is None or high is None else f"{times_text(low)} to {times_text(high)}"
-    sign = "better" if effect.improvement > 0 else "worse"
-    changed = _changed(effect)
-    was = " ".join(str(effect.part.reference_of(effect.level).values[name]) for name in changed)
-    now = " ".join(f"{name} {effect.level.values[name]}" for name in changed)
-    return (now, was, effect.quantity.words, f"{times_text(math.exp(effect.change))} {sign}", interval)
+def _effect_table(effects: Sequence[Effect]) -> list[str]:
+    """Return a row for each effect; a change that does not fit is shown without the values it replaces."""
+    rows = [
+        (_quantity_text(effect.quantity), effect_text(effect.ratio, is_better=effect.improvement > 0))
+        for effect in effects
+    ]
+    header = ("quantity", "effect [95 % interval]")
+    room = WIDTH - sum(max(len(row[at]) for row in (header, *rows)) + 2 for at in (0, 1))
+    changes = [_change(effect, room) for effect in effects]
+    return screen_table([("change", *header), *((change, *row) for change, row in zip(changes, rows, strict=True))])
 
 
-def _changed(effect: Effect) -> list[str]:
-    theirs = effect.part.reference_of(effect.level).values
-    return [name for name, value in effect.level.values.items() if value != theirs.get(name)]
+def _quantity_text(quantity: Quantity) -> str:
+    """Return the label; of a throughput the unit, because records/s fall with the record size while MiB/s rise."""
+    return quantity.unit if quantity.words == "throughput" else quantity.words
+
+
+def _change(effect: Effect, room: int) -> str:
+    """Return a level's settings and those they replace, as `acks 1 → all`."""
+    ours, theirs = effect.level.values, effect.part.reference_of(effect.level).values
+    names = [name for name, value in ours.items() if value != theirs.get(name)]
+    kept = {name: value for name, value in ours.items() if name not in names}
+    where = f"{f' at {pairs_text(kept)}' if kept and effect.part.kind == 'series' else ''}{fixed_text(effect.part)}"
+    whole = ", ".join(f"{_prefix(name)}{theirs.get(name)} → {ours[name]}" for name in names) + where
+    return whole if len(whole) <= room else ", ".join(f"{_prefix(name)}{ours[name]}" for name in names) + where
+
+
+def _prefix(name: str) -> str:
+    return "" if name == VARIANT else f"{name} "

@@ -1,0 +1,118 @@
+"""The first screen of a comparison of log pipelines: the time in each stage, the longest stage, and the behavior."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.comparison.records import Level, PartComparison, is_told_apart
+from kafka_pareto.comparison.screen import WIDTH, fitting, listed, screen_table
+from kafka_pareto.comparison.words import NONE, fixed_text, level_text, number_text, quantity_named
+from kafka_pareto.drivers.log_pipeline.stages import STAGES
+from kafka_pareto.study.compare import Compare
+
+_LATENCY = "latency_mean_ms"
+_P95 = "latency_p95_ms"
+_STAGES = tuple(f"{stage}_ms" for stage in STAGES)
+_GAP = 2
+_LABELS: Mapping[str, str] = {"too_short_to_tell": "inconclusive"}
+
+
+def answer_lines(
+    study: Compare,  # noqa: ARG001 (of every driver's answer)
+    parts: Sequence[PartComparison],
+    repetitions: Mapping[str, Sequence[Repetition]],
+) -> list[str]:
+    """Return the answer in some 14 lines of 80 columns: the first part's stages, then a line for each further part."""
+    first, *others = parts
+    labels = {part.part: _labels(repetitions.get(part.part, ())) for part in parts}
+    return [
+        *_stage_table(first, labels[first.part]),
+        *_longest_lines(first),
+        *(_part_line(part, labels[part.part]) for part in others),
+        *_lost_lines(repetitions),
+    ]
+
+
+def _labels(repetitions: Sequence[Repetition]) -> dict[str, str]:
+    """Return the most frequent label of each configuration."""
+    found: dict[str, Counter[str]] = {}
+    for each in repetitions:
+        if label := each.quantities.get("label"):
+            found.setdefault(each.configuration_id, Counter())[str(label)] += 1
+    return {level: _label_text(labels.most_common(1)[0][0]) for level, labels in found.items()}
+
+
+def _label_text(label: str) -> str:
+    return _LABELS.get(label, label)
+
+
+def _stage_table(part: PartComparison, labels: Mapping[str, str]) -> list[str]:
+    """Return the stages of the reference and of the fastest levels, and what became of those that do not fit."""
+    names = (*_STAGES, _LATENCY, _P95)
+    side = ("ms (* significant)", *(quantity_named(name).words for name in names), "behavior")
+    free = WIDTH - max(map(len, side))
+    shown: list[tuple[str, ...]] = []
+    hidden: list[str] = []
+    for level in _fastest_first(part):
+        label = labels.get(level.configuration_id, NONE)
+        column = (level_text(level), *(_mean(level, name) for name in names), label)
+        free -= max(map(len, column)) + _GAP
+        if free >= 0 and not hidden:
+            shown.append(column)
+        else:
+            hidden.append(f"{level_text(level)} {_mean(level, _LATENCY)} ms ({label})")
+    rows = list(zip(side, *shown, strict=True))
+    return [*screen_table(rows, "right"), *([listed("Not shown: ", hidden)] if hidden else [])]
+
+
+def _fastest_first(part: PartComparison) -> list[Level]:
+    """Return the reference, then the others by mean latency."""
+    others = [level for level in part.levels if level is not part.reference_level]
+    return [part.reference_level, *sorted(others, key=_latency_ms)]
+
+
+def _latency_ms(level: Level) -> float:
+    return level.means.get(_LATENCY, float("inf"))
+
+
+def _mean(level: Level, quantity: str) -> str:
+    if quantity not in level.means:
+        return NONE
+    return f"{number_text(level.means[quantity])}{'*' if is_told_apart(level.estimate(quantity)) else ''}"
+
+
+def _longest_lines(part: PartComparison) -> list[str]:
+    """Return the longest stage of the reference and of the fastest level."""
+    reference, fastest = part.reference_level, min(part.levels, key=_latency_ms)
+    levels = [reference] if fastest is reference else [reference, fastest]
+    found = [text for level in levels if (text := _longest(level))]
+    return [listed("Longest stage: ", found, "; ")] if found else []
+
+
+def _longest(level: Level) -> str:
+    stages = [name for name in _STAGES if name in level.means]
+    if not stages:
+        return ""
+    longest = max(stages, key=lambda name: level.means[name])
+    share = level.means[longest] / sum(level.means[name] for name in stages)
+    return f"{quantity_named(longest).words}, {share:.0%} ({level_text(level)})"
+
+
+def _part_line(part: PartComparison, labels: Mapping[str, str]) -> str:
+    """Return the fastest level of a part with its label, and the latency of the reference."""
+    reference, fastest = part.reference_level, min(part.levels, key=_latency_ms)
+    label = labels.get(fastest.configuration_id, NONE)
+    text = f"{part.part}{fixed_text(part)}: {level_text(fastest)} fastest, {_mean(fastest, _LATENCY)} ms, {label}"
+    if fastest is reference:
+        return fitting(f"{text} (the reference)")
+    return fitting(f"{text} ({level_text(reference)} {_mean(reference, _LATENCY)} ms)")
+
+
+def _lost_lines(repetitions: Mapping[str, Sequence[Repetition]]) -> list[str]:
+    """Return how many events were lost, doubled or still on their way; nothing if none were."""
+    every = [each.quantities for found in repetitions.values() for each in found]
+    words = {"events_lost": "lost", "events_doubled": "duplicated", "events_pending": "still on their way"}
+    sums = {word: sum(int(each.get(name) or 0) for each in every) for name, word in words.items()}
+    return [listed("Events: ", [f"{number:,} {word}" for word, number in sums.items()])] if any(sums.values()) else []

@@ -70,7 +70,7 @@ def test_a_study_of_ones_own_is_killed_resumed_and_answered(
 
     shown = [sys.executable, "-m", "kafka_pareto_cli", "result", "mine", "--store", "kafka-pareto-store", "--cards"]
     cards = subprocess.run(shown, **calling, capture_output=True, timeout=60, check=True).stdout  # type: ignore[call-overload]
-    assert "Measured" in cards
+    assert cards == store.get(campaign.keys.report("cards.txt")).decode().rstrip() + "\n"
 
 
 def test_without_consent_the_plan_is_shown_and_nothing_is_stored_or_sent(

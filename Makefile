@@ -107,7 +107,7 @@ test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests
 test-studies: log-pipeline $(BROWSER) ## whole studies, DAG runs, MLflow, pages in a browser, simulations, the log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
-	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'

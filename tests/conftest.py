@@ -63,7 +63,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 # The only folders in which `make test-studies` and `make test-compose` look for their tests.
-_FOLDERS = {"studies": ("browser", "contract", "dags", "simulations", "stack", "system"), "compose": ("compose",)}
+_FOLDERS = {
+    "studies": ("browser", "contract", "dags", "simulations", "stack", "system", "tasks"),
+    "compose": ("compose",),
+}
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
 
 

@@ -28,7 +28,7 @@ from kafka_pareto.study.requests import (
     SizingOptions,
     StudyRequest,
 )
-from kafka_pareto_cli.options import command_options
+from kafka_pareto_cli.options import as_typed, command_options
 
 if TYPE_CHECKING:
     from kafka_pareto_embedded.lifecycle.supervision import ProcessState
@@ -332,7 +332,7 @@ def _approved(request: RunRequest, settings: Settings, console: Console, *, loca
     if not _is_interactive():
         raise ConsentError(
             "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; to start as "
-            "planned, run the same command with --yes (make: CONSENT=yes)"
+            "planned, run the same command with CONSENT=yes"
         )
     if not typer.confirm("Start?", err=True):
         raise typer.Exit
@@ -448,7 +448,7 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except KafkaParetoError as error:
-        for line in str(error).splitlines():
+        for line in as_typed(str(error)).splitlines():
             print(f"error: {line}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:

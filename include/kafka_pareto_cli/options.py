@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
@@ -10,6 +11,14 @@ from typing import Any
 from kafka_pareto.command_line import flag, with_options
 from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.study.options import MAKE_NAMES, AnyOptions, read_options
+from kafka_pareto.study.requests import (
+    DoctorRequest,
+    InForceRequest,
+    IngestRequest,
+    RollBackRequest,
+    RunRequest,
+    SizingOptions,
+)
 
 PREFIX = "KAFKA_PARETO_OPTION_"
 _SHORT_NAMES = {
@@ -19,6 +28,9 @@ _SHORT_NAMES = {
     "consent": "yes",
     "case": "record_size",
 }
+
+
+_MODELS = (RunRequest, RollBackRequest, InForceRequest, IngestRequest, DoctorRequest, SizingOptions)
 
 
 def command_options(
@@ -71,6 +83,26 @@ def command_name(option: str) -> str:
 def make_name(option: str) -> str:
     """Return what `make` calls the option."""
     return MAKE_NAMES.get(option, option.upper())
+
+
+_POSITIONAL = ("study", "file", "topic")
+_AS_TYPED = {"--bootstrap-servers": "--kafka"} | {
+    make_name(option): command_name(option)
+    for model in _MODELS
+    for option in model.model_fields
+    if option not in _POSITIONAL
+}
+_NAMED = re.compile(rf"(?<![\w-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w-])")
+
+
+def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return a message with options as they are typed; unchanged where `make` passed them.
+
+    The library names an option as `make` does, and a step as the step's own argument.
+    """
+    if any(name.startswith(PREFIX) for name in environment):
+        return message
+    return _NAMED.sub(lambda found: _AS_TYPED[found[1]] + (found[2] if found[2] not in (None, "=yes") else ""), message)
 
 
 def _unknown(name: str, value: str, known: list[str], command: str) -> str:

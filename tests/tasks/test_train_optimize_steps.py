@@ -25,7 +25,7 @@ from tests.recorded import recorded_repetitions
 from tests.step_command import run_step
 from tests.trained_campaign import recorded_campaign, small_study
 
-pytestmark = pytest.mark.servers  # no server, but each step is a process
+pytestmark = [pytest.mark.servers, pytest.mark.studies]  # no server, but each step is a process
 
 CASE = "8192"
 

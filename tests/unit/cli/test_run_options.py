@@ -12,7 +12,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.options import DesignOptions, read_options
 from kafka_pareto.study.requests import InForceRequest, RollBackRequest, RunRequest
 from kafka_pareto_cli.app import app
-from kafka_pareto_cli.options import PREFIX, make_name, options_of
+from kafka_pareto_cli.options import PREFIX, as_typed, make_name, options_of
 
 pytestmark = pytest.mark.fast
 
@@ -96,8 +96,8 @@ def test_a_list_is_a_text_with_commas() -> None:
         (["run", "quick", "--seed", "many"], "error: --seed=many: must be a whole number"),
         (["run", "quick", "--kafka", "localhost"], "error: --kafka=localhost: must be like host:port,host:port"),
         (["run", "quick", "--ceiling-gib", "inf"], "error: --ceiling-gib=inf: must be a number"),
-        (["plan", "quick", "--parts", "acks"], "PARTS: study quick is of kind tune, which has no such option"),
-        (["plan", "impact_quick", "--record-sizes", "1024"], "RECORD_SIZES: study impact_quick is of kind compare"),
+        (["plan", "quick", "--parts", "acks"], "--parts: study quick is of kind tune, which has no such option"),
+        (["plan", "impact_quick", "--record-sizes", "1024"], "--record-sizes: study impact_quick is of kind compare"),
         (["run", "quick", "--local"], "error: --local: there is no stack, whose brokers this study would load"),
         (["run", "quick", "--json"], "error: --json: needs --local"),
         (["result", "quick", "--store", "/nowhere"], "error: --store: /nowhere: there is no such folder"),
@@ -107,6 +107,26 @@ def test_what_was_typed_is_refused_by_the_name_that_was_typed(arguments: list[st
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 65, done.output
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        (
+            "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>",
+            "--kafka: a cluster of your own needs --ceiling-mib-s=<MiB/s> and --ceiling-gib=<GiB>",
+        ),
+        ("start it with KAFKA_CONFIG=… CONSENT=yes", "start it with --config=… --yes"),
+        ("name it by --bootstrap-servers", "name it by --kafka"),
+        ("KAFKA_PARETO_STUDIES=/x: STUDY: Kafka", "KAFKA_PARETO_STUDIES=/x: STUDY: Kafka"),
+        ("both, as in FACTOR=linger.ms LEVELS=0,5", "both, as in --factor=linger.ms --levels=0,5"),
+    ],
+)
+def test_a_message_names_options_as_they_were_typed_and_as_make_takes_them_where_make_called(
+    message: str, typed: str
+) -> None:
+    assert as_typed(message, {}) == typed
+    assert as_typed(message, {f"{PREFIX}STUDY": "quick"}) == message
 
 
 def test_every_target_of_make_that_calls_the_command_names_one_of_its_commands() -> None:

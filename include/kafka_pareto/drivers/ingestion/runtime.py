@@ -14,7 +14,7 @@ from kafka_pareto.bottleneck.limiting_resource import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.common.jvm_process import java_version
-from kafka_pareto.drivers.common.systems import open_system
+from kafka_pareto.drivers.common.systems import broker_starts_s, open_system
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.attempt import load_setting
 from kafka_pareto.drivers.ingestion.load import CheckRequest, IngestionLoad, IngestionRequest
@@ -34,7 +34,6 @@ _MIB = 1 << 20
 _ROWS_S = 300_000.0
 _READ_BACK_ROWS_S = 1_000_000.0
 _AROUND_A_REPETITION_S = 4.0
-_BROKERS_START_S = 15.0
 _FIRST_OF_VIRTUAL_THREADS = 21
 
 
@@ -48,13 +47,12 @@ class IngestionRuntime(DriverRuntime):
         sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
         count = sum(repetitions.values())
         most = max((most_rows(found, case) for case in repetitions), default=0)
-        starts_s = _BROKERS_START_S * len(repetitions) * bool(found.own_brokers)
         return Plan(
             repetitions=count,
             duration_s=count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
             + sent / _ROWS_S
             + read_back / _READ_BACK_ROWS_S
-            + starts_s,
+            + broker_starts_s(found, repetitions),
             sent_gib=sent * BYTES_PER_BOOK / _GIB,
             peak_disk_gib=2 * most * BYTES_PER_BOOK * (1 + found.workload.replication_factor) / _GIB,
         )

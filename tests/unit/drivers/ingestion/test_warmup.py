@@ -28,6 +28,17 @@ def study(warmup_rows: int, **workload: Any) -> CompareIngestion:
     )
 
 
+def test_the_plan_counts_a_restart_of_the_brokers_before_each_repetition_that_varies_them() -> None:
+    of_processes = study(0)
+    of_brokers = of_processes.model_validate(
+        of_processes.model_dump(exclude_none=True) | {"tables": [{"factor": "num.io.threads", "levels": [8, 16]}]}
+    )
+    kept, restarted = (
+        IngestionRuntime().cost_of(each, {each.cases[0]: 6}, sized=False) for each in (of_processes, of_brokers)
+    )
+    assert restarted.duration_s == pytest.approx(kept.duration_s + 6 * 5.0)
+
+
 def files(folder: Path, of: CompareIngestion) -> RowsFiles:
     return RowsFiles(of, IngestionLoad("", None, Settings()), folder)
 

@@ -177,13 +177,16 @@ def in_force(options: Callable[[], InForceRequest], store: ResultsFolder = None,
 
 @app.command(rich_help_panel=_IN_FORCE)
 @command_options(RollBackRequest, "rollback", "study")
-def rollback(options: Callable[[], RollBackRequest]) -> None:
+def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None) -> None:
     """Go back to what was in force before, for one record size of a study."""
     with clear_errors():
         request = options()
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-        from kafka_pareto_embedded.runs.rollout import roll_back  # noqa: PLC0415
+        from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here  # noqa: PLC0415
 
+        if store is not None:
+            roll_back_here(request, _store_settings(store))
+            return
         code = roll_back(request, lifecycle.running())
     raise typer.Exit(code)
 

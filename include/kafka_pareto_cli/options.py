@@ -86,7 +86,7 @@ def make_name(option: str) -> str:
 
 
 _POSITIONAL = ("study", "file", "topic")
-_AS_TYPED = {"--bootstrap-servers": "--kafka"} | {
+_AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--study": "STUDY"} | {
     make_name(option): command_name(option)
     for model in _MODELS
     for option in model.model_fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from kafka_pareto.rollout.versions import (
     in_force_with_files,
 )
 from kafka_pareto.settings import Settings
+from kafka_pareto.steps import roll_back as step
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.cluster_names import cluster_of
@@ -60,6 +62,17 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
         print()
         _print(in_force(store, request.study, case))
     return code
+
+
+def roll_back_here(request: RollBackRequest, settings: Settings) -> None:
+    """Go back in a folder of results, in which nothing else moves settings, and print what is in force then.
+
+    Raises:
+        BadInputError: If there is nothing to go back from.
+    """
+    store = open_store(settings)
+    step.run(store, request.study, request.case, by=getpass.getuser(), reason=request.reason)
+    _print(in_force(store, request.study, request.case))
 
 
 def retune_now(request: StudyRequest, stack: Stack) -> int:

@@ -16,7 +16,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.requests import InForceRequest, RollBackRequest
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.runs.rollout import roll_back, show_in_force
+from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here, show_in_force
 from kafka_pareto_embedded.stack.stack import Stack
 
 pytestmark = pytest.mark.fast
@@ -126,3 +126,14 @@ def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: 
         roll_back(RollBackRequest(study="steady", case="1024"), stack)
     with pytest.raises(BadInputError, match=r"STUDY=quick: nothing is in force yet; .* `make run STUDY=quick`"):
         roll_back(RollBackRequest(study="quick", case="1024"), stack)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_folder_of_results_goes_back_without_a_stack(stack: FolderStack, capsys: pytest.CaptureFixture[str]) -> None:
+    roll_back_here(RollBackRequest(study="steady", case="8192", reason="no SLA any more"), stack.settings())
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("8,192 B: version 2 since ")
+    assert said[1].endswith(": no SLA any more")
+    assert said[1].startswith("  the baseline; ")
+    with pytest.raises(BadInputError, match="--case: 1024: nothing is in force"):
+        roll_back_here(RollBackRequest(study="steady", case="1024"), stack.settings())

@@ -12,4 +12,4 @@ JARS = INCLUDE / "jars" if _IN_WHEEL.is_dir() else INCLUDE.parent / ".state" / "
 """Kafka's jars and our own, which `make setup` or the build of a wheel puts there."""
 
 STATE = INCLUDE.parent / ".state"
-"""What a checkout installs and keeps."""
+"""The folder of all that a checkout installs and keeps."""

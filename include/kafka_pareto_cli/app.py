@@ -7,32 +7,39 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, KafkaParetoError
-from kafka_pareto.settings import Settings, load_settings
+from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
     DoctorRequest,
     InForceRequest,
     IngestRequest,
     RemoveTopicsRequest,
-    ResultForm,
     RollBackRequest,
     RunRequest,
     SizingOptions,
     StudyRequest,
 )
 from kafka_pareto_cli.options import as_typed, command_options
-
-if TYPE_CHECKING:
-    from kafka_pareto_embedded.lifecycle.supervision import ProcessState
-    from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_cli.starting import (
+    approved,
+    form_of,
+    is_interactive,
+    located,
+    require_checkout,
+    require_possible,
+    running_stack,
+    say,
+    start,
+    store_settings,
+)
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 a step failed, 2 unknown option, 65 bad input, 75 not available now, try again, 77 your "
@@ -70,7 +77,7 @@ def plan(
 ) -> None:
     """Show what a campaign would cost; on a terminal, ask whether to start it. Needs no stack and no cluster."""
     with clear_errors():
-        request, settings = _located(options(), load_settings())
+        request, settings = located(options(), load_settings())
         from kafka_pareto_cli.planning import plan_campaign, print_plan  # noqa: PLC0415
 
         planned = plan_campaign(request, settings)
@@ -78,12 +85,12 @@ def plan(
             print(planned.model_dump_json(indent=2))
             return
         print_plan(planned, Console())
-        if not _is_interactive():
+        if not is_interactive():
             return
-        _require_possible(request, settings, planned.needs_stack, local=local)
+        require_possible(request, settings, planned.needs_stack, local=local)
         if typer.confirm("\nStart?"):
             agreed = request.model_copy(update={"consent": True}) if planned.needs_consent else request
-            _start(agreed, settings, Console(), local=local, store=store, form="answer")
+            start(agreed, settings, Console(), local=local, store=store, form="answer")
 
 
 @app.command(
@@ -105,11 +112,11 @@ def run(
     with clear_errors():
         if as_json and not local:
             raise BadInputError("--json: needs --local; of a run on the stack, `kafka-pareto result --json` prints it")
-        request, settings = _located(options(), load_settings())
+        request, settings = located(options(), load_settings())
         console = Console(stderr=as_json)
         if request.campaign is None:
-            request = _approved(request, settings, console, local=local)
-        _start(request, settings, console, local=local, store=store, form="json" if as_json else _form(whole))
+            request = approved(request, settings, console, local=local)
+        start(request, settings, console, local=local, store=store, form="json" if as_json else form_of(whole))
 
 
 @app.command(rich_help_panel=_MEASURE)
@@ -158,8 +165,8 @@ def result(
 
         if as_json and as_junit:
             raise BadInputError("--json, --junit: give one of the two")
-        form = "json" if as_json else "junit" if as_junit else _form(whole)
-        code = print_result(_store_settings(store), study, campaign, form)
+        form = "json" if as_json else "junit" if as_junit else form_of(whole)
+        code = print_result(store_settings(store), study, campaign, form)
     raise typer.Exit(code if exit_code else 0)
 
 
@@ -172,7 +179,7 @@ def in_force(options: Callable[[], InForceRequest], store: ResultsFolder = None,
         request = options()
         from kafka_pareto_embedded.runs.rollout import show_in_force  # noqa: PLC0415
 
-        show_in_force(request, _store_settings(store), as_json=as_json)
+        show_in_force(request, store_settings(store), as_json=as_json)
 
 
 @app.command(rich_help_panel=_IN_FORCE)
@@ -181,13 +188,12 @@ def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None
     """Go back to what was in force before, for one record size of a study."""
     with clear_errors():
         request = options()
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
         from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here  # noqa: PLC0415
 
         if store is not None:
-            roll_back_here(request, _store_settings(store))
+            roll_back_here(request, store_settings(store))
             return
-        code = roll_back(request, lifecycle.running())
+        code = roll_back(request, running_stack())
     raise typer.Exit(code)
 
 
@@ -197,10 +203,9 @@ def retune(options: Callable[[], StudyRequest]) -> None:
     """Check whether the settings in force are still the best, and tune again where they are not."""
     with clear_errors():
         request = options()
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
         from kafka_pareto_embedded.runs.rollout import retune_now  # noqa: PLC0415
 
-        code = retune_now(request, lifecycle.running())
+        code = retune_now(request, running_stack())
     raise typer.Exit(code)
 
 
@@ -244,9 +249,11 @@ def remove_topics(options: Callable[[], RemoveTopicsRequest]) -> None:
 def up() -> None:
     """Start the stack and wait until it is ready."""
     with clear_errors():
+        from kafka_pareto_cli.stack_texts import print_addresses  # noqa: PLC0415
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        _print_addresses(lifecycle.up(_say))
+        require_checkout()
+        print_addresses(lifecycle.up(say))
 
 
 @app.command(rich_help_panel=_STACK)
@@ -255,17 +262,18 @@ def down() -> None:
     with clear_errors():
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        lifecycle.down(_say)
+        lifecycle.down(say)
 
 
 @app.command(rich_help_panel=_STACK)
 def status(as_json: AsJson = False) -> None:
     """Show what runs where."""
     with clear_errors():
+        from kafka_pareto_cli.stack_texts import print_topics_left, status_rows  # noqa: PLC0415
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
         stack, processes = lifecycle.status()
-        rows = [] if stack is None else _status_rows(stack, processes)
+        rows = [] if stack is None else status_rows(stack, processes)
         if as_json:
             names = ("program", "state", "pid", "address", "since")
             print(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
@@ -277,7 +285,7 @@ def status(as_json: AsJson = False) -> None:
                 table.add_row(*row)
             Console().print(table)
             print(f"\nLogins: {stack.logins}")
-            _print_topics_left(stack, processes)
+            print_topics_left(stack, processes)
 
 
 @app.command("import", rich_help_panel=_STACK)
@@ -287,12 +295,11 @@ def import_folder(
     """Copy campaigns that were run with --local to the running stack, whose explorer then shows them."""
     with clear_errors():
         from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        stack = lifecycle.running()
+        stack = running_stack()
         for name in import_campaigns(folder, stack.settings()):
-            _say(f"imported {name}")
-        _say(f"Explorer  {stack.airflow_url}/kafka-pareto/")
+            say(f"imported {name}")
+        say(f"Explorer  {stack.airflow_url}/kafka-pareto/")
 
 
 @app.command(rich_help_panel=_STACK)
@@ -301,146 +308,7 @@ def clean() -> None:
     with clear_errors():
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        lifecycle.clean(_say)
-
-
-def _located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Settings]:
-    """Read a study that is given as a file from its own folder."""
-    file = Path(request.study)
-    if file.suffix != ".yaml":
-        return request, settings
-    if not file.is_file():
-        raise BadInputError(f"STUDY: {file}: there is no such file")
-    study = request.model_copy(update={"study": file.stem})
-    return study, settings.model_copy(update={"studies": file.resolve().parent})
-
-
-def _approved(request: RunRequest, settings: Settings, console: Console, *, local: bool) -> RunRequest:
-    """Return the request with consent; mistakes of the study and its options are reported before anything starts.
-
-    Raises:
-        ConsentError: If the cluster was not started by the stack, and nobody says that the campaign may start.
-    """
-    from kafka_pareto_cli.planning import look_at_cluster, plan_campaign, print_plan  # noqa: PLC0415
-
-    planned = plan_campaign(request, settings)
-    _require_possible(request, settings, planned.needs_stack, local=local)
-    if local or planned.needs_consent:
-        print_plan(planned, console)
-        console.print()
-    if not planned.needs_consent:
-        return request
-    for warning in look_at_cluster(request, settings, planned.plan):
-        console.print(f"{warning}\n", style="yellow", markup=False, highlight=False)
-    if not _is_interactive():
-        raise ConsentError(
-            "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; to start as "
-            "planned, run the same command with CONSENT=yes"
-        )
-    if not typer.confirm("Start?", err=True):
-        raise typer.Exit
-    return request.model_copy(update={"consent": True})
-
-
-def _require_possible(request: RunRequest, settings: Settings, needs_stack: bool, *, local: bool) -> None:
-    """Refuse what the way of running cannot do, before anybody is asked."""
-    if local and request.approval:
-        raise BadInputError("--approval: a run with --local has nobody to ask; run it on the stack")
-    if local and needs_stack:
-        raise BadInputError("--local: there is no stack, whose brokers this study would load; name a cluster: --kafka")
-    shared = load_settings().studies.resolve()
-    if not local and settings.studies.resolve() != shared:
-        raise BadInputError(
-            f"STUDY: {settings.studies / request.study}.yaml: the stack reads {shared}; put the file there and give "
-            "its name, or run it with --local"
-        )
-
-
-def _is_interactive() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _form(whole: bool) -> ResultForm:
-    return "whole" if whole else "answer"
-
-
-def _start(
-    request: RunRequest, settings: Settings, console: Console, *, local: bool, store: Path | None, form: ResultForm
-) -> None:
-    """Run the campaign, here or on the stack, and exit as it ended."""
-    if local:
-        from kafka_pareto_cli.local_run import files_text, local_settings, run_here  # noqa: PLC0415
-        from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
-
-        with local_settings(settings, request.client_config, store) as chosen:
-            keys = run_here(request, chosen, console)
-        console.print()
-        print_result(chosen, keys.study, keys.campaign, form)
-        console.print(f"\n{files_text(keys, chosen)}", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit
-    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-    from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
-
-    if request.producer_file is not None:
-        _say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
-    raise typer.Exit(run_campaign(lifecycle.up(_say), request, whole=form == "whole"))
-
-
-def _store_settings(store: Path | None) -> Settings:
-    """Return where results are: in this folder, or in the one that the environment names, else in the stack's store."""
-    settings = load_settings()
-    folder = store or settings.store_folder
-    if folder is not None:
-        if not folder.is_dir():
-            raise BadInputError(f"--store: {folder}: there is no such folder")
-        return settings.model_copy(update={"store_folder": folder.resolve()})
-    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
-
-    return lifecycle.running().settings()
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
-
-
-def _print_addresses(stack: Stack) -> None:
-    _say(f"Airflow  {stack.airflow_url}")
-    _say(f"MLflow   {stack.mlflow_url}")
-    _say(f"MinIO    {stack.s3_url}")
-    _say(f"Kafka    {stack.bootstrap_servers}")
-    _say(f"Logs     {stack.logs}")
-    _say(f"Logins   {stack.logins}")
-
-
-def _status_rows(stack: Stack, processes: list[ProcessState]) -> list[tuple[str, ...]]:
-    from kafka_pareto_embedded.bootstrap.ports import LOOPBACK  # noqa: PLC0415
-
-    ports = {"minio": stack.ports.minio, "mlflow": stack.ports.mlflow, "airflow-api-server": stack.ports.airflow}
-    ports |= {f"kafka-{number}": port for number, port in enumerate(stack.ports.kafka, start=1)}
-    return [
-        (
-            process.name,
-            process.state.lower(),
-            str(process.pid or ""),
-            f"{LOOPBACK}:{port}" if (port := ports.get(process.name)) else "",
-            f"{process.since:%Y-%m-%d %H:%M:%S}" if process.since else "",
-        )
-        for process in sorted(processes, key=lambda process: process.name)
-    ]
-
-
-def _print_topics_left(stack: Stack, processes: list[ProcessState]) -> None:
-    """Print which topics of campaigns are on the brokers; say nothing of brokers that do not answer."""
-    from kafka_pareto_embedded.runs.remove_topics import topics_left_on  # noqa: PLC0415
-
-    if not any(process.is_running and process.name.startswith("kafka") for process in processes):
-        return
-    with suppress(ClusterError):
-        if topics := topics_left_on(stack):
-            print(
-                "\nTopics of campaigns; while none runs, they were left there, and `make remove-topics` deletes them:"
-            )
-            print("\n".join(topics))
+        lifecycle.clean(say)
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
     plan = plan_of(study, runtime_of(study))
     return PlannedCampaign(
         study=study.name,
-        kind="compare" if isinstance(study, Compare) else "tune",
+        kind=study.kind,
         driver=study.declaration.name,
         cases=study.cases,
         cluster=_cluster(study),

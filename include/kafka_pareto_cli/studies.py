@@ -10,7 +10,6 @@ from rich.table import Table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.study_file import load_named_study
 
 
@@ -40,7 +39,7 @@ def list_studies(folder: Path) -> tuple[list[ListedStudy], list[str]]:
     found = [
         ListedStudy(
             name=study.name,
-            kind="compare" if isinstance(study, Compare) else "tune",
+            kind=study.kind,
             driver=study.declaration.name,
             cases=study.cases,
         )

@@ -56,8 +56,7 @@ def asked_for(study: Study, asked: DesignOptions, settings: Settings) -> Study:
     Raises:
         BadInputError: If an option cannot be used with this study.
     """
-    kind = "compare" if isinstance(study, Compare) else "tune"
-    require_of_kind(asked.model_dump(exclude_defaults=True), kind, study.name)
+    require_of_kind(asked.model_dump(exclude_defaults=True), study.kind, study.name)
     cluster = asked.model_dump(include=set(ForeignCluster.model_fields), exclude_defaults=True)
     cases = asked.parts or asked.record_sizes
     return with_overrides(

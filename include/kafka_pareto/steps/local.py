@@ -21,7 +21,7 @@ from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.options import DesignOptions, Wanted
 
 Tell = Callable[[Step, str | None, int], None]
-"""Is told each step as it begins, with its case, if it has one, and its round."""
+"""Receives each step as it begins, its case if it has one, and its round."""
 
 
 def run_locally(keys: CampaignKeys, asked: DesignOptions, settings: Settings, tell: Tell) -> Manifest:
@@ -74,9 +74,7 @@ class LocalGraph:
 
     def _run_designed(self, step: Step, case: str | None, round_number: int) -> Manifest:
         campaign = Campaign.open(open_store(self.settings), self.keys.study, self.keys.campaign)
-        is_table = step is pipeline.REPORT_TABLES
-        module = import_module(f"kafka_pareto.steps.{'report_comparison' if is_table else step.name}")
-        run: Callable[..., Manifest] = module.run
+        run: Callable[..., Manifest] = import_module(f"kafka_pareto.steps.{step.module or step.name}").run
         arguments: list[Any] = [] if case is None else [case]
         if step is pipeline.ACCEPT:
             arguments.append(Wanted(request=f"local {self.keys.campaign}"))

@@ -11,11 +11,12 @@ from kafka_pareto.study.identifiers import MOST_ROUNDS
 
 @dataclass(frozen=True)
 class Step:
-    """A step as a module of this room; `loads` says that it puts load on the measured system."""
+    """A step, a module of this room; `loads` says that it puts load on the measured system."""
 
     name: str
     doc: str
     loads: bool = False
+    module: str = ""  # where it is not the step's name
 
 
 DESIGN = Step("design", "Freezes the study, draws the configurations to measure, and checks that the campaign fits.")
@@ -37,7 +38,9 @@ ACCEPT = Step("accept", "Puts into force what is recommended, unless a person mu
 LIST_LEVELS = Step("design", "Freezes the study, lists the levels of each part, and checks that the campaign fits.")
 MEASURE_PART = Step("measure", "Measures every level of one part, block by block.", loads=True)
 COMPARE = Step("compare", "Sets the levels of each part beside the reference, with intervals.")
-REPORT_TABLES = Step("report", "Writes the tables, the figures and the page, and tells MLflow.")
+REPORT_TABLES = Step(
+    "report", "Writes the tables, the figures and the page, and tells MLflow.", module="report_comparison"
+)
 
 Done = TypeVar("Done")
 

@@ -1,4 +1,4 @@
-"""What a campaign would cost, computed without a stack and without a cluster."""
+"""The cost of a campaign, computed without a stack and without a cluster."""
 
 from __future__ import annotations
 

@@ -109,6 +109,17 @@ def test_what_was_typed_is_refused_by_the_name_that_was_typed(arguments: list[st
     assert said in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [["up"], ["run", "quick"], ["active", "quick"], ["retune", "quick"]])
+def test_an_installed_command_says_that_the_stack_is_of_a_checkout_and_writes_nothing(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.PROJECT", tmp_path)
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 65, done.output
+    assert "the stack runs from a checkout of the project" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("message", "typed"),
     [

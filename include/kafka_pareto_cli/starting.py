@@ -1,0 +1,143 @@
+"""Start a campaign where it was asked for: on the stack, or in this process; say first what it would cost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from kafka_pareto.errors import BadInputError, ConsentError
+from kafka_pareto.settings import Settings, load_settings
+from kafka_pareto.study.requests import ResultForm, RunRequest
+
+if TYPE_CHECKING:
+    from kafka_pareto_embedded.stack.stack import Stack
+
+
+def located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Settings]:
+    """Read a study that is given as a file from its own folder."""
+    file = Path(request.study)
+    if file.suffix != ".yaml":
+        return request, settings
+    if not file.is_file():
+        raise BadInputError(f"STUDY: {file}: there is no such file")
+    study = request.model_copy(update={"study": file.stem})
+    return study, settings.model_copy(update={"studies": file.resolve().parent})
+
+
+def approved(request: RunRequest, settings: Settings, console: Console, *, local: bool) -> RunRequest:
+    """Return the request with consent; mistakes of the study and its options are reported before anything starts.
+
+    Raises:
+        ConsentError: If the cluster was not started by the stack, and nobody says that the campaign may start.
+    """
+    from kafka_pareto_cli.planning import look_at_cluster, plan_campaign, print_plan  # noqa: PLC0415
+
+    planned = plan_campaign(request, settings)
+    require_possible(request, settings, planned.needs_stack, local=local)
+    if local or planned.needs_consent:
+        print_plan(planned, console)
+        console.print()
+    if not planned.needs_consent:
+        return request
+    for warning in look_at_cluster(request, settings, planned.plan):
+        console.print(f"{warning}\n", style="yellow", markup=False, highlight=False)
+    if not is_interactive():
+        raise ConsentError(
+            "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; to start as "
+            "planned, run the same command with CONSENT=yes"
+        )
+    if not typer.confirm("Start?", err=True):
+        raise typer.Exit
+    return request.model_copy(update={"consent": True})
+
+
+def require_possible(request: RunRequest, settings: Settings, needs_stack: bool, *, local: bool) -> None:
+    """Refuse what the way of running cannot do, before anybody is asked."""
+    if local and request.approval:
+        raise BadInputError("--approval: a run with --local has nobody to ask; run it on the stack")
+    if local and needs_stack:
+        raise BadInputError("--local: there is no stack, whose brokers this study would load; name a cluster: --kafka")
+    shared = load_settings().studies.resolve()
+    if not local and settings.studies.resolve() != shared:
+        raise BadInputError(
+            f"STUDY: {settings.studies / request.study}.yaml: the stack reads {shared}; put the file there and give "
+            "its name, or run it with --local"
+        )
+
+
+def is_interactive() -> bool:
+    """Return whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def form_of(whole: bool) -> ResultForm:
+    """Return the form of a result for people."""
+    return "whole" if whole else "answer"
+
+
+def start(
+    request: RunRequest, settings: Settings, console: Console, *, local: bool, store: Path | None, form: ResultForm
+) -> None:
+    """Run the campaign, here or on the stack, and exit as it ended."""
+    if local:
+        from kafka_pareto_cli.local_run import files_text, local_settings, run_here  # noqa: PLC0415
+        from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
+
+        with local_settings(settings, request.client_config, store) as chosen:
+            keys = run_here(request, chosen, console)
+        console.print()
+        print_result(chosen, keys.study, keys.campaign, form)
+        console.print(f"\n{files_text(keys, chosen)}", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit
+    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
+
+    require_checkout()
+
+    if request.producer_file is not None:
+        say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
+    raise typer.Exit(run_campaign(lifecycle.up(say), request, whole=form == "whole"))
+
+
+def store_settings(store: Path | None) -> Settings:
+    """Return where results are: in this folder, or in the one that the environment names, else in the stack's store."""
+    settings = load_settings()
+    folder = store or settings.store_folder
+    if folder is not None:
+        if not folder.is_dir():
+            raise BadInputError(f"--store: {folder}: there is no such folder")
+        return settings.model_copy(update={"store_folder": folder.resolve()})
+    return running_stack().settings()
+
+
+def running_stack() -> Stack:
+    """Return the stack that runs.
+
+    Raises:
+        BadInputError: If this is no checkout, so that there is none.
+        StackError: If it is down.
+    """
+    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
+
+    require_checkout()
+    return lifecycle.running()
+
+
+def require_checkout() -> None:
+    """Refuse to look for a stack where the command was installed by itself."""
+    from kafka_pareto_embedded.bootstrap.preflight import PROJECT  # noqa: PLC0415
+
+    if not (PROJECT / "Makefile").is_file():
+        raise BadInputError(
+            "the stack runs from a checkout of the project, and this is an installed command: use --local, or name the "
+            "folder of a local run with --store"
+        )
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)

@@ -62,7 +62,7 @@ def options_of(
     by_make = {known[name]: made[name] for name in known if name in made}
 
     def written(name: str) -> str:
-        is_typed = name not in positional and (name in typed or not made)
+        is_typed = name not in positional and (name in typed or not called_by_make(environment))
         return command_name(name) if is_typed else make_name(name)
 
     try:
@@ -70,9 +70,18 @@ def options_of(
     except BadInputError as error:
         problems.append(str(error))
     if problems:
-        told = "make help` explains every target" if made else f"kafka-pareto {command} --help` explains it"
+        told = (
+            "make help` explains every target"
+            if called_by_make(environment)
+            else f"kafka-pareto {command} --help` explains it"
+        )
         raise BadInputError("\n".join([*problems, f"`{told} and its options"]))
     return options
+
+
+def called_by_make(environment: Mapping[str, str]) -> bool:
+    """Return whether `make` has called, which passes every option, empty where it was not given."""
+    return any(name.startswith(PREFIX) for name in environment)
 
 
 def command_name(option: str) -> str:
@@ -100,7 +109,7 @@ def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
 
     The library names an option as `make` does, and a step as the step's own argument.
     """
-    if any(name.startswith(PREFIX) for name in environment):
+    if called_by_make(environment):
         return message
     return _NAMED.sub(lambda found: _AS_TYPED[found[1]] + (found[2] if found[2] not in (None, "=yes") else ""), message)
 

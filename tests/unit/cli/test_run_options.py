@@ -26,6 +26,13 @@ def test_what_was_given_is_read_and_what_is_empty_was_not_given() -> None:
     assert options_of(RunRequest, "run", {}, said) == RunRequest(study="steady", seed=7, ceiling_gib=2.5, approval=True)
 
 
+def test_where_make_passes_nothing_a_missing_option_has_its_name_all_the_same() -> None:
+    with pytest.raises(BadInputError) as raised:
+        options_of(RollBackRequest, "rollback", {}, given(SEED=""))
+    said = str(raised.value).splitlines()
+    assert said == ["STUDY is missing", "RECORD_SIZE is missing", "`make help` explains every target and its options"]
+
+
 def test_a_reason_keeps_every_character() -> None:
     reason = '$(rm -rf /) "quoted" {{ 1 + 1 }}; --campaign=x'
     said = given(STUDY="quick", RECORD_SIZE="8192", REASON=reason)

@@ -52,6 +52,7 @@ def options_of(
     Raises:
         BadInputError: If an option is missing, cannot be read, or does not belong to this command; one line for each.
     """
+    is_make = called_by_make(environment)
     made = {
         name.removeprefix(PREFIX): value
         for name, value in environment.items()
@@ -62,7 +63,7 @@ def options_of(
     by_make = {known[name]: made[name] for name in known if name in made}
 
     def written(name: str) -> str:
-        is_typed = name not in positional and (name in typed or not called_by_make(environment))
+        is_typed = name not in positional and (name in typed or not is_make)
         return command_name(name) if is_typed else make_name(name)
 
     try:
@@ -70,12 +71,8 @@ def options_of(
     except BadInputError as error:
         problems.append(str(error))
     if problems:
-        told = (
-            "make help` explains every target"
-            if called_by_make(environment)
-            else f"kafka-pareto {command} --help` explains it"
-        )
-        raise BadInputError("\n".join([*problems, f"`{told} and its options"]))
+        helps = "`make help` explains every target" if is_make else f"`kafka-pareto {command} --help` explains it"
+        raise BadInputError("\n".join([*problems, f"{helps} and its options"]))
     return options
 
 

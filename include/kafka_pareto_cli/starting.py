@@ -131,7 +131,7 @@ def require_checkout() -> None:
     """Refuse to look for a stack where the command was installed by itself."""
     from kafka_pareto_embedded.bootstrap.preflight import PROJECT  # noqa: PLC0415
 
-    if not (PROJECT / "Makefile").is_file():
+    if not (PROJECT / "dags").is_dir():
         raise BadInputError(
             "the stack runs from a checkout of the project, and this is an installed command: use --local, or name the "
             "folder of a local run with --store"

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.on_cluster import Values
-from kafka_pareto.analysis.repetition_values import smallest_value
-from kafka_pareto.analysis.trials import coefficient_of_variation
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation, smallest_value
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.factors import FactorValue

@@ -10,7 +10,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.design_table import design_table
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.drivers.producer.runtime import ProducerRuntime
 from kafka_pareto.measurement.cost import plan_campaign

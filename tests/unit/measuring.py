@@ -13,7 +13,7 @@ import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
-from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.design_table import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition, Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS

@@ -11,9 +11,15 @@ import numpy.typing as npt
 
 from kafka_pareto.analysis import paired_tests, sequential
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
-from kafka_pareto.analysis.repetition_values import is_mean, paired, per_repetition_value, smallest_value, spread_of
+from kafka_pareto.analysis.repetition_values import (
+    coefficient_of_variation,
+    is_mean,
+    paired,
+    per_repetition_value,
+    smallest_value,
+    spread_of,
+)
 from kafka_pareto.analysis.rounding import Values
-from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.declarations import is_maximised

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kafka_pareto.analysis.gains import level_of
-from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation, is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.rounding import Values, has_spread
 from kafka_pareto.analysis.sequential import MOST_BLOCKS, blocks_to_show, half_width, least_change_shown
-from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+
+from kafka_pareto.analysis.rounding import has_spread
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.declarations import objective_named
 from kafka_pareto.study.objectives import ObjectiveName
@@ -54,3 +57,13 @@ def paired(
     baseline, chosen = valid.get(baseline_id, {}), valid.get(chosen_id, {})
     blocks = sorted(baseline.keys() & chosen.keys())
     return [baseline[block] for block in blocks], [chosen[block] for block in blocks]
+
+
+def coefficient_of_variation(values: np.ndarray) -> float:
+    """Return the standard deviation (n-1) over the mean: 0 if the values differ by rounding alone.
+
+    NaN for fewer than two values and for a mean of zero.
+    """
+    if len(values) < 2 or not np.mean(values):
+        return float("nan")
+    return float(np.std(values, ddof=1) / np.mean(values)) if has_spread(values) else 0.0

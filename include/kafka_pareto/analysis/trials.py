@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
-from kafka_pareto.analysis.rounding import has_spread
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation, is_mean, per_repetition_value, spread_of
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
 from kafka_pareto.kafka.known_properties import Durability
@@ -49,16 +48,6 @@ def keeps_limits(trials: pd.DataFrame, study: Tune) -> Mask:
     for limit in study.limits:
         missed |= limit.excess_fraction(trials[limit.objective].to_numpy(dtype=float)) > 0
     return ~missed
-
-
-def coefficient_of_variation(values: np.ndarray) -> float:
-    """Return the standard deviation (n-1) over the mean: 0 if the values differ by rounding alone.
-
-    NaN for fewer than two values and for a mean of zero.
-    """
-    if len(values) < 2 or not np.mean(values):
-        return float("nan")
-    return float(np.std(values, ddof=1) / np.mean(values)) if has_spread(values) else 0.0
 
 
 def steadiness(frame: pd.DataFrame, study: Tune, prefix: str = "") -> pd.Series:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
 
 from kafka_pareto.campaign.keys import CampaignKeys
@@ -22,6 +22,9 @@ from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune, tune_study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PARALLEL_READS = 8
 # The explorer reopens the same campaigns, and parsing YAML dominates.

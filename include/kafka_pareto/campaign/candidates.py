@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any, Literal, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_origin
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,6 +15,9 @@ from kafka_pareto.storage.record import SCHEMA_VERSION, other_version
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _VERSION_KEY = b"kafka_pareto.schema_version"
 _OF_THE_RECORD_ALONE = {"schema_version", "configuration", "broken_rules", "upsets", "quantities", "timeline"}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from kafka_pareto.campaign.advice import FollowedAdvice, follow, followed_advice
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.design_table import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, require_distinct_columns

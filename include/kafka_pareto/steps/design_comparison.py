@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.design import design_row
+from kafka_pareto.campaign.design_table import design_row
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, require_distinct_columns, table_schema

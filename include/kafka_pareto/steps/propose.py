@@ -7,7 +7,7 @@ import logging
 import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.design import configurations_table
+from kafka_pareto.campaign.design_table import configurations_table
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Proposal, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
-from kafka_pareto.analysis.trials import coefficient_of_variation
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation, is_mean, per_repetition_value, spread_of
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune

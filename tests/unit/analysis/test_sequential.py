@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation
 from kafka_pareto.analysis.sequential import (
     blocks_to_answer,
     blocks_to_show,
@@ -16,7 +17,6 @@ from kafka_pareto.analysis.sequential import (
     log_ratio_of_means,
     mean_and_sd,
 )
-from kafka_pareto.analysis.trials import coefficient_of_variation
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error"), pytest.mark.slow]
 

@@ -13,10 +13,10 @@ from scipy import stats
 from kafka_pareto.analysis.drift import adjusted, change_between, pooled, ratio_between
 from kafka_pareto.analysis.noise_study import noise_lines, noise_report, spread_of_cv, spread_of_mean
 from kafka_pareto.analysis.paired_tests import Change, effect_sizes, holm, mean_change
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation
 from kafka_pareto.analysis.rounding import dense_ranks, has_spread
 from kafka_pareto.analysis.sentinel import MINIMUM_REPETITIONS, change_point, first_run_p_value, sentinel_report
 from kafka_pareto.analysis.sequential import least_change_shown
-from kafka_pareto.analysis.trials import coefficient_of_variation
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error"), pytest.mark.slow]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_pareto.analysis.trials import coefficient_of_variation, summarise_trials
+from kafka_pareto.analysis.repetition_values import coefficient_of_variation
+from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, decode_table, encode_table, table_schema
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions

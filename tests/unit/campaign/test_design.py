@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import yaml
 
-from kafka_pareto.campaign.design import design_table, latin_hypercube, one_at_a_time
+from kafka_pareto.campaign.design import latin_hypercube, one_at_a_time
+from kafka_pareto.campaign.design_table import design_table
 from kafka_pareto.errors import StudyError
 from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.factors import configuration_id

@@ -86,7 +86,7 @@ try:
     app(["plan", "quick", "--json"])
 except SystemExit as end:
     assert not end.code, end.code
-heavy = {"airflow", "great_expectations", "matplotlib", "minio", "mlflow", "pymoo", "scipy.stats", "sklearn", "xgboost"}
+heavy = {"airflow", "great_expectations", "matplotlib", "minio", "mlflow", "pandas", "pymoo", "scipy.stats", "xgboost"}
 print(sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -12,7 +12,7 @@ import yaml
 from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
-from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.design_table import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import NoiseReport
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.candidates import Candidate
-from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.design_table import design_table
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns, table_schema

@@ -1,4 +1,4 @@
-"""Says what today's rule makes of the fresh blocks of the kept tuning campaigns; the figures of docs/results.md.
+"""Says what today's rule makes of the fresh blocks of the kept tuning campaigns; the figures of docs/results/.
 
 `python -m benchmarks.kept_claims` prints a table for each of them, or for those named behind it, and how the
 log-ratios of their blocks vary. Their cards are kept as they were printed, by the rule of their time.

@@ -16,6 +16,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/*.md",
+    "docs/results/*.md",
     "benchmarks/README.md",
     "benchmarks/data/README.md",
 ]
@@ -27,17 +28,25 @@ html_copy_source = False
 html_show_sphinx = False
 _GROUP = re.compile(r"^- ([^:]+): ((?:.|\n(?=  ))+)", re.MULTILINE)
 _PAGE = re.compile(r"\]\(([\w/-]+)\.md\)")
+_RESULTS = "docs/results"
+"""The page that lists the pages of the folder of this name."""
 _FIRST_PAGE = (
     '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">README</a>\n'
 )
 
 
 def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
-    """Make the README's list of pages the site's contents; a missing page causes a warning, and so an error."""
+    """Make the lists of pages in the README and in the results the site's contents; a page in neither is an error."""
     if name == root_doc:
         for caption, links in _GROUP.findall(source[0].partition("## Documentation")[2]):
-            pages = "\n".join(_PAGE.findall(links))
-            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+            source[0] += _contents(_PAGE.findall(links), caption)
+    elif name == _RESULTS:
+        source[0] += _contents([page for page in _PAGE.findall(source[0]) if page.startswith("results/")])
+
+
+def _contents(pages: list[str], caption: str = "") -> str:
+    title = f":caption: {caption}\n" if caption else ""
+    return "\n".join(["\n```{toctree}", f":hidden:\n{title}", *pages, "```\n"])
 
 
 def _add_first_page(app: Sphinx, error: Exception | None) -> None:

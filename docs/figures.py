@@ -24,7 +24,7 @@ from docs.records import DEVIATION, NUMBER, figures_of, plain, value_of
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = Path(__file__).parent / "claims.csv"
-PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/results/*.md")))
 BENCHMARKS = ROOT / "benchmarks" / "README.md"
 """The page into which benchmarks write their tables; its sentences are compared with these, or with other records."""
 UNCOVERED = {"scaling.md", "study-reference.md"}

@@ -1,7 +1,7 @@
 """Take the documentation's pictures of the running embedded stack and a finished campaign on it: `make pictures`.
 
 `report` is in the README, `explorer` in docs/explorer.md, the others in docs/quickstart.md. Two are not taken here:
-`front` (docs/method.md) is a figure of a report, and `make benchmark` draws `search` (docs/results.md).
+`front` (docs/method.md) is a figure of a report, and `make benchmark` draws `search` (docs/results/search.md).
 """
 
 from __future__ import annotations

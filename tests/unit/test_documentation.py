@@ -30,7 +30,13 @@ pytestmark = pytest.mark.fast
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/**/*.md"), ROOT / "plugins/README.md"]
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/results/*.md"),
+        *ROOT.glob("benchmarks/**/*.md"),
+        ROOT / "plugins/README.md",
+    ]
 )
 ELSEWHERE = re.compile(r"[a-z]+:", re.IGNORECASE)
 
@@ -96,6 +102,14 @@ def test_every_page_is_in_the_readmes_list_of_them_of_which_the_site_makes_its_c
     listed = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Documentation")[2].partition("\n## ")[0]
 
     assert [page.name for page in ROOT.glob("docs/*.md") if f"](docs/{page.name})" not in listed] == []
+
+
+def test_every_page_of_a_studys_results_is_in_the_list_of_results() -> None:
+    listed = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    pages = [page.name for page in ROOT.glob("docs/results/*.md")]
+
+    assert pages
+    assert [page for page in pages if f"](results/{page})" not in listed] == []
 
 
 def test_the_study_reference_is_of_todays_schema() -> None:

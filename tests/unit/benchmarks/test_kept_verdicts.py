@@ -1,4 +1,4 @@
-"""Today's rules on the repetitions of the kept comparison `impact`: what docs/results.md says of its limits."""
+"""Today's rules on the repetitions of the kept comparison `impact`: what docs/results/impact.md says of its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `docs/results.md` says of the kept campaign of `log_pipeline_short` is what its files say."""
+"""What `docs/results/log-pipeline.md` says of the kept campaign of `log_pipeline_short` is what its files say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.fast
 
 PROJECT = Path(__file__).parents[3]
 KEPT = PROJECT / "benchmarks" / "data" / "campaigns" / "log_pipeline_short"
-RESULTS = (PROJECT / "docs" / "results.md").read_text(encoding="utf-8")
+RESULTS = (PROJECT / "docs" / "results" / "log-pipeline.md").read_text(encoding="utf-8")
 STAGES = [each.name for each in LOG_PIPELINE.stage_quantities]
 
 

@@ -33,7 +33,7 @@ from benchmarks.on_cluster import (
     stored_repetitions,
     write_csv,
 )
-from benchmarks.search_on_cluster_table import FRESH, handed_over_by, report
+from benchmarks.search_on_cluster_table import FRESH, delivered_by, report
 from benchmarks.strategies import strategy
 from benchmarks.strategies.small_one_shot import one_shot_within
 from benchmarks.strategies.table import CASE, Asking
@@ -129,7 +129,7 @@ def run(
     search(askers_of(names, study, budget), study, budget, searching)
 
     table = repetition_table(labelled(stored_repetitions(campaign), names), study)
-    chosen = {each for found in handed_over_by(table, study).values() for each in found} - {baseline.configuration_id}
+    chosen = {each for found in delivered_by(table, study).values() for each in found} - {baseline.configuration_id}
     rows = table[table.configuration_id.isin(chosen)].drop_duplicates("configuration_id")
     in_play = [baseline, *candidates_of(rows.sort_values("configuration_id"), study)]
     fresh = plan_blocks(in_play, fresh_blocks, order="blocks", phase="gain", case=CASE, seed=study.seed)

@@ -24,7 +24,7 @@ Values = npt.NDArray[np.float64]
 Blocks = npt.NDArray[np.int64]
 
 
-def handed_over_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
+def delivered_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
     """Return, for each strategy, the ids that are non-dominated by the means of its own answers.
 
     Configurations that lost or duplicated a record, or never had a valid repetition, are not handed over.
@@ -87,7 +87,7 @@ def report(table: pd.DataFrame, study: Tune) -> list[str]:
     Raises:
         BadInputError: If something is missing in the fresh blocks.
     """
-    fresh, handed_over = table[table.asked_by == FRESH], handed_over_by(table, study)
+    fresh, handed_over = table[table.asked_by == FRESH], delivered_by(table, study)
     _require_complete(fresh, handed_over)
     truth, best = FreshTruth(fresh, study), best_by(table, study)
     rng = np.random.default_rng(0)

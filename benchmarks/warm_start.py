@@ -58,7 +58,7 @@ def todays_campaigns(seed: int) -> list[list[Answer]]:
     """Return the answers to the cold, the warm and the misled campaign."""
     answering = answering_blocks(seed)
     yesterday = answering.pop(seed % len(answering))
-    changed = Table(dealt_anew(recorded_grid(GRID), np.random.default_rng(seed)))
+    changed = Table(reshuffled(recorded_grid(GRID), np.random.default_rng(seed)))
     priors = [None, yesterdays_trials(recorded_table(), seed, yesterday), yesterdays_trials(changed, seed, yesterday)]
     # A seed with the same truth as yesterday's, but another Latin hypercube.
     todays_seed = SEEDS * len(SPLITS) + seed
@@ -76,7 +76,7 @@ def yesterdays_trials(table: Table, seed: int, block: int) -> pd.DataFrame:
     return trials.assign(prior_campaign="yesterday", age_days=1.0, weight=0.5 ** (1.0 / HALF_LIFE_DAYS))
 
 
-def dealt_anew(repetitions: Sequence[Repetition], rng: np.random.Generator) -> list[Repetition]:
+def reshuffled(repetitions: Sequence[Repetition], rng: np.random.Generator) -> list[Repetition]:
     """Return each configuration with another's values, the same one's in all blocks; the baseline keeps its own."""
     known = {(each.configuration_id, each.block): each for each in repetitions if not each.is_baseline}
     names = sorted({name for name, _ in known})

@@ -52,7 +52,7 @@ from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import DEFAULT_STUDY, study_names, study_parameter
-from kafka_pareto_airflow.notify.overdue import tell_overdue
+from kafka_pareto_airflow.notify.overdue import report_overdue
 from kafka_pareto_airflow.retuning import CheckedStudies, studies_with_checks_of_their_own
 from kafka_pareto_airflow.steps.step_operator import step_for_each, step_task
 from kafka_pareto_airflow.task_rules import RULES, dag_options
@@ -85,7 +85,7 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         deadline=DeadlineAlert(
             reference=DeadlineReference.DAGRUN_QUEUED_AT,
             interval=timedelta(minutes=retune.deadline_minutes),
-            callback=AsyncCallback(tell_overdue),
+            callback=AsyncCallback(report_overdue),
         ),
     ) as dag:
         check = step_task(

@@ -43,13 +43,13 @@ from typing import Any
 from airflow.sdk import DAG, task
 
 from kafka_pareto_airflow.approval import CardApproval, QuestionTrigger
-from kafka_pareto_airflow.assets import SETTINGS_IN_FORCE
+from kafka_pareto_airflow.assets import ACTIVE_SETTINGS
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import (
     ACCEPT_ARGUMENTS,
     ROLL_BACK_ARGUMENTS,
+    active_settings_parameters,
     answer_parameters,
-    in_force_parameters,
 )
 from kafka_pareto_airflow.steps.step_operator import step_task
 from kafka_pareto_airflow.task_rules import RULES, dag_options
@@ -68,7 +68,7 @@ def settings_dag(route: ClusterRoute) -> None:
         schedule=None,
         max_active_runs=MOST_RUNS,
         tags=["kafka", "rollout"],
-        params=in_force_parameters(route.studies),
+        params=active_settings_parameters(route.studies),
         **dag_options(route.queue),
     ):
 
@@ -88,7 +88,7 @@ def settings_dag(route: ClusterRoute) -> None:
             "accept",
             [*ACCEPT_ARGUMENTS, of_this_cluster],
             "Puts the campaign's recommendations, or one confirmed configuration, into force.",
-            outlets=[SETTINGS_IN_FORCE],
+            outlets=[ACTIVE_SETTINGS],
             trigger_rule="none_failed_min_one_success",  # approve is skipped where nobody is asked
             max_active_tis_per_dag=1,  # two acceptances at once: one of them would fail
         )
@@ -101,7 +101,7 @@ def settings_dag(route: ClusterRoute) -> None:
             "roll_back",
             [*ROLL_BACK_ARGUMENTS, of_this_cluster],
             "Returns the record size to the previous settings.",
-            outlets=[SETTINGS_IN_FORCE],
+            outlets=[ACTIVE_SETTINGS],
             max_active_tis_per_dag=1,
         )
         begun = action()

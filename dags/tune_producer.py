@@ -50,7 +50,7 @@ from airflow.sdk import DAG
 
 from kafka_pareto.steps.pipeline import tune
 from kafka_pareto_airflow.approval import QuestionTrigger
-from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
+from kafka_pareto_airflow.assets import ACTIVE_SETTINGS, RECOMMENDATION
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
 from kafka_pareto_airflow.forms import HAND_OVER_ARGUMENTS, TUNE_DESIGN_ARGUMENTS, tune_parameters
 from kafka_pareto_airflow.steps.graph import DagGraph
@@ -78,7 +78,7 @@ def tune_dag(route: ClusterRoute) -> None:
             more={
                 "confirm": {"trigger_rule": "none_failed"},  # rounds that are not needed are skipped
                 "report": {"outlets": [RECOMMENDATION]},
-                "accept": {"outlets": [SETTINGS_IN_FORCE]},
+                "accept": {"outlets": [ACTIVE_SETTINGS]},
             },
         )
         accept = tune(graph)

@@ -164,7 +164,7 @@ def fake_testbed(
         """How many repetitions are in the store: the noise of the next is the same after a restart."""
         keys = campaign.keys
         rounds = campaign.study.round_numbers()
-        prefixes = [keys.noise_repetitions(case), keys.set_aside(case)]
+        prefixes = [keys.noise_repetitions(case), keys.discarded(case)]
         prefixes += [keys.measurements(case, number) for number in rounds]
         prefixes.append(keys.confirmation(case, "repetitions/"))
         return sum(len(campaign.store.keys(prefix)) for prefix in prefixes)

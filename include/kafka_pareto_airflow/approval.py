@@ -20,7 +20,7 @@ from kafka_pareto_airflow.task_rules import RULES
 
 if TYPE_CHECKING:  # these libraries would slow the parsing of the DAG, which every task does
     from kafka_pareto.decision.decision import Decision
-    from kafka_pareto.rollout.versions import SettingsInForce
+    from kafka_pareto.rollout.versions import ActiveSettings
 
 ASKED_KEY = "asked"
 """The XCom that says what the person was shown, and when: `Asked`. It outlives the wait."""
@@ -153,7 +153,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     from kafka_pareto.rollout.approvals import changes_shown  # noqa: PLC0415
     from kafka_pareto.rollout.eligibility import refuse_a_former_cluster, refuse_another_cluster  # noqa: PLC0415
     from kafka_pareto.rollout.objections import holds  # noqa: PLC0415
-    from kafka_pareto.rollout.versions import in_force  # noqa: PLC0415
+    from kafka_pareto.rollout.versions import active_settings  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
     from kafka_pareto.storage.store import open_store  # noqa: PLC0415
 
@@ -163,7 +163,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     changes = changes_shown(campaign, given["changes_seen"] or "")
     cards = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
     offered = [decision for decision in cards if decision.offered]
-    now = {decision.case: in_force(store, study, decision.case) for decision in offered}
+    now = {decision.case: active_settings(store, study, decision.case) for decision in offered}
     for settings in now.values():
         refuse_a_former_cluster(campaign, settings, cluster)
     open_ones = [
@@ -182,7 +182,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     return subject, text, Asked(seen=seen, asked_at=datetime.now(UTC).isoformat())
 
 
-def _overridden(decision: Decision, now: SettingsInForce | None, changes: list[str]) -> str:
+def _overridden(decision: Decision, now: ActiveSettings | None, changes: list[str]) -> str:
     from kafka_pareto.rollout.messages import Promised, approval_text  # noqa: PLC0415 (as above)
 
     baseline = Promised(decision.baseline_properties, decision.baseline_durability)

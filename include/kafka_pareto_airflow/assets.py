@@ -5,6 +5,6 @@ from __future__ import annotations
 from airflow.sdk import Asset
 
 RECOMMENDATION = Asset("kafka_producer_recommendation")
-SETTINGS_IN_FORCE = Asset("kafka_producer_settings_in_force")
+ACTIVE_SETTINGS = Asset("kafka_producer_settings_in_force")
 DRIFT = Asset("kafka_producer_drift")
 CHECK_WANTED = Asset("kafka_producer_check_wanted")

@@ -82,7 +82,7 @@ def comparison_parameters(studies: list[str]) -> dict[str, Param]:
     return {**_campaign_parameters(studies, DEFAULT_COMPARISON), **_parameters(CompareAsked)}
 
 
-def in_force_parameters(studies: list[str] | None = None) -> dict[str, Param]:
+def active_settings_parameters(studies: list[str] | None = None) -> dict[str, Param]:
     """Return the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
     studies = studies or study_names()
     study = Param(  # a study whose file is gone may still have settings in force

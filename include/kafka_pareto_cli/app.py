@@ -18,8 +18,8 @@ from rich.table import Table
 from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
+    ActiveRequest,
     DoctorRequest,
-    InForceRequest,
     IngestRequest,
     RemoveTopicsRequest,
     RollBackRequest,
@@ -172,14 +172,14 @@ def result(
 
 @app.command("in-force", hidden=True)  # as make calls it
 @app.command("active", rich_help_panel=_IN_FORCE)
-@command_options(InForceRequest, "in-force", "study")
-def in_force(options: Callable[[], InForceRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
+@command_options(ActiveRequest, "in-force", "study")
+def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
     """Show the settings in force for a study, and copy its files to a folder if one is given."""
     with clear_errors():
         request = options()
-        from kafka_pareto_embedded.runs.rollout import show_in_force  # noqa: PLC0415
+        from kafka_pareto_embedded.runs.rollout import show_active  # noqa: PLC0415
 
-        show_in_force(request, store_settings(store), as_json=as_json)
+        show_active(request, store_settings(store), as_json=as_json)
 
 
 @app.command(rich_help_panel=_IN_FORCE)

@@ -12,8 +12,8 @@ from kafka_pareto.command_line import flag, with_options
 from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.study.options import MAKE_NAMES, AnyOptions, read_options
 from kafka_pareto.study.requests import (
+    ActiveRequest,
     DoctorRequest,
-    InForceRequest,
     IngestRequest,
     RollBackRequest,
     RunRequest,
@@ -30,7 +30,7 @@ _SHORT_NAMES = {
 }
 
 
-_MODELS = (RunRequest, RollBackRequest, InForceRequest, IngestRequest, DoctorRequest, SizingOptions)
+_MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequest, SizingOptions)
 
 
 def command_options(
@@ -112,5 +112,5 @@ def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
 
 
 def _unknown(name: str, value: str, known: list[str], command: str) -> str:
-    remedy = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
-    return f"{name}={value}: make {command} has no such option{remedy}"
+    fix = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
+    return f"{name}={value}: make {command} has no such option{fix}"

@@ -4,8 +4,8 @@ import { layoutOf, logTicks, plain } from "./chart_traces.js";
 
 const GROUPS = [
   { key: "reference", name: "reference", symbol: "star", size: 15, color: null },
-  { key: "told", name: "differs from the reference", symbol: "circle", size: 9, color: "#0072b2" },
-  { key: "untold", name: "not told apart from it", symbol: "square", size: 9, color: "#8a8a8a" },
+  { key: "significant", name: "differs from the reference", symbol: "circle", size: 9, color: "#0072b2" },
+  { key: "not_significant", name: "not significantly different", symbol: "square", size: 9, color: "#8a8a8a" },
 ];
 const PUBLISHED = { name: "published, on another machine", symbol: "diamond-open", color: "#d55e00" };
 const [WORSE, SAME, BETTER] = [
@@ -19,7 +19,7 @@ const LEAST_CHANGE = 0.05;
 
 function groupOf(point) {
   if (point.is_reference) return "reference";
-  return point.told_apart ? "told" : "untold";
+  return point.is_significant ? "significant" : "not_significant";
 }
 
 const number = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 6 });

@@ -4,7 +4,7 @@ import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { fill, options, quiet } from "./dom.js";
-import { offer, showInForce } from "./in_force.js";
+import { offer, showActive } from "./active_settings.js";
 // biome-ignore lint/performance/noNamespaceImport: panels.best reads better than best, and nothing is bundled
 import * as panels from "./panels.js";
 import { readRequirements, requirementsForm } from "./requirements.js";
@@ -89,7 +89,7 @@ async function openSize(current = opening()) {
 /** Active settings and checks: neither the choice nor the charts wait for them. */
 function beside() {
   const { view, current } = state;
-  told(() => showInForce(view, state.settingsDag, inForceMoved, current))();
+  told(() => showActive(view, state.settingsDag, inForceMoved, current))();
   told(() => showChecks(view, current))();
 }
 

@@ -19,7 +19,7 @@ from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.overrides import with_overrides
 from kafka_pareto.study.study_file import load_study
-from kafka_pareto_embedded.runs.hand_over import one_factor_command
+from kafka_pareto_embedded.runs.finished_text import one_factor_command
 from tests.dags.conftest import PROJECT
 from tests.dags.test_clusters import loads
 from tests.dags.test_retune_dags import dags_of

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.campaign.client_config import client_config_name, handed_over, keep_client_config
+from kafka_pareto.campaign.client_config import client_config_for_run, client_config_name, keep_client_config
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
@@ -46,7 +46,7 @@ def runs(stack: Stack) -> Iterator[AirflowRuns]:
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:
-    credentials = partial(handed_over, stack.client_configs, campaign, text="sasl.jaas.config=hidden")
+    credentials = partial(client_config_for_run, stack.client_configs, campaign, text="sasl.jaas.config=hidden")
     parameters = {"study": "paper", "campaign": campaign, "client_config": client_config_name(campaign)}
     return run_campaign(stack, runs, FolderStore(store_folder), parameters, credentials)
 
@@ -143,7 +143,7 @@ def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflo
 def test_a_run_that_airflow_refuses_leaves_no_client_configuration(
     stack: Stack, runs: AirflowRuns, store_folder: Path
 ) -> None:
-    credentials = partial(handed_over, stack.client_configs, "refused", text="sasl.jaas.config=hidden")
+    credentials = partial(client_config_for_run, stack.client_configs, "refused", text="sasl.jaas.config=hidden")
     parameters = {"study": "paper", "campaign": "refused", "client_config": "refused.properties", "seed": "no number"}
     with pytest.raises(BadInputError, match="no number"):
         run_campaign(stack, runs, FolderStore(store_folder), parameters, credentials)

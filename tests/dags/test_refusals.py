@@ -9,7 +9,7 @@ import pytest
 from airflow.sdk import Param
 from airflow.sdk.exceptions import ParamValidationError
 
-from kafka_pareto_airflow.forms import comparison_parameters, in_force_parameters, tune_parameters
+from kafka_pareto_airflow.forms import active_settings_parameters, comparison_parameters, tune_parameters
 from kafka_pareto_embedded.airflow_api.refusals import in_words
 
 pytestmark = pytest.mark.fast
@@ -87,7 +87,7 @@ def test_a_refused_parameter_of_a_campaign_is_named_as_its_option_with_its_value
     ],
 )
 def test_so_is_one_of_what_moves_the_settings_in_force(name: str, value: Any, said: str) -> None:
-    assert in_words(refusal(in_force_parameters(), name, value), {name: value}) == said
+    assert in_words(refusal(active_settings_parameters(), name, value), {name: value}) == said
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_so_is_one_of_a_comparison(name: str, value: Any, said: str) -> None:
 
 @pytest.mark.slow
 def test_no_parameter_is_refused_in_a_schemas_words() -> None:
-    for parameters in (tune_parameters(), in_force_parameters(), comparison_parameters(["impact"])):
+    for parameters in (tune_parameters(), active_settings_parameters(), comparison_parameters(["impact"])):
         for name in parameters:
             for value in ("", "\0", -1, 10**9, 1.5, True, [], [-1], [1, 1], {}, "a b", "é" * 1000):
                 try:

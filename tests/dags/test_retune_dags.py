@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk import DAG
 
-from kafka_pareto_airflow.notify.overdue import tell_overdue
+from kafka_pareto_airflow.notify.overdue import report_overdue
 from kafka_pareto_airflow.retuning import studies_with_checks_of_their_own
 from tests.dags.conftest import PROJECT
 
@@ -60,7 +60,7 @@ def test_checks_run_one_at_a_time_make_up_for_nothing_and_have_a_deadline(dags: 
         assert (dag.catchup, dag.max_active_runs) == (False, 1), name
         [deadline] = dag.deadline
         assert deadline.interval == timedelta(minutes=60), name
-        assert deadline.callback.path == "kafka_pareto_airflow.notify.overdue.tell_overdue", name
+        assert deadline.callback.path == "kafka_pareto_airflow.notify.overdue.report_overdue", name
 
 
 def test_the_edges_are_a_check_its_measuring_its_comparison_and_a_tuning(dags: dict[str, DAG]) -> None:
@@ -93,7 +93,7 @@ def test_who_is_overdue_is_told_with_the_address_of_the_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("KAFKA_PARETO_NOTIFY", "log")
-    asyncio.run(tell_overdue({"dag_run": {"dag_id": "retune_producer", "dag_run_id": "late"}}))
+    asyncio.run(report_overdue({"dag_run": {"dag_id": "retune_producer", "dag_run_id": "late"}}))
     said = capsys.readouterr().out
     assert "retune_producer takes longer than it may" in said
     assert "/dags/retune_producer/runs/late" in said

@@ -177,7 +177,7 @@ def _kept_cards(campaign: Campaign, measured: list[Repetition]) -> Cards:
             decision,
             design=[each for each in measured if each.case == case],
             confirmation=campaign.read_repetitions(keys.confirmation(case, "repetitions/")),
-            set_aside=[],
+            discarded=[],
             sizing=campaign.read_record(keys.sizing(case), Sizing),
             noise=None,
             noise_repetitions=[],

@@ -13,15 +13,15 @@ const point = (place, more) => ({
   is_reference: false,
   ratio: interval(0.5, 0.4, 0.6),
   mean: interval(1000, 900, 1100),
-  told_apart: true,
+  is_significant: true,
   published_ratio: null,
   ...more,
 });
 
 const POINTS = [
   point(16_384, { published_ratio: 0.15 }),
-  point(65_536, { told_apart: false, ratio: interval(0.9), published_ratio: 0.35 }),
-  point(1_048_576, { is_reference: true, told_apart: false, ratio: interval(1), published_ratio: 1 }),
+  point(65_536, { is_significant: false, ratio: interval(0.9), published_ratio: 0.35 }),
+  point(1_048_576, { is_reference: true, is_significant: false, ratio: interval(1), published_ratio: 1 }),
 ];
 const CHART = { title: "throughput (more is better)", reference: "2,000 records/s", points: POINTS, heat: null };
 
@@ -35,7 +35,7 @@ test("levels stand at their ratios with their intervals, told apart or not, besi
     [
       ["reference", [1_048_576], [1]],
       ["differs from the reference", [16_384], [0.5]],
-      ["not told apart from it", [65_536], [0.9]],
+      ["not significantly different", [65_536], [0.9]],
     ],
   );
   const published = named(traces, "published, on another machine");
@@ -48,7 +48,7 @@ test("levels stand at their ratios with their intervals, told apart or not, besi
     [array, arrayminus].flat().map((each) => each.toFixed(3)),
     ["0.100", "0.100"],
   );
-  assert.deepEqual(named(traces, "not told apart from it").error_y.array, [0]);
+  assert.deepEqual(named(traces, "not significantly different").error_y.array, [0]);
   assert.deepEqual([layout.xaxis.type, layout.yaxis.type], ["log", "log"]);
   assert.deepEqual(layout.xaxis.ticktext, VIEW.ticks);
 });

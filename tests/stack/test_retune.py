@@ -16,7 +16,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drift.check_records import PastCheck, read_checks
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.rollout.versions import SettingsInForce, versions
+from kafka_pareto.rollout.versions import ActiveSettings, versions
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
@@ -44,7 +44,7 @@ class Story:
         return read_checks(self.store, STUDY, CASE)
 
     @property
-    def versions(self) -> list[SettingsInForce]:
+    def versions(self) -> list[ActiveSettings]:
         return versions(self.store, STUDY, CASE)
 
 

@@ -260,4 +260,4 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
             measurer.measure(phase)
 
     assert campaign.read_repetitions(campaign.keys.measurements(case)) == []
-    assert len(campaign.read_repetitions(campaign.keys.set_aside(case))) == 1
+    assert len(campaign.read_repetitions(campaign.keys.discarded(case))) == 1

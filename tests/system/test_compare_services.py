@@ -15,7 +15,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.drivers.services.attempt import attempt_orders
 from kafka_pareto.drivers.services.fault import Fault
-from kafka_pareto.drivers.services.orders import hand_on
+from kafka_pareto.drivers.services.orders import run_orders
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import ORDER_PLACED
 from kafka_pareto.drivers.services.studies import CompareServices
@@ -98,7 +98,7 @@ def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
         opened = testbed.topology_for(one)
         assert testbed.topology_for({**one, "orders": 100}) is opened
         brokers, services = opened.brokers.pids, opened.chain.pids
-        hand_on(opened, Asked("first", 100))
+        run_orders(opened, Asked("first", 100))
         testbed.end_services()
 
         opened = testbed.topology_for(one)
@@ -145,7 +145,7 @@ def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
     ):
         # Producers look at the partitions every ten seconds.
         asked = Asked("added", 1600, rate_s=100, hospitals=20, timeout_s=60)
-        handed = hand_on(opened, asked, Fault(PARTITIONS_ADDED, FaultTimes(at_s=1, for_s=1)))
+        handed = run_orders(opened, asked, Fault(PARTITIONS_ADDED, FaultTimes(at_s=1, for_s=1)))
         partitions = opened.cluster.topic_health(ORDER_PLACED).partitions
         placed = end_offsets(opened.brokers, ORDER_PLACED, len(partitions))
 

@@ -151,7 +151,7 @@ def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     steps.write_study("tiny", record_sizes_bytes=[1024], design={"configurations": 1}, protocol=slow)
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    prefix, aside = campaign.keys.measurements("1024"), campaign.keys.set_aside("1024")
+    prefix, aside = campaign.keys.measurements("1024"), campaign.keys.discarded("1024")
     topic = topic_name(campaign.keys, "1024")
 
     process = steps.start("measure", "tiny", "--case", "1024")
@@ -166,12 +166,12 @@ def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
 
     assert process.returncode == 0, output + errors
     assert "with a replica out of sync" in output
-    repetitions, set_aside = campaign.read_repetitions(prefix), campaign.read_repetitions(aside)
+    repetitions, discarded = campaign.read_repetitions(prefix), campaign.read_repetitions(aside)
     assert [r.outcome for r in repetitions] == ["valid"] * 4
     assert all(r.number("records_sent") == r.number("end_offset_growth") == 2500 for r in repetitions)
-    (disturbed,) = [r for r in set_aside if r.outcome == "failed"]
+    (disturbed,) = [r for r in discarded if r.outcome == "failed"]
     of_that_block = [r for r in repetitions if r.block == disturbed.block]
-    assert {r.block for r in set_aside} == {disturbed.block}
+    assert {r.block for r in discarded} == {disturbed.block}
     assert all(r.started_at > disturbed.started_at for r in of_that_block)
 
 

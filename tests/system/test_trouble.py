@@ -57,7 +57,7 @@ def test_a_quota_that_throttles_stops_the_campaign_and_the_block_is_measured_aga
     with quota(single_broker, 80_000):
         stopped = steps.run(*MEASURE)
     campaign = steps.campaign("tiny")
-    (aside,) = campaign.read_repetitions(campaign.keys.set_aside(1000))
+    (aside,) = campaign.read_repetitions(campaign.keys.discarded(1000))
 
     assert stopped.returncode == EXIT_BAD_INPUT
     assert "a quota of the cluster throttled the load by up to" in stopped.stderr

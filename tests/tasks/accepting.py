@@ -17,7 +17,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.rollout.renewal import Look
-from kafka_pareto.rollout.versions import SettingsInForce, in_force
+from kafka_pareto.rollout.versions import ActiveSettings, active_settings
 from kafka_pareto.steps import accept
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
@@ -107,9 +107,9 @@ def told(campaign: Campaign, form: str = "producer.properties", case: str = CASE
     return parse_properties(campaign.store.get(f"_in_force/{STUDY}/{case}/{form}").decode())
 
 
-def newest(campaign: Campaign, case: str = CASE) -> SettingsInForce:
+def newest(campaign: Campaign, case: str = CASE) -> ActiveSettings:
     """What is in force."""
-    found = in_force(campaign.store, STUDY, case)
+    found = active_settings(campaign.store, STUDY, case)
     assert found
     return found
 

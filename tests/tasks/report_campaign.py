@@ -127,7 +127,7 @@ def write_troubles(campaign: Campaign, case: str, reason: str) -> None:
         bound = repetition.with_values({"generator_bound": "the sending thread never waited"})
         campaign.write_record(f"{prefix}{repetition.repetition_id}.json", bound)
     aside = own[0].with_values({"reason": reason})
-    campaign.write_record(f"{keys.set_aside(case)}{aside.repetition_id}@{aside.started_at}.json", aside)
+    campaign.write_record(f"{keys.discarded(case)}{aside.repetition_id}@{aside.started_at}.json", aside)
     identity = own[0].repetition_id.replace("choice", "design").replace("-b000-", "-b077-")
     failed = own[0].with_values(
         {"repetition_id": identity, "phase": "design", "outcome": "failed", "reason": reason, "attempts": 3}

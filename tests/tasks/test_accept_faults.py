@@ -14,7 +14,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.client_files import client_files
-from kafka_pareto.rollout.versions import file_of, in_force_with_files, versions
+from kafka_pareto.rollout.versions import active_settings_with_files, file_of, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.options import Wanted
@@ -178,7 +178,7 @@ def test_a_file_that_a_killed_writer_left_behind_is_written_at_the_next_reading(
         campaign.store.put(f"_in_force/{STUDY}/{CASE}/{name}", content)
     assert told(campaign)["linger.ms"] == str(decision_of(campaign).recommended_properties["linger.ms"])
 
-    settings = in_force_with_files(campaign.store, STUDY, CASE)
+    settings = active_settings_with_files(campaign.store, STUDY, CASE)
 
     assert settings == newest(campaign)
     for name in stale:

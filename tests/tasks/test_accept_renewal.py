@@ -13,7 +13,7 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, ClusterError
 from kafka_pareto.rollout.renewal import Look, look_now
-from kafka_pareto.rollout.versions import cases_in_force, cluster_of_version, versions
+from kafka_pareto.rollout.versions import active_cases, cluster_of_version, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.study.options import Wanted
 from kafka_pareto.study.sections import ForeignCluster, OwnBrokers
@@ -76,7 +76,7 @@ def test_what_was_measured_on_another_cluster_is_asked_about_with_what_differs(
 ) -> None:
     manifest = accepted(campaign, wanted, look)
     assert change in said(manifest)
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
     assert manifest.question["action"] == "ask"
     assert (manifest.question["study"], manifest.question["campaign"]) == (STUDY, campaign.keys.campaign)
 
@@ -126,7 +126,7 @@ def test_an_answer_that_comes_too_late_is_asked_for_anew(campaign: Campaign) -> 
     late = Wanted(answer="approve", by="alice", asked_at=asked_at)
     manifest = accepted(campaign, late)
     assert f"asked on {asked_at:%Y-%m-%d}, and an answer counts for 7 days" in said(manifest)
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     confirmation = campaign.tune.confirmation.model_copy(update={"answer_within_days": 8})
     assert accepted(of(campaign, confirmation=confirmation), late).cases == [CASE]
@@ -136,7 +136,7 @@ def test_a_rejection_counts_however_late_it_comes_and_whatever_has_changed(campa
     asked_at = datetime.now(UTC) - timedelta(days=300)
     manifest = accepted(campaign, Wanted(answer="reject", by="bob", asked_at=asked_at), away)
     assert manifest.question == {}
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
 
 
 def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(campaign: Campaign) -> None:
@@ -144,7 +144,7 @@ def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(c
     differs = r"4\.3\.1 then, 4\.4\.0 now\. Run a new campaign; or, .*--changes-seen="
     with pytest.raises(BadInputError, match=differs) as no:
         accepted(campaign, Wanted(case=CASE, configuration=configuration, by="alice"), look)
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
     seen = str(no.value).split("--changes-seen=")[1][:10]
     assert accepted(
         campaign, Wanted(case=CASE, configuration=configuration, by="alice", changes_seen=seen), look
@@ -156,7 +156,7 @@ def test_where_a_person_is_to_be_asked_nothing_moves_but_what_is_in_force_alread
 ) -> None:
     manifest = accepted(campaign, Wanted(ask=True))
     assert "65,636 B: waits for a person's approval" in said(manifest)
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     accepted(campaign, APPROVED)
     assert accepted(campaign, Wanted(ask=True)).question == {}

@@ -11,12 +11,12 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.decision.counts import Counts
-from kafka_pareto.decision.decision import InForce
+from kafka_pareto.decision.decision import ActiveReference
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer
 from kafka_pareto.rollout.messages import Promised, approval_text
-from kafka_pareto.rollout.versions import cases_in_force, versions
+from kafka_pareto.rollout.versions import active_cases, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.options import Wanted
@@ -69,7 +69,7 @@ def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before
 
 def test_what_keeps_the_baseline_moves_nothing(campaign: Campaign) -> None:
     manifest = accepted(campaign, Wanted())
-    assert cases_in_force(campaign.store, STUDY) == [CASE] == manifest.cases
+    assert active_cases(campaign.store, STUDY) == [CASE] == manifest.cases
     assert "1,024 B: KEEP THE BASELINE" in notice_of(manifest)[1]
 
 
@@ -78,7 +78,7 @@ def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaig
     manifest = accepted(campaign, Wanted(answer="approve", by="alice"))
     assert notice_of(manifest)[0] == "no_gain"
     assert (manifest.cases, manifest.event) == ([], {})
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
 
 
 def test_no_gain_of_which_the_report_has_told_is_not_told_again_where_nobody_was_asked(campaign: Campaign) -> None:
@@ -216,18 +216,18 @@ def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_al
     recommend(campaign, durable_id(campaign))
     change_decision(campaign, verdict="ask_a_person")
     kind, text = notice_of(accepted(campaign, Wanted()))
-    assert (kind, cases_in_force(campaign.store, STUDY)) == ("needs_approval", [])
+    assert (kind, active_cases(campaign.store, STUDY)) == ("needs_approval", [])
     assert "65,636 B: A PERSON DECIDES" in text
     assert "trigger settings_in_force with action accept" in text
     accepted(campaign, Wanted(answer="approve", by="alice"))
     assert (newest(campaign).came_by, newest(campaign).gains) == ("picked", decision_of(campaign).gains)
 
 
-def beside_version_1(campaign: Campaign, **changes: Any) -> InForce:
+def beside_version_1(campaign: Campaign, **changes: Any) -> ActiveReference:
     """Return the settings in force as a campaign that measured them records them."""
     settings = newest(campaign)
     names = ("version", "campaign", "configuration_id", "configuration", "properties", "durability")
-    return InForce(**{name: getattr(settings, name) for name in names}, **changes)
+    return ActiveReference(**{name: getattr(settings, name) for name in names}, **changes)
 
 
 def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseline(
@@ -336,7 +336,7 @@ def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaig
         "unchanged",
         f"What campaign {campaign.keys.campaign} recommends was rejected by bob (not before the holidays).",
     )
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
 
 
 def test_an_approval_is_kept_and_nothing_is_where_nobody_was_asked(campaign: Campaign) -> None:
@@ -365,7 +365,7 @@ def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_an
     kind, text = notice_of(accepted(campaign, Wanted(request="manual__2")))
     assert kind == "unchanged"
     assert "65,636 B: was rejected by bob (not before the holidays)." in text
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
     accepted(campaign, Wanted(answer="approve", by="bob"))
     assert newest(campaign).accepted_by == "bob"
 
@@ -392,7 +392,7 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
     recommend(campaign, durable_id(campaign, case=OTHER_CASE), OTHER_CASE)
     manifest = accepted(campaign, Wanted(case=OTHER_CASE, answer="approve"))
-    assert manifest.cases == [OTHER_CASE] == cases_in_force(campaign.store, STUDY)
+    assert manifest.cases == [OTHER_CASE] == active_cases(campaign.store, STUDY)
 
 
 def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
@@ -420,7 +420,7 @@ def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
 def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65,636 B .*confirmed were c"):
         accepted(campaign, pick("c0000000000"))
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_what_may_not_be_picked_is_refused_with_the_rule(
     change_trial(campaign, name, **changes)
     with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65,636 B: .*{rule}"):
         accepted(campaign, pick(name))
-    assert cases_in_force(campaign.store, STUDY) == []
+    assert active_cases(campaign.store, STUDY) == []
 
 
 def test_a_record_lost_in_the_gain_blocks_alone_refuses_the_pick_too(campaign: Campaign) -> None:

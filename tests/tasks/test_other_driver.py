@@ -170,7 +170,7 @@ def test_trouble_spoils_a_block_and_it_is_measured_again(tmp_path: Path, caplog:
         measure.run(begun, "morning", runner)
 
     assert "the lines are down" in caplog.text
-    aside = begun.read_repetitions(begun.keys.set_aside("morning"))
+    aside = begun.read_repetitions(begun.keys.discarded("morning"))
     assert {each.block for each in aside} == {1}
     assert {each.outcome for each in stored(begun, "morning")} == {"valid"}
 

@@ -19,7 +19,7 @@ from kafka_pareto.campaign.tables import SCORE_COLUMNS, rejected_columns
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.report.cards import Cards, unresolved_of
 from kafka_pareto.report.evidence import Evidence, estimates_table
-from kafka_pareto.report.figures import held_in_intervals
+from kafka_pareto.report.figures import interval_coverage
 from kafka_pareto.report.page import render_page
 from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.steps import report
@@ -200,11 +200,11 @@ def test_the_page_says_beside_r2_how_often_the_intervals_held_and_nothing_of_wha
 
 def test_figure_4_counts_the_measured_values_that_lie_in_their_estimates_interval(evidence: Evidence):
     points = estimates_table(evidence)
-    inside = held_in_intervals(points, "throughput_mib_s")
+    inside = interval_coverage(points, "throughput_mib_s")
     low, high = (points[f"estimated_throughput_mib_s_{end}"] for end in ("low", "high"))
     expected = int(((points.measured_throughput_mib_s >= low) & (points.measured_throughput_mib_s <= high)).sum())
     assert inside == f": {expected} of {int(low.notna().sum())} in their 90 % interval"
-    assert held_in_intervals(points, "throughput_cv") == ""
+    assert interval_coverage(points, "throughput_cv") == ""
 
 
 def table(campaign: Campaign, name: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.rollout.versions import SettingsInForce, versions
+from kafka_pareto.rollout.versions import ActiveSettings, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.study.options import Wanted
 from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepted, accepting_campaign, durable_id, other_id, told
@@ -26,7 +26,7 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
     return found
 
 
-def kept(campaign: Campaign) -> list[SettingsInForce]:
+def kept(campaign: Campaign) -> list[ActiveSettings]:
     return versions(campaign.store, STUDY, CASE)
 
 

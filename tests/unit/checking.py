@@ -19,7 +19,7 @@ from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.rollout.versions import SettingsInForce, add_version, now
+from kafka_pareto.rollout.versions import ActiveSettings, add_version, now
 from kafka_pareto.steps import check, check_compare, check_measure
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import Configuration, configuration_id
@@ -66,10 +66,10 @@ def tuned(folder: Path, check_id: str) -> None:
     FolderStore(folder).put(CampaignKeys(study_of().name, check_id).report("cards.json"), b"{}")
 
 
-def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> SettingsInForce:
+def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> ActiveSettings:
     """The campaign's winner as the next version."""
     study = campaign.study
-    settings = SettingsInForce(
+    settings = ActiveSettings(
         study=study.name,
         case=CASE,
         version=version,

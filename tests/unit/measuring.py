@@ -113,7 +113,7 @@ class Measuring:
 
     def aside(self) -> list[Repetition]:
         """What was set aside in the design phase, in the order of measuring."""
-        found = self.campaign.read_repetitions(self.campaign.keys.set_aside(CASE))
+        found = self.campaign.read_repetitions(self.campaign.keys.discarded(CASE))
         return sorted(found, key=lambda repetition: repetition.started_at)
 
 

@@ -73,10 +73,10 @@ def ratio_of(
     return ratio_between(*np.maximum(values, smallest_value(objective, protocol)))
 
 
-def ratio_between(baseline: Values, in_force: Values) -> Ratio | None:
+def ratio_between(baseline: Values, active: Values) -> Ratio | None:
     """Return the ratio of values of the same blocks, shape (blocks,), NaN if missing; None below two pairs."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_ratios = np.log(in_force / baseline)
+        log_ratios = np.log(active / baseline)
     log_ratios = log_ratios[np.isfinite(log_ratios)]
     if len(log_ratios) < paired_tests.MINIMUM_BLOCKS:
         return None

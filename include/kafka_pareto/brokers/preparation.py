@@ -102,8 +102,8 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
 
 
 def _formatting_failed(folder: Path, reason: object) -> ClusterError:
-    remedy = f"mend the cause, or remove {folder} and start again"
-    return ClusterError(f"formatting the brokers' storage in {folder} failed: {reason}; {remedy}")
+    fix = f"mend the cause, or remove {folder} and start again"
+    return ClusterError(f"formatting the brokers' storage in {folder} failed: {reason}; {fix}")
 
 
 def cluster_id_in(folder: Path) -> str:

@@ -32,7 +32,7 @@ def run_start_lock(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def handed_over(
+def client_config_for_run(
     folder: Path, campaign: str, run_id: str, text: str, bootstrap_servers: str | None = None
 ) -> Iterator[None]:
     """Write the campaign's file for a run that the block starts; the run removes it when it ends.

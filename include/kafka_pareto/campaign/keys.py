@@ -44,7 +44,7 @@ class CampaignKeys:
 
     measurements = partialmethod(_named, "02_measurements/{}/")  # a case's repetitions, one object each
     sizing = partialmethod(_named, "02_measurements/{}_sizing.json")  # Sizing, by case
-    set_aside = partialmethod(_named, "02_set_aside/{}/")  # a case's repetitions whose block was measured again
+    discarded = partialmethod(_named, "02_set_aside/{}/")  # a case's repetitions whose block was measured again
     noise = partialmethod(_named, "02_noise/{}.json")  # NoiseReport, by case
     noise_repetitions = partialmethod(_named, "02_noise/{}/")
 
@@ -95,7 +95,7 @@ class InForceKeys:
         return f"{self.prefix}/versions/"
 
     def version(self, number: int) -> str:
-        """Return the key of one version, from 1 on; never overwritten (JSON, `SettingsInForce`)."""
+        """Return the key of one version, from 1 on; never overwritten (JSON, `ActiveSettings`)."""
         return f"{self.versions()}{number:05d}.json"
 
     def file(self, name: str) -> str:

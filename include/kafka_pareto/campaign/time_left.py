@@ -111,9 +111,9 @@ class ExpectedRepetitions:
     def _confirmation(self, part: Part, study: Tune, ended: Sequence[int]) -> Work:
         """Return a confirmation's work; beyond its expected length, one more block is assumed."""
         most = self.most_of(part)
-        in_force = most > study.confirmation.most_repetitions(advice=study.advice)
-        typical = mean(ended) if ended else study.confirmation.likely_repetitions(in_force, study.advice)
-        of_a_block = 2 + in_force + study.advice
+        has_active = most > study.confirmation.most_repetitions(advice=study.advice)
+        typical = mean(ended) if ended else study.confirmation.likely_repetitions(has_active, study.advice)
+        of_a_block = 2 + has_active + study.advice
         left = min(max(typical - part.repetitions, of_a_block), most - part.repetitions)
         return Work(part.case, None, 0.0 if part.ended else max(left, 0.0), 1.0, part.repetitions > 0)
 

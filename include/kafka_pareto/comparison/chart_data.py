@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from kafka_pareto.comparison.records import Interval, PartComparison, is_told_apart
-from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.records import Interval, PartComparison, is_significant
+from kafka_pareto.comparison.rows import significant_interactions
 from kafka_pareto.comparison.words import level_text, published_ratio, times_text
 from kafka_pareto.study.configuration_words import bytes_text
 from kafka_pareto.study.factors import FactorValue, Positions
@@ -33,7 +33,7 @@ class Point(BaseModel):
         place: Position on the axis: the level's value, or its index on an axis of names.
         ratio: Level over reference; 1 without an interval at the reference.
         mean: In the quantity's unit.
-        told_apart: Whether the level differs significantly from the reference.
+        is_significant: Whether the level differs significantly from the reference.
         published_ratio: Published value over published reference.
     """
 
@@ -42,7 +42,7 @@ class Point(BaseModel):
     is_reference: bool
     ratio: Interval | None
     mean: Interval | None
-    told_apart: bool
+    is_significant: bool
     published_ratio: float | None
 
 
@@ -80,7 +80,7 @@ def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
                 is_reference=level.is_reference,
                 ratio=Interval(value=1.0) if level.is_reference else estimate.ratio,
                 mean=estimate.mean,
-                told_apart=is_told_apart(estimate),
+                is_significant=is_significant(estimate),
                 published_ratio=published_ratio(part, level, quantity.name),
             )
         )
@@ -94,7 +94,7 @@ def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
     sides = list(dict.fromkeys(level.values[down] for level in part.levels))
     better: list[list[float | None]] = [[None] * len(tops) for _ in sides]
     texts = [["none"] * len(tops) for _ in sides]
-    interacting = [each.values for each in held_interactions(part) if each.quantity == quantity.name]
+    interacting = [each.values for each in significant_interactions(part) if each.quantity == quantity.name]
     references = []
     for level in part.levels:
         row, column = sides.index(level.values[down]), tops.index(level.values[across])
@@ -105,7 +105,7 @@ def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
         elif estimate.ratio and estimate.ratio.value > 0:
             more = math.log(estimate.ratio.value)
             better[row][column] = -more if quantity.maximised is False else more
-            marks = ("*" if is_told_apart(estimate) else "") + ("†" if level.values in interacting else "")
+            marks = ("*" if is_significant(estimate) else "") + ("†" if level.values in interacting else "")
             texts[row][column] = times_text(estimate.ratio.value) + marks
     return Heat(
         down=down,

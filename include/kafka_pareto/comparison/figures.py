@@ -20,7 +20,7 @@ from kafka_pareto.analysis.wording import joined
 from kafka_pareto.comparison.chart_axes import PLAIN, name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import Point, heat_of, is_curve, is_number, points_of, speedup_of
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
-from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.rows import significant_interactions
 from kafka_pareto.comparison.time_figures import draw_over_time
 from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text, quantity_named, times_text
 from kafka_pareto.report.figures import STYLE, png, say, shared_legend
@@ -32,8 +32,20 @@ _SERIES_COLOURS = ("black", _BLUE, _ORANGE, _GREEN, "#CC79A7", "#E69F00")
 _SERIES_MARKERS = ("o", "s", "^", "D", "v", "P")
 _WORSE_TO_BETTER = LinearSegmentedColormap.from_list("worse to better", ["#D55E00", "#fbf7f2", "#0072B2"])
 _INTERVAL: dict[str, Any] = {"fmt": "none", "elinewidth": 1.4, "capsize": 3, "zorder": 2}
-_TOLD: dict[str, Any] = {"marker": "o", "s": 42, "color": _BLUE, "zorder": 3, "label": "differs from the reference"}
-_UNTOLD: dict[str, Any] = {"marker": "s", "s": 34, "color": _GREY, "zorder": 3, "label": "not told apart from it"}
+_SIGNIFICANT: dict[str, Any] = {
+    "marker": "o",
+    "s": 42,
+    "color": _BLUE,
+    "zorder": 3,
+    "label": "differs from the reference",
+}
+_NOT_SIGNIFICANT: dict[str, Any] = {
+    "marker": "s",
+    "s": 34,
+    "color": _GREY,
+    "zorder": 3,
+    "label": "not told apart from it",
+}
 _REFERENCE: dict[str, Any] = {"marker": "*", "s": 150, "color": "black", "zorder": 4, "label": "reference"}
 _PUBLISHED: dict[str, Any] = {
     "marker": "D", "s": 46, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.5, "zorder": 4,
@@ -238,8 +250,8 @@ def _draw_speedup(axes: Any, curve: Scaling) -> None:
 def _draw_ratios(axes: Any, points: Sequence[Point]) -> None:
     styles = (
         (_REFERENCE, [point for point in points if point.is_reference]),
-        (_TOLD, [point for point in points if point.told_apart and not point.is_reference]),
-        (_UNTOLD, [point for point in points if not point.told_apart and not point.is_reference]),
+        (_SIGNIFICANT, [point for point in points if point.is_significant and not point.is_reference]),
+        (_NOT_SIGNIFICANT, [point for point in points if not point.is_significant and not point.is_reference]),
     )
     for style, chosen in styles:
         drawn = [(point.place, point.ratio) for point in chosen if point.ratio and point.ratio.value > 0]
@@ -289,7 +301,7 @@ _SCALING_CAPTION = (
 def _caption(part: PartComparison, kind: str) -> str:
     published = any(level.published for level in part.levels)
     if kind == "grid":
-        dagger = " †: an interaction of the two factors." if held_interactions(part) else ""
+        dagger = " †: an interaction of the two factors." if significant_interactions(part) else ""
         colours = "blue is better, orange worse. *: differs from the reference."
         return f"Each combination over the reference; {colours}{dagger}"
     if kind == "series":

@@ -182,7 +182,7 @@ class Crossover(_Content):
     published_at: float | None = None
 
 
-def is_told_apart(found: Estimate | Interaction | RangeRatio) -> bool:
+def is_significant(found: Estimate | Interaction | RangeRatio) -> bool:
     """Return whether a difference is significant after Holm's adjustment."""
     return found.p_value_holm is not None and found.p_value_holm < SIGNIFICANCE
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kafka_pareto.analysis.wording import counted, p_text
 from kafka_pareto.bottleneck.words import verdict_text
-from kafka_pareto.comparison.records import Interaction, Level, PartComparison, is_told_apart
+from kafka_pareto.comparison.records import Interaction, Level, PartComparison, is_significant
 from kafka_pareto.comparison.words import (
     NONE,
     factors_text,
@@ -78,7 +78,7 @@ def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
 
 def interaction_rows(part: PartComparison) -> list[Row]:
     """Return the significant interactions with a header; empty without any."""
-    held = held_interactions(part)
+    held = significant_interactions(part)
     if not held:
         return []
     rows = [
@@ -93,15 +93,15 @@ def interaction_rows(part: PartComparison) -> list[Row]:
     return [("quantity", "combination", "over the product of both", "p (Holm)"), *rows]
 
 
-def held_interactions(part: PartComparison) -> list[Interaction]:
+def significant_interactions(part: PartComparison) -> list[Interaction]:
     """Return the interactions that differ significantly from 1 (Holm)."""
-    return [each for each in part.interactions if is_told_apart(each)]
+    return [each for each in part.interactions if is_significant(each)]
 
 
 def interaction_sentence(part: PartComparison) -> str:
     """State whether the two factors of a grid interact significantly."""
     factors = " and ".join(part.factors)
-    if held_interactions(part):
+    if significant_interactions(part):
         return f"Together {factors} do more or less than the product of what each does alone:"
     if not any(each.p_value_holm is not None for each in part.interactions):
         return f"Whether {factors} act on each other was not tested."
@@ -268,7 +268,7 @@ def _over_reference(level: Level, quantity: Quantity) -> str:
     if level.is_reference:
         return REFERENCE
     estimate = level.estimate(quantity.name)
-    return ratio_text(estimate.ratio, MARK if is_told_apart(estimate) else "")
+    return ratio_text(estimate.ratio, MARK if is_significant(estimate) else "")
 
 
 def _cell(level: Level | None, quantity: Quantity) -> str:
@@ -278,5 +278,5 @@ def _cell(level: Level | None, quantity: Quantity) -> str:
     mean = f"{number_text(estimate.mean.value)}{of_measured_text(level, estimate)}"
     if level.is_reference:
         return f"{mean} (ref)"
-    mark = MARK if is_told_apart(estimate) else ""
+    mark = MARK if is_significant(estimate) else ""
     return f"{mean} ({times_text(estimate.ratio.value)}{mark})" if estimate.ratio else mean

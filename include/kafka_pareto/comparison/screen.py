@@ -7,7 +7,7 @@ from typing import Literal
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import counted
-from kafka_pareto.comparison.records import Estimate, Interval, PartComparison, is_told_apart
+from kafka_pareto.comparison.records import Estimate, Interval, PartComparison, is_significant
 from kafka_pareto.comparison.words import NONE, number_text, times_text
 
 WIDTH = 80
@@ -66,7 +66,7 @@ def ratio_cell(estimate: Estimate) -> str:
     if estimate.ratio is None:
         return NONE
     value, low, high = (None if each is None else times_text(each) for each in _ends(estimate.ratio))
-    return f"{value}{'*' if is_told_apart(estimate) else ''}{f' [{low}, {high}]' if low and high else ''}"
+    return f"{value}{'*' if is_significant(estimate) else ''}{f' [{low}, {high}]' if low and high else ''}"
 
 
 def _ends(interval: Interval) -> tuple[float, float | None, float | None]:

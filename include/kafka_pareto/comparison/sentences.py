@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_pareto.analysis.wording import counted, joined
-from kafka_pareto.comparison.records import Interval, Level, PartComparison, is_told_apart
+from kafka_pareto.comparison.records import Interval, Level, PartComparison, is_significant
 from kafka_pareto.comparison.words import (
     compared_quantities,
     factors_text,
@@ -81,7 +81,7 @@ def effects_of(part: PartComparison) -> list[Effect]:
     for level in part.levels:
         for quantity in compared_quantities(part):
             estimate = level.estimate(quantity.name)
-            if estimate.ratio and estimate.ratio.value > 0 and is_told_apart(estimate):
+            if estimate.ratio and estimate.ratio.value > 0 and is_significant(estimate):
                 found.append(Effect(part, level, quantity, estimate.ratio))
     return found
 
@@ -128,7 +128,7 @@ def _what_made_no_difference(parts: Sequence[PartComparison]) -> str:
 def _same_levels(part: PartComparison) -> str:
     """Name the levels without a significant difference, or their number if many."""
     tested = [level for level in part.levels if _is_tested(part, level)]
-    same = [level for level in tested if not any(is_told_apart(level.estimate(name)) for name in part.compared)]
+    same = [level for level in tested if not any(is_significant(level.estimate(name)) for name in part.compared)]
     if not same:
         return ""
     factors = factors_text(part)

@@ -10,7 +10,7 @@ import numpy as np
 from kafka_pareto.analysis.crossover import Points, all_pairs, crossing_of, crossing_of_ratios, pooled_ratio
 from kafka_pareto.analysis.paired_tests import holm
 from kafka_pareto.comparison.measured import Measured, interval_of, known
-from kafka_pareto.comparison.records import Crossover, Interval, Level, RangeRatio, is_told_apart
+from kafka_pareto.comparison.records import Crossover, Interval, Level, RangeRatio, is_significant
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
@@ -49,7 +49,7 @@ def crossovers_of(
     if len(ranges) < 2:
         return []
     told = {
-        (each.range, each.quantity, each.level, each.other): each.ratio.value for each in ratios if is_told_apart(each)
+        (each.range, each.quantity, each.level, each.other): each.ratio.value for each in ratios if is_significant(each)
     }
     found = []
     for quantity, (level, other) in product(compared, all_pairs(_levels(measured))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison.records import Crossover, Level, PartComparison, RangeRatio, is_told_apart
+from kafka_pareto.comparison.records import Crossover, Level, PartComparison, RangeRatio, is_significant
 from kafka_pareto.comparison.rows import MARK, PUBLISHED, REFERENCE, Row
 from kafka_pareto.comparison.words import (
     NONE,
@@ -100,7 +100,7 @@ def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[Factor
         if (each.range, each.quantity) != (name, quantity.name) or each.p_value_holm is None:
             continue
         compared |= {each.level, each.other}
-        if is_told_apart(each):
+        if is_significant(each):
             is_better = (each.ratio.value > 1) == bool(quantity.maximised)
             beaten.add(each.other if is_better else each.level)
     return compared - beaten if compared else None
@@ -110,13 +110,13 @@ def _series_cell(level: Level, quantity: Quantity) -> str:
     estimate, mean = level.estimate(quantity.name), mean_text(level, quantity)
     if level.is_reference or estimate.ratio is None:
         return mean
-    return f"{mean} ({times_text(estimate.ratio.value)}{MARK if is_told_apart(estimate) else ''})"
+    return f"{mean} ({times_text(estimate.ratio.value)}{MARK if is_significant(estimate) else ''})"
 
 
 def _range_cell(found: RangeRatio | None) -> str:
     if found is None:
         return NONE
-    return ratio_text(found.ratio, MARK if is_told_apart(found) else "")
+    return ratio_text(found.ratio, MARK if is_significant(found) else "")
 
 
 def _crossover_cell(found: Crossover | None) -> str:

@@ -54,11 +54,11 @@ def counts_of(
     configuration_id: str,
     repetitions: Sequence[Repetition],
     generator_bound: int = 0,
-    set_aside: Sequence[Repetition] = (),
+    discarded: Sequence[Repetition] = (),
 ) -> Counts:
     """Count this configuration's repetitions, and its upsets including those in rejected blocks."""
     own = [r for r in repetitions if r.configuration_id == configuration_id]
-    aside = [r for r in set_aside if r.configuration_id == configuration_id]
+    aside = [r for r in discarded if r.configuration_id == configuration_id]
     return Counts(
         repetitions=len(own),
         lost_records=sum(r.outcome in ("records_lost", "records_duplicated") for r in own),

@@ -19,14 +19,14 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.counts import counts_of
-from kafka_pareto.decision.decision import Decision, FoundInForce, Verdict
+from kafka_pareto.decision.decision import Decision, FoundActiveSettings, Verdict
 from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Confirmation
 from kafka_pareto.study.tune import Tune
 
-NOTHING_IN_FORCE = FoundInForce()
+NO_ACTIVE_SETTINGS = FoundActiveSettings()
 
 
 def decide(
@@ -38,14 +38,14 @@ def decide(
     choice_repetitions: Sequence[Repetition],
     gain_repetitions: Sequence[Repetition],
     final_repetitions: Sequence[Repetition] = (),
-    found: FoundInForce = NOTHING_IN_FORCE,
-    set_aside: Sequence[Repetition] = (),
+    found: FoundActiveSettings = NO_ACTIVE_SETTINGS,
+    discarded: Sequence[Repetition] = (),
 ) -> Decision:
     """State the chosen configuration's gains over the active one, and the verdict.
 
     Gain and final blocks, fresh ones of the chosen and the active configuration and the baseline, count alike: the
     intervals hold whatever made one measure more of them. Choice blocks count for losses and failures only, rejected
-    repetitions (`set_aside`) for upsets only.
+    repetitions (`discarded`) for upsets only.
     """
     baseline, in_force = study.baseline_configuration(), found.settings
     baseline_id, chosen_id = study.baseline_id(), choice.configuration_id
@@ -63,7 +63,7 @@ def decide(
     reference_missed = missed_limits(study.limits, reference_values) if gains else None
     variables, nearest_id = study.variables(case), choice.nearest_configuration_id
     bound = {reference_id: _generator_bound(both[0]), chosen_id: _generator_bound(both[1])}
-    counts = partial(counts_of, set_aside=set_aside)
+    counts = partial(counts_of, discarded=discarded)
     undecided = Decision(
         case=case,
         recommended_configuration_id=reference_id,

@@ -31,7 +31,7 @@ Verdict = Literal[
 Outcome = Literal["changed", "kept", "undecided"]
 
 
-class InForce(Frozen):
+class ActiveReference(Frozen):
     """Active settings other than the baseline, and which rules of today's study they break."""
 
     version: int
@@ -45,7 +45,7 @@ class InForce(Frozen):
     durability_accepted: bool = True
 
 
-class FoundInForce(Record):
+class FoundActiveSettings(Record):
     """The settings active in one case when its confirmation began; decided once.
 
     Attributes:
@@ -55,7 +55,7 @@ class FoundInForce(Record):
     """
 
     newest_version: int | None = 0
-    settings: InForce | None = None
+    settings: ActiveReference | None = None
     left_out: list[str] = Field(default_factory=list)
 
 
@@ -94,7 +94,7 @@ class Decision(Record):
     states_durability: bool = True
     weaker_than_baseline: bool
     newest_version: int | None = None
-    in_force: InForce | None = None
+    in_force: ActiveReference | None = None
     in_force_left_out: list[str] = Field(default_factory=list)
     nearest_configuration_id: str | None = None
     nearest_configuration: dict[str, FactorValue] | None = None
@@ -188,14 +188,14 @@ class Decision(Record):
         return self.baseline_counts if self.in_force_counts is None else self.in_force_counts
 
     @property
-    def weaker_than_in_force(self) -> bool:
+    def weaker_than_active(self) -> bool:
         """Return whether the pick guarantees less than active settings other than the baseline."""
         if self.in_force is None or self.pick_durability is None:
             return False
         return Durability[self.pick_durability] < Durability[self.in_force.durability]
 
     @property
-    def in_force_breaks_rules(self) -> bool:
+    def active_breaks_rules(self) -> bool:
         """Return whether the active settings lost records or break a rule of today's study; the baseline is exempt."""
         found = self.in_force
         if found is None:

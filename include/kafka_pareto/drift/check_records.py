@@ -13,7 +13,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.rollout.versions import SettingsInForce
+from kafka_pareto.rollout.versions import ActiveSettings
 from kafka_pareto.storage.record import Frozen, Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.objectives import ObjectiveName
@@ -32,7 +32,7 @@ class PlannedCase(Frozen):
     """A check's plan for one case: its active settings, and the outcome if known without measuring."""
 
     case: str
-    settings: SettingsInForce | None
+    settings: ActiveSettings | None
     outcome: CheckOutcome | None = None
     reasons: list[str] = Field(default_factory=list)
 
@@ -122,7 +122,7 @@ def read_histories(store: Store, study: str, cases: Iterable[str]) -> dict[str, 
 
 
 def reference_of(
-    store: Store, settings: SettingsInForce, past: Iterable[PastCheck]
+    store: Store, settings: ActiveSettings, past: Iterable[PastCheck]
 ) -> tuple[str, dict[ObjectiveName, Ratio]]:
     """Return the campaign or check to compare with, and its ratios; "" and none if there is none yet.
 
@@ -168,7 +168,7 @@ def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: T
     return {objective: ratio for objective, ratio in ratios.items() if ratio is not None}
 
 
-def last_look(store: Store, settings: SettingsInForce, past: Sequence[PastCheck]) -> CampaignKeys:
+def last_look(store: Store, settings: ActiveSettings, past: Sequence[PastCheck]) -> CampaignKeys:
     """Return the last check, or else the campaign, that recorded the settings' study and cluster.
 
     A change that no tuning has answered yet does not become the new reference.

@@ -82,7 +82,7 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
     for table, all_of_it, basis in stages:
         if best := _best(snapshot, table, all_of_it, requirements.prefer):
             reasons = _reasons(snapshot, requirements, table, *best, basis)
-            reasons += _pick_left_out(snapshot, judged, requirements)
+            reasons += _pick_excluded(snapshot, judged, requirements)
             return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
     return _nothing(snapshot, requirements, pd.concat([judged, design]) if len(judged) or len(design) else judged)
 
@@ -110,7 +110,7 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
     return fresh
 
 
-def _pick_left_out(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requirements) -> list[str]:
+def _pick_excluded(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requirements) -> list[str]:
     """Explain why the campaign's pick misses the limits; empty if it does not."""
     pick = snapshot.decision.pick_configuration_id if snapshot.decision else None
     if pick is None or pick not in judged.index:

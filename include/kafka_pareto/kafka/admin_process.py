@@ -100,15 +100,13 @@ class ClusterHelper:
                 raise self.error(asked, str(error), "see what else writes to its stdout, like a Java agent") from error
         if "error" in answer:
             kind, message = answer["error"]["type"], answer["error"]["message"]
-            remedy = next(
-                (fix for pattern, fix in _REMEDIES.items() if re.search(pattern, kind)), "see the brokers' logs"
-            )
-            raise self.error(asked, f"{kind}: {message}", remedy, kind)
+            fix = next((fix for pattern, fix in _REMEDIES.items() if re.search(pattern, kind)), "see the brokers' logs")
+            raise self.error(asked, f"{kind}: {message}", fix, kind)
         return answer["ok"]
 
-    def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
+    def error(self, operation: str, reason: str, fix: str, kafka_error: str = "") -> ClusterError:
         """Build a ClusterError that names the cluster and the operation, with secrets hidden."""
-        message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {remedy}"
+        message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {fix}"
         return ClusterError(hidden(message, self._secrets), kafka_error)
 
     def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
@@ -153,5 +151,5 @@ class ClusterHelper:
         status = self._process.wait()
         self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 1000))
         said = self._log.read().decode(errors="replace").strip() or "without a word"
-        remedy = f"see whether Kafka's jars in {self._settings.kafka_jars} are complete and memory is left"
-        return self.error(operation, f"the helper process ended with status {status}: {said}", remedy)
+        fix = f"see whether Kafka's jars in {self._settings.kafka_jars} are complete and memory is left"
+        return self.error(operation, f"the helper process ended with status {status}: {said}", fix)

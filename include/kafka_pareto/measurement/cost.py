@@ -13,14 +13,14 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune, tune_study
 
 
-def plan_of(study: Study, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:
+def plan_of(study: Study, driver: DriverRuntime, active: Collection[str] = ()) -> Plan:
     """Compute the cost of a study of either kind, as its own function does."""
     if isinstance(study, Compare):
         return plan_comparison(study, driver)
-    return plan_campaign(tune_study(study), driver, in_force)
+    return plan_campaign(tune_study(study), driver, active)
 
 
-def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:
+def plan_campaign(study: Tune, driver: DriverRuntime, active: Collection[str] = ()) -> Plan:
     """Compute repetitions, seconds, GiB sent by the client, and peak GiB on the brokers' disks.
 
     All are upper bounds for an undisturbed campaign, sizing loads included. The lower bounds hold if every adaptive
@@ -29,14 +29,12 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
     Args:
         study: The campaign's study.
         driver: Its runtime.
-        in_force: Cases that may have active settings other than the baseline, which are then measured in every block.
+        active: Cases that may have active settings other than the baseline, which are then measured in every block.
     """
     protocol = study.protocol
     configurations = {case: design_size(study, case) for case in study.cases}
     in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
-    confirmation = {
-        case: study.confirmation.most_repetitions(case in in_force, study.advice) for case in configurations
-    }
+    confirmation = {case: study.confirmation.most_repetitions(case in active, study.advice) for case in configurations}
     most = {
         case: (count + in_rounds) * protocol.repetitions + protocol.noise_repetitions + confirmation[case]
         for case, count in configurations.items()
@@ -50,7 +48,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
     least = {
-        case: count * least_each + protocol.noise_repetitions + study.confirmation.fewest_repetitions(case in in_force)
+        case: count * least_each + protocol.noise_repetitions + study.confirmation.fewest_repetitions(case in active)
         for case, count in configurations.items()
     }
     spared = {case: most[case] - least[case] for case in most}

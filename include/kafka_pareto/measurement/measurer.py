@@ -60,8 +60,8 @@ class Measurer:
 
     def _measure_block(self, block: Block) -> None:
         """Measure a block's missing repetitions; all of it again after trouble."""
-        if self._phase.store.is_partly_aside(block):  # by a task that was killed
-            self._set_block_aside(block)
+        if self._phase.store.is_partly_discarded(block):  # by a task that was killed
+            self._discard_block(block)
         for _ in range(self._protocol.max_attempts):
             missing = self._phase.missing(block)
             if not missing:
@@ -72,7 +72,7 @@ class Measurer:
                     self._measure_one(planned)
                 self._runner.require_unharmed()
             except (ClusterError, DisturbedError, SafetyStop) as error:
-                self._set_block_aside(block)
+                self._discard_block(block)
                 if isinstance(error, SafetyStop):
                     raise
                 trouble = error
@@ -97,14 +97,14 @@ class Measurer:
             upsets += attempt.upsets
             measured = repetition_of(planned, attempt, attempts, upsets)
             if attempt.trouble:
-                self._phase.store.set_aside(measured)
+                self._phase.store.discard(measured)
                 raise attempt.trouble
             if not attempt.is_excused:
                 break
             log.warning("%s: attempt %d was disturbed: %s", planned.repetition_id, attempts, attempt.reason)
             wait_until_undisturbed(self._protocol.outliers, self._runner.limits)
         if attempt.is_excused:  # perhaps no fault of the configuration: what it upset is counted, not that it failed
-            self._phase.store.set_aside(measured)
+            self._phase.store.discard(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
         measured = self._rules.with_implausible_failed(measured)
         if measured.broken_rules:
@@ -129,10 +129,10 @@ class Measurer:
             require_ours(lease.renew())
         return judged_by_machine(attempt, self._protocol.outliers)
 
-    def _set_block_aside(self, block: Block) -> None:
+    def _discard_block(self, block: Block) -> None:
         if self._unconfirmed and self._unconfirmed.repetition_id in {planned.repetition_id for planned in block}:
             self._unconfirmed = None
-        self._phase.store.set_block_aside(block)
+        self._phase.store.discard_block(block)
 
     def _amend(self, amended: Repetition | None) -> None:
         """Store an amendment of the last stored repetition."""

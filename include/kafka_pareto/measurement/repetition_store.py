@@ -34,7 +34,7 @@ class RepetitionStore:
         self._stored = {found.repetition_id: found for found in campaign.read_repetitions(prefix)}
         self._failed = {name for name, found in self._stored.items() if found.outcome == "failed"}
         # What lay aside at first: what is set aside later is set aside whole, or this process has ended.
-        self._aside: set[str] | None = None
+        self._discarded: set[str] | None = None
 
     def repetitions(self) -> list[Repetition]:
         """Return all stored repetitions in key order, with any outcome."""
@@ -61,32 +61,32 @@ class RepetitionStore:
         else:
             self._failed.discard(measured.repetition_id)
 
-    def set_aside(self, measured: Repetition) -> None:
+    def discard(self, measured: Repetition) -> None:
         """Store a rejected repetition. Its key names its start: the same write may be repeated."""
-        self._write(_aside_key(self.campaign.keys, measured), measured)
+        self._write(_discarded_key(self.campaign.keys, measured), measured)
 
-    def set_block_aside(self, block: Iterable[PlannedRepetition]) -> None:
+    def discard_block(self, block: Iterable[PlannedRepetition]) -> None:
         """Move the block's repetitions out of the phase.
 
-        All are copied before the first is deleted, so that a kill meanwhile leaves a block that `is_partly_aside`.
+        All are copied before the first is deleted, so that a kill meanwhile leaves a block that `is_partly_discarded`.
         """
         spoiled = sorted(planned.repetition_id for planned in block if self.holds(planned))
         for repetition_id in spoiled:
-            self.set_aside(self._stored[repetition_id])
+            self.discard(self._stored[repetition_id])
         for repetition_id in spoiled:
             persistently(self.campaign.store.delete)(self._key(repetition_id))
             del self._stored[repetition_id]
             self._failed.discard(repetition_id)
 
-    def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
+    def is_partly_discarded(self, block: Sequence[PlannedRepetition]) -> bool:
         """Return whether one of the block's repetitions is both aside and still in the phase."""
         keys, first = self.campaign.keys, block[0]
-        if self._aside is None:
-            self._aside = set(
-                self.campaign.store.keys(_aside_prefix(keys, first.phase, first.case, first.round_number))
+        if self._discarded is None:
+            self._discarded = set(
+                self.campaign.store.keys(_discarded_prefix(keys, first.phase, first.case, first.round_number))
             )
         stored = [self._stored[planned.repetition_id] for planned in block if self.holds(planned)]
-        return any(_aside_key(keys, repetition) in self._aside for repetition in stored)
+        return any(_discarded_key(keys, repetition) in self._discarded for repetition in stored)
 
     def _key(self, repetition_id: str) -> str:
         return f"{self._prefix}{repetition_id}.json"
@@ -110,12 +110,12 @@ def persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, 
     )(operation)
 
 
-def _aside_key(keys: CampaignKeys, measured: Repetition) -> str:
-    prefix = _aside_prefix(keys, measured.phase, measured.case, measured.round)
+def _discarded_key(keys: CampaignKeys, measured: Repetition) -> str:
+    prefix = _discarded_prefix(keys, measured.phase, measured.case, measured.round)
     return f"{prefix}{measured.repetition_id}@{measured.started_at}.json"
 
 
-def _aside_prefix(keys: CampaignKeys, phase: Phase, case: str, round_number: int) -> str:
+def _discarded_prefix(keys: CampaignKeys, phase: Phase, case: str, round_number: int) -> str:
     if phase in ("choice", "gain", "final"):
         return keys.confirmation(case, "set_aside/")
-    return keys.set_aside(case, round_number)
+    return keys.discarded(case, round_number)

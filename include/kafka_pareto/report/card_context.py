@@ -62,7 +62,7 @@ def card_context(
     *,
     design: Sequence[Repetition],
     confirmation: Sequence[Repetition],
-    set_aside: Sequence[Repetition],
+    discarded: Sequence[Repetition],
     sizing: Sizing | None,
     noise: NoiseReport | None,
     noise_repetitions: Sequence[Repetition],
@@ -78,7 +78,7 @@ def card_context(
         noise=noise,
         sentinel=sentinel_report([*noise_repetitions, *design, *confirmation], study, rng),
         breakdown=latency_breakdown(decision, confirmation) if study.declaration.has("queue_time_avg_ms") else None,
-        repetitions_set_aside=len(set_aside),
+        repetitions_set_aside=len(discarded),
         rounds=rounds,
         limited_by=_limits(decision, confirmation),
     )

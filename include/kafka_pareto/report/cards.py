@@ -14,7 +14,7 @@ from kafka_pareto.kafka.known_properties import DEFAULTS, Durability, Durability
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
-from kafka_pareto.report.reasons import UPSET, given_up, missed_limits_text, reason_of, reference_words, rules_broken
+from kafka_pareto.report.reasons import UPSET, missed_limits_text, reason_of, reference_words, rules_broken, trade_offs
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import is_maximised, label_of, objective_named
@@ -55,7 +55,7 @@ def settings_rows(decision: Decision) -> list[Row]:
     for name in names:
         new, *others = (shown(name, properties) for properties in (pick, *(each for each, _ in beside.values())))
         rows.append((name, new, *others, "*" if new != others[0] else ""))
-    weaker = "WEAKER" if decision.weaker_than_baseline or decision.weaker_than_in_force else ""
+    weaker = "WEAKER" if decision.weaker_than_baseline or decision.weaker_than_active else ""
     return [*rows, *_durability_rows(decision, [decision.pick_durability or "", *promised, weaker])]
 
 
@@ -122,7 +122,7 @@ def warnings_of(decision: Decision) -> list[str]:
 
 def _weaker(decision: Decision, durability: DurabilityName) -> list[str]:
     sides = {
-        "what is in force": (decision.weaker_than_in_force, decision.reference_durability),
+        "what is in force": (decision.weaker_than_active, decision.reference_durability),
         "the baseline": (decision.weaker_than_baseline, decision.baseline_durability),
     }
     return [
@@ -153,8 +153,8 @@ def price_of(decision: Decision) -> list[str]:
     if decision.pick_configuration_id is None:
         return []
     if decision.verdict == "keep_not_enough_evidence":
-        return [*given_up(decision), "unknown: not enough evidence"]
-    return given_up(decision) or ["nothing was shown to be worse"]
+        return [*trade_offs(decision), "unknown: not enough evidence"]
+    return trade_offs(decision) or ["nothing was shown to be worse"]
 
 
 def notes_of(decision: Decision) -> list[str]:
@@ -228,7 +228,7 @@ def unresolved_of(decision: Decision) -> list[str]:
         return []
     seen = [gain for gain in unresolved if gain.change_low_fraction is not None or gain.blocks_to_tell is not None]
     unseen = [label_of(gain.objective) for gain in unresolved if gain not in seen]
-    told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in seen)
+    told = ", ".join(f"{label_of(gain.objective)} {_blocks_needed(gain)}" for gain in seen)
     blocks = f"{decision.blocks_used} blocks"
     return [
         *([f"{blocks} cannot tell. Were the changes what they seem to be, it takes: {told}."] if seen else []),
@@ -260,7 +260,7 @@ def properties_text(decision: Decision, study: Study, campaign: str, date: str) 
     ]
     if decision.recommended:
         header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
-        header += [f"Given up: {sentence}." for sentence in given_up(decision)]
+        header += [f"Given up: {sentence}." for sentence in trade_offs(decision)]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
     return "\n".join([*lines, properties_lines({name: settings[name] for name in sorted(settings)})])
@@ -293,7 +293,7 @@ def _cvs_not_borne_out(decision: Decision) -> list[str]:
     return found
 
 
-def _blocks_to_tell(gain: Gain) -> str:
+def _blocks_needed(gain: Gain) -> str:
     if gain.blocks_to_tell is None:
         return f"more than {MOST_BLOCKS:,}"
     # Two digits: a few blocks give no better estimate of the noise.

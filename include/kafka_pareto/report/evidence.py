@@ -33,7 +33,7 @@ class Evidence:
         repetitions: The confirmation's, of both phases.
         design: The repetitions of the design and the rounds, with failed and rejected ones.
         noise: The repetitions of the baseline's A/A study; may be empty.
-        set_aside: Repetitions repeated for a cause unrelated to the configuration.
+        discarded: Repetitions repeated for a cause unrelated to the configuration.
         advice: What others advise, and what of it was measured.
         cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
@@ -49,7 +49,7 @@ class Evidence:
     repetitions: Mapping[str, list[Repetition]]
     design: Mapping[str, list[Repetition]]
     noise: Mapping[str, list[Repetition]]
-    set_aside: Mapping[str, list[Repetition]]
+    discarded: Mapping[str, list[Repetition]]
     advice: FollowedAdvice
     cards: Cards
     fingerprints: Mapping[str, Fingerprint]

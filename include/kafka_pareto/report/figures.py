@@ -103,7 +103,7 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
             style: dict[str, Any] = {"marker": marker, "s": 30, "color": colour, "alpha": 0.8}
             axes.scatter(*of_case.to_numpy(dtype=float).T, label=case_label(case), **style)
         axes.set(
-            title=label_of(objective) + held_in_intervals(pairs, objective),
+            title=label_of(objective) + interval_coverage(pairs, objective),
             xlabel=f"estimated {objective_named(objective).axis_label}",
             ylabel="measured",
         )
@@ -116,7 +116,7 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
     return figure
 
 
-def held_in_intervals(pairs: pd.DataFrame, objective: str) -> str:
+def interval_coverage(pairs: pd.DataFrame, objective: str) -> str:
     """State how many measured values lie in their estimate's interval, if there are intervals."""
     if f"estimated_{objective}_low" not in pairs:
         return ""

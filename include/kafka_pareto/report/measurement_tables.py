@@ -89,7 +89,7 @@ def uncounted(evidence: Evidence) -> dict[str, Any]:
     for case in evidence.study.cases:
         counted = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
         rows += [_row(r, _OUTCOMES[r.outcome]) for r in counted if r.outcome != "valid"]
-        rows += [_row(r, "set aside") for r in evidence.set_aside[case]]
+        rows += [_row(r, "set aside") for r in evidence.discarded[case]]
     counts = Counter(row["what"] for row in rows)
     return {"total": len(rows), "counts": counts.most_common(), "rows": rows[:_UNCOUNTED_SHOWN]}
 

@@ -69,7 +69,7 @@ def reason_of(decision: Decision) -> str:
         case "keep_harmed":
             gained = f", although {_labels(decision.better)} improved" if decision.better else ""
             harmed = decision.harmed or [gain.objective for gain in decision.main_gains if gain.resolution == "worse"]
-            return f"The pick made {_labels(harmed)} worse{_than_in_force(decision)}{gained}."
+            return f"The pick made {_labels(harmed)} worse{_than_active(decision)}{gained}."
         case "keep_no_gain":
             return _no_gain(decision)
         case "ask_a_person":
@@ -81,7 +81,7 @@ def reason_of(decision: Decision) -> str:
 def rules_broken(decision: Decision) -> str:
     """Name the study's current rules that the active settings break; empty if none."""
     found = decision.in_force
-    if found is None or not decision.in_force_breaks_rules:
+    if found is None or not decision.active_breaks_rules:
         return ""
     broken = [
         *(f"the constraint {rule}" for rule in found.constraints_broken),
@@ -101,10 +101,10 @@ def harm_text(gain: Gain, than: str = "") -> str:
     return f"{label} may be worse{than} by up to {gain.worst_fraction:.0%}"
 
 
-def given_up(decision: Decision) -> list[str]:
+def trade_offs(decision: Decision) -> list[str]:
     """List the pick's trade-offs: a weaker durability, and each objective that is significantly worse."""
     sentences = []
-    if decision.weaker_than_in_force:
+    if decision.weaker_than_active:
         promised = f"{decision.reference_durability}, which is in force"
         sentences.append(f"durability: {decision.pick_durability} instead of {promised}")
     if decision.weaker_than_baseline:
@@ -146,10 +146,10 @@ def _benefit(decision: Decision) -> str:
         if gain.resolution != "better"
     ]
     beside = f" ({'; '.join(other)})" if other else ""
-    return f"Fresh blocks show better {_labels(decision.better)}{_than_in_force(decision)}{beside}."
+    return f"Fresh blocks show better {_labels(decision.better)}{_than_active(decision)}{beside}."
 
 
-def _than_in_force(decision: Decision) -> str:
+def _than_active(decision: Decision) -> str:
     return f" than {reference_words(decision)}" if decision.in_force else ""
 
 

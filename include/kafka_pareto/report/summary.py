@@ -108,9 +108,9 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
         asked = any(decision.offered for decision in decisions)
         nothing_changes = "Nothing changes by itself" if asked else "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
-    weaker = [d for d in changed if d.weaker_than_baseline or d.weaker_than_in_force]
+    weaker = [d for d in changed if d.weaker_than_baseline or d.weaker_than_active]
     if weaker:
-        than = "what is in force" if any(decision.weaker_than_in_force for decision in weaker) else "the baseline"
+        than = "what is in force" if any(decision.weaker_than_active for decision in weaker) else "the baseline"
         return (
             f"Warning: at {joined(case_label(decision.case) for decision in weaker)} the recommended settings promise "
             f"less durability than {than}, so records can be lost that are safe today, and they come into force only "

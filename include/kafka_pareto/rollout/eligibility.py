@@ -10,7 +10,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, PickError
 from kafka_pareto.kafka.known_properties import Durability
-from kafka_pareto.rollout.versions import SettingsInForce, cluster_of_version
+from kafka_pareto.rollout.versions import ActiveSettings, cluster_of_version
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.cluster_names import cluster_of
@@ -76,7 +76,7 @@ def refuse_another_cluster(cluster: str, may_move: str | None) -> None:
         )
 
 
-def refuse_a_former_cluster(campaign: Campaign, newest: SettingsInForce | None, may_move: str | None) -> None:
+def refuse_a_former_cluster(campaign: Campaign, newest: ActiveSettings | None, may_move: str | None) -> None:
     """Reject replacing active settings from the DAG of the cluster that the study has left.
 
     Raises:

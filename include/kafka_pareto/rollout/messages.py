@@ -11,7 +11,7 @@ from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, percent
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.report.cards import shown
-from kafka_pareto.rollout.versions import SettingsInForce, replaced, replaced_durability, unmeasured_beside
+from kafka_pareto.rollout.versions import ActiveSettings, replaced, replaced_durability, unmeasured_beside
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.declarations import label_of
@@ -45,7 +45,7 @@ def weakening(before: DurabilityName, after: DurabilityName) -> str:
     return f"{after} instead of {before}" if Durability[after] < Durability[before] else ""
 
 
-def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValue]:
+def event_of(study: str, moved: Sequence[ActiveSettings]) -> dict[str, JsonValue]:
     """Return the asset event: the newly active settings by record size; empty without any."""
     cases: dict[str, JsonValue] = {
         str(settings.case): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
@@ -53,7 +53,7 @@ def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValu
     return {"study": study, "cases": cases} if cases else {}
 
 
-def moved_text(kept: Sequence[SettingsInForce]) -> str:
+def moved_text(kept: Sequence[ActiveSettings]) -> str:
     """Summarize the newest version (oldest first): changes, gains and rollback."""
     settings = kept[-1]
     words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
@@ -78,14 +78,14 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
     return "\n".join(lines)
 
 
-def standing_text(settings: SettingsInForce) -> str:
+def standing_text(settings: ActiveSettings) -> str:
     """Return one line on the active settings and their origin."""
     return f"{case_label(settings.case)}: version {settings.version} is in force, {_came_by(settings)}."
 
 
 def approval_text(
     case: str,
-    now: SettingsInForce | None,
+    now: ActiveSettings | None,
     baseline: Promised,
     recommended: Promised,
     compared_with_version: int | None = None,
@@ -125,7 +125,7 @@ def _weakening_lines(before: DurabilityName, after: DurabilityName) -> list[str]
     return [f"  WARNING: it promises less durability: {weakens}."] if weakens else []
 
 
-def _came_by(settings: SettingsInForce) -> str:
+def _came_by(settings: ActiveSettings) -> str:
     ending = by_whom(settings.accepted_by, settings.reason)
     if settings.came_by == "rolled_back":
         given = "the baseline" if settings.is_baseline else f"what campaign {settings.campaign} gave"

@@ -14,11 +14,11 @@ from kafka_pareto.report.reasons import harm_sentences, rules_broken
 from kafka_pareto.rollout.approvals import last_answer
 from kafka_pareto.rollout.messages import by_whom, weakening
 from kafka_pareto.rollout.renewal import SystemNow
-from kafka_pareto.rollout.versions import SettingsInForce
+from kafka_pareto.rollout.versions import ActiveSettings
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import settings_dag_of
 
-Kept = list[SettingsInForce]
+Kept = list[ActiveSettings]
 """Every version of a case, oldest first."""
 
 
@@ -95,7 +95,7 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     if newest != (decision.newest_version or 0):
         since = "this campaign has not measured it, since it came into force later, or before campaigns did so"
         return Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
-    if decision.in_force_breaks_rules:
+    if decision.active_breaks_rules:
         return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
     if decision.in_force_left_out:
         why = f"version {newest} is in force and was not measured beside it ({'; '.join(decision.in_force_left_out)})"
@@ -114,6 +114,6 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     return None
 
 
-def holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str) -> bool:
+def holds(settings: ActiveSettings, campaign: Campaign, configuration_id: str) -> bool:
     """Return whether a version is this configuration, from this campaign."""
     return (settings.campaign, settings.configuration_id) == (campaign.keys.campaign, configuration_id)

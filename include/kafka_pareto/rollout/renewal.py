@@ -70,8 +70,8 @@ def question_about(
     question: dict[str, JsonValue] = {"action": "ask", "study": campaign.keys.study, "campaign": campaign.keys.campaign}
     # An answer may come after the run, and its copy of the credentials, is gone.
     cluster = campaign.study.cluster
-    is_handed_over = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
-    unseen = [NOT_SEEN] if is_handed_over else []
+    is_delivered = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
+    unseen = [NOT_SEEN] if is_delivered else []
     changes = {case: found for case in cases if (found := system.changes(case) or unseen)}
     if not changes:
         return [], question

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 CameBy = Literal["recommended", "picked", "rolled_back"]
 
 
-class SettingsInForce(Record):
+class ActiveSettings(Record):
     """One version of the active settings for a record size of a study.
 
     Attributes:
@@ -86,19 +86,19 @@ class SettingsInForce(Record):
         return self.previous_durability or durability_of(self.previous_properties).name
 
 
-def versions(store: Store, study: str, case: str) -> list[SettingsInForce]:
+def versions(store: Store, study: str, case: str) -> list[ActiveSettings]:
     """Return every version, oldest first."""
     found = store.keys(InForceKeys(study, case).versions())
-    return [decode_record(store.get(key), key, SettingsInForce) for key in found]
+    return [decode_record(store.get(key), key, ActiveSettings) for key in found]
 
 
-def in_force(store: Store, study: str, case: str) -> SettingsInForce | None:
+def active_settings(store: Store, study: str, case: str) -> ActiveSettings | None:
     """Return the newest version; None without any."""
     found = store.keys(InForceKeys(study, case).versions())
-    return decode_record(store.get(found[-1]), found[-1], SettingsInForce) if found else None
+    return decode_record(store.get(found[-1]), found[-1], ActiveSettings) if found else None
 
 
-def cluster_of_version(store: Store, settings: SettingsInForce) -> str:
+def cluster_of_version(store: Store, settings: ActiveSettings) -> str:
     """Return the name of a version's cluster, or of its campaign's if the version has none.
 
     Raises:
@@ -109,12 +109,12 @@ def cluster_of_version(store: Store, settings: SettingsInForce) -> str:
     return frozen_head(store, CampaignKeys(settings.study, settings.campaign))[1]
 
 
-def cases_in_force(store: Store, study: str) -> list[str]:
+def active_cases(store: Store, study: str) -> list[str]:
     """Return the study's record sizes with active settings, in order."""
     return in_order(store.folders(InForceKeys.of_study(study)))
 
 
-def add_version(store: Store, settings: SettingsInForce) -> str:
+def add_version(store: Store, settings: ActiveSettings) -> str:
     """Write the next version and return its key; call `write_files` after it.
 
     Raises:
@@ -131,10 +131,10 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
     return key
 
 
-def in_force_with_files(store: Store, study: str, case: str) -> SettingsInForce | None:
+def active_settings_with_files(store: Store, study: str, case: str) -> ActiveSettings | None:
     """Return the newest version after writing its files: whoever added it may have been killed before that."""
     write_files(store, study, case)
-    return in_force(store, study, case)
+    return active_settings(store, study, case)
 
 
 def write_files(store: Store, study: str, case: str) -> None:
@@ -143,13 +143,13 @@ def write_files(store: Store, study: str, case: str) -> None:
     A slow writer cannot restore an older version: a file is written only if it is unchanged since before the version
     was read.
     """
-    newest = in_force(store, study, case)
+    newest = active_settings(store, study, case)
     for name in client_files(newest.driver) if newest else ():
         while not _is_written(store, study, case, name):
             logger.info("%s: was written meanwhile; looking again", InForceKeys(study, case).file(name))
 
 
-def file_of(settings: SettingsInForce, name: str) -> str:
+def file_of(settings: ActiveSettings, name: str) -> str:
     """Return the text of a client file; its header names the version.
 
     Raises:
@@ -163,14 +163,14 @@ def _is_written(store: Store, study: str, case: str, name: str) -> bool:
     key = InForceKeys(study, case).file(name)
     # Read the tag first: whoever adds a version later also writes its file, which changes the tag.
     tag = store.tag(key)
-    newest = in_force(store, study, case)
+    newest = active_settings(store, study, case)
     if newest is None:
         return True
     content = file_of(newest, name).encode()
     return (tag is not None and store.get(key) == content) or store.put_if(key, content, tag) is not None
 
 
-def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
+def repair_files(store: Store, study: str, cases: Collection[str]) -> None:
     """Write all files of the study again: a step may have been killed between a version and its files.
 
     An unreadable version of a case that is not about to change is only logged.
@@ -178,7 +178,7 @@ def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
     Raises:
         ArtifactError: If a version of one of these cannot be read.
     """
-    for case in cases_in_force(store, study):
+    for case in active_cases(store, study):
         try:
             write_files(store, study, case)
         except ArtifactError as error:
@@ -187,7 +187,7 @@ def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
             logger.error("the files of %s stay as they are: %s", case_label(case), error)
 
 
-def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | None) -> None:
+def refuse_another_version(kept: Sequence[ActiveSettings], from_version: int | None) -> None:
     """Reject a change decided on while another version (0: none yet; None: not stated) was active.
 
     Raises:
@@ -202,24 +202,24 @@ def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | 
         )
 
 
-def replaced(kept: Sequence[SettingsInForce]) -> dict[str, PropertyValue]:
+def replaced(kept: Sequence[ActiveSettings]) -> dict[str, PropertyValue]:
     """Return the properties that the newest version (oldest first) replaced."""
     return kept[-2].properties if len(kept) > 1 else kept[-1].previous_properties
 
 
-def replaced_durability(kept: Sequence[SettingsInForce]) -> DurabilityName:
+def replaced_durability(kept: Sequence[ActiveSettings]) -> DurabilityName:
     """Return the durability guarantee that the newest version (oldest first) replaced."""
     return kept[-2].durability if len(kept) > 1 else kept[-1].durability_after_going_back
 
 
-def unmeasured_beside(kept: Sequence[SettingsInForce], compared_with_version: int | None) -> int | None:
+def unmeasured_beside(kept: Sequence[ActiveSettings], compared_with_version: int | None) -> int | None:
     """Return the active version if a campaign did not measure it; None if it did, or if that is the baseline."""
     if not kept or kept[-1].is_baseline or kept[-1].version == compared_with_version:
         return None
     return kept[-1].version
 
 
-def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: str) -> SettingsInForce:
+def way_back(kept: Sequence[ActiveSettings], *, by: str, reason: str, request: str) -> ActiveSettings:
     """Return the rollback from the newest version (oldest first); it is not written yet.
 
     It follows `previous_version`, so repeated rollbacks lead further back, down to the baseline. The versions hold the
@@ -276,7 +276,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
     return property_text(value) if isinstance(value, bool) else value
 
 
-def _header(settings: SettingsInForce) -> list[str]:
+def _header(settings: ActiveSettings) -> list[str]:
     came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
     promise = f", {settings.durability}" if drivers()[settings.driver].states_durability else ""
     return [

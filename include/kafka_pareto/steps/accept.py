@@ -34,12 +34,12 @@ from kafka_pareto.rollout.objections import (
 )
 from kafka_pareto.rollout.renewal import Look, SystemNow, how_to_say_so, look_now, question_about
 from kafka_pareto.rollout.versions import (
-    SettingsInForce,
+    ActiveSettings,
     add_version,
     cluster_of_version,
-    mend_files,
     now,
     refuse_another_version,
+    repair_files,
     versions,
     write_files,
 )
@@ -64,7 +64,7 @@ def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
     """
     refuse_another_cluster(campaign.study.cluster_name, wanted.cluster)
     decisions = _decisions(campaign, wanted)
-    mend_files(campaign.store, campaign.keys.study, [decision.case for decision in decisions])
+    repair_files(campaign.store, campaign.keys.study, [decision.case for decision in decisions])
     system = SystemNow(campaign, look)
     if wanted.configuration is not None:
         _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration, wanted)
@@ -119,7 +119,7 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
     text = f"{case_label(decision.case)}: {headline_of(decision)}. {reason_of(decision)}"
     if decision.offered:
         return Stays("needs_approval", f"{text} {how_to_accept(campaign, decision.case)}")
-    if decision.in_force_breaks_rules:
+    if decision.active_breaks_rules:
         return Stays(
             "needs_approval",
             f"{text} {rules_broken(decision)} Go back, or put something else in force.",
@@ -165,7 +165,7 @@ def _moved(
 
 def _next_version(
     campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted, kept: Kept
-) -> SettingsInForce:
+) -> ActiveSettings:
     study, keys = campaign.tune, campaign.keys
     trial = confirmed_trial(campaign, decision, configuration_id)
     configuration = {name: trial[name] for name in study.factors}
@@ -180,7 +180,7 @@ def _next_version(
     if before and before.properties == properties:  # newer evidence only: keep the rollback target
         previous_version, previous_properties = before.previous_version, before.previous_properties
         previous_durability = before.durability_after_going_back
-    return SettingsInForce(
+    return ActiveSettings(
         study=keys.study,
         case=decision.case,
         version=newest.version + 1 if newest else 1,

@@ -22,7 +22,7 @@ from kafka_pareto.drift.check_records import (
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
-from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force_with_files
+from kafka_pareto.rollout.versions import ActiveSettings, active_cases, active_settings_with_files
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.overrides import with_overrides
@@ -40,7 +40,7 @@ def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | 
         ClusterError: If the system cannot be reached.
         BadInputError: If the active settings were confirmed on a cluster that the study does not name.
     """
-    keys, cases = CheckKeys(study.name, check_id), cases_in_force(store, study.name)
+    keys, cases = CheckKeys(study.name, check_id), active_cases(store, study.name)
     if store.tag(keys.plan()) is None:
         # Settings may be active at record sizes that a campaign's options, but no study, name.
         check = Campaign(with_overrides(study, in_order({*study.cases, *cases})), keys, store)
@@ -84,7 +84,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
 
 
 def _planned(check: Campaign, case: str, system: System, past: Sequence[PastCheck]) -> PlannedCase:
-    settings = in_force_with_files(check.store, check.keys.study, case)
+    settings = active_settings_with_files(check.store, check.keys.study, case)
     if settings is None:  # its folder has files but no version
         raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
     now = system.fingerprint(check, case)
@@ -97,7 +97,7 @@ def _planned(check: Campaign, case: str, system: System, past: Sequence[PastChec
     return planned.model_copy(update={"outcome": "not_comparable", "reasons": differences}) if differences else planned
 
 
-def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[PastCheck], now: Fingerprint) -> list[str]:
+def _differences(check: Campaign, settings: ActiveSettings, past: Sequence[PastCheck], now: Fingerprint) -> list[str]:
     """List what makes this check incomparable with the last one of these settings; empty if the loads are equal."""
     case = settings.case
     try:
@@ -135,7 +135,7 @@ def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) ->
         past = histories[case]
         if past and past[-1].outcome == "new_record_size" and not was_answered(store, study, past[-1]):
             known.remove(case)
-    return [case for case in check.study.cases if case not in {*known, *cases_in_force(store, study)}]
+    return [case for case in check.study.cases if case not in {*known, *active_cases(store, study)}]
 
 
 def _line(planned: PlannedCase) -> str:

@@ -29,7 +29,7 @@ from kafka_pareto.drift.check_records import (
     reference_of,
 )
 from kafka_pareto.drift.messages import drift_reason, notice_of
-from kafka_pareto.rollout.versions import SettingsInForce, now
+from kafka_pareto.rollout.versions import ActiveSettings, now
 from kafka_pareto.tracking import check_history
 
 log = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class _Compared:
     """One measured record size beside its reference."""
 
     def __init__(
-        self, check: Campaign, planned: PlannedCase, settings: SettingsInForce, history: Sequence[PastCheck]
+        self, check: Campaign, planned: PlannedCase, settings: ActiveSettings, history: Sequence[PastCheck]
     ) -> None:
         self.planned = planned
         self._means = check.tune.means

@@ -12,7 +12,7 @@ from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.rollout.versions import SettingsInForce
+from kafka_pareto.rollout.versions import ActiveSettings
 
 
 def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
@@ -22,10 +22,10 @@ def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
         BadInputError: If the check does not measure this record size.
     """
     settings = _settings(check, case)
-    in_force = Candidate(settings.configuration_id, is_baseline=False, configuration=settings.configuration)
+    active = Candidate(settings.configuration_id, is_baseline=False, configuration=settings.configuration)
     prefix = check.keys.confirmation(case, "repetitions/")
     planned = plan_blocks(
-        [baseline_candidate(check, case), in_force],
+        [baseline_candidate(check, case), active],
         check.tune.retune.blocks,
         order="blocks",
         phase="gain",
@@ -37,7 +37,7 @@ def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     return check.manifest("check_measure", [prefix], {"repetitions": len(measured)}, [case])
 
 
-def _settings(check: Campaign, case: str) -> SettingsInForce:
+def _settings(check: Campaign, case: str) -> ActiveSettings:
     for planned in check.read_record(check.keys.plan(), CheckPlan).cases:
         if planned.case == case and planned.outcome is None and planned.settings is not None:
             return planned.settings

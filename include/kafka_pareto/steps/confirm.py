@@ -22,7 +22,7 @@ from kafka_pareto.decision.against_advice import AgainstAdvice, against_advice, 
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
-from kafka_pareto.decision.decision import Decision, FoundInForce
+from kafka_pareto.decision.decision import Decision, FoundActiveSettings
 from kafka_pareto.decision.harm import harm_margin
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
@@ -30,7 +30,7 @@ from kafka_pareto.measurement.driver_runtime import RepetitionRunner
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase, Race
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.rollout.found_in_force import found_in_force
+from kafka_pareto.rollout.find_active_settings import find_active_settings
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
 
@@ -60,7 +60,7 @@ class _Confirming:
     def __init__(self, campaign: Campaign, case: str, runner: RepetitionRunner) -> None:
         self._campaign, self._study, self._case = campaign, campaign.tune, case
         self._confirmation = campaign.tune.confirmation
-        self._found = _found_in_force(campaign, case)
+        self._found = _find_active_settings(campaign, case)
         self._in_force_id = self._found.settings.configuration_id if self._found.settings else None
         self.candidates = _candidates(campaign, case, self._found)
         self._always = [baseline_candidate(campaign, case)]
@@ -146,7 +146,7 @@ class _Confirming:
             gain_repetitions=gain,
             final_repetitions=final,
             found=self._found,
-            set_aside=self._campaign.read_repetitions(self._campaign.keys.confirmation(self._case, "set_aside/")),
+            discarded=self._campaign.read_repetitions(self._campaign.keys.confirmation(self._case, "set_aside/")),
         )
 
     def _beside_advice(
@@ -166,14 +166,14 @@ class _Confirming:
         return next(each.configuration for each in in_play if each.configuration_id == configuration_id)
 
 
-def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
+def _find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
     """Return the active settings as found by an earlier try, else the current ones."""
     key = campaign.keys.confirmation(case, "in_force.json")
     try:
-        return campaign.read_record(key, FoundInForce)
+        return campaign.read_record(key, FoundActiveSettings)
     except MissingArtifactError:
         begun = campaign.store.keys(campaign.keys.confirmation(case, "repetitions/"))
-        found = FoundInForce(newest_version=None) if begun else found_in_force(campaign, case)
+        found = FoundActiveSettings(newest_version=None) if begun else find_active_settings(campaign, case)
         campaign.write_record(key, found)
     if found.settings:
         log.info("version %d is in force; it is measured beside the baseline", found.settings.version)
@@ -182,7 +182,7 @@ def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
     return found
 
 
-def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFrame:
+def _candidates(campaign: Campaign, case: str, found: FoundActiveSettings) -> pd.DataFrame:
     """Return the points selected by an earlier try, else newly selected ones."""
     key = campaign.keys.confirmation(case, "candidates.parquet")
     try:

@@ -16,7 +16,7 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, require_distinct_columns
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
 from kafka_pareto.measurement.driver_runtime import System, runtime_of
-from kafka_pareto.rollout.versions import cases_in_force
+from kafka_pareto.rollout.versions import active_cases
 from kafka_pareto.steps.freezing import freeze, is_frozen
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.advice import Advice
@@ -52,7 +52,7 @@ def run(
     keys = CampaignKeys(study.name, campaign_id)
     is_known = is_frozen(store, keys, study, corpus)
     campaign = Campaign(study, keys, store)
-    plan = plan_campaign(study, runtime_of(study), cases_in_force(store, study.name))
+    plan = plan_campaign(study, runtime_of(study), active_cases(store, study.name))
     plan = plan.model_copy(update={"overrides": list(overrides)})
     log.info("%s", describe_plan(plan))
     found = system.fingerprint(campaign, study.cases[0])

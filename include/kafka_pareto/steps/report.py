@@ -128,14 +128,14 @@ def _read(campaign: Campaign) -> Evidence:
     design = {case: _measured(campaign, case, last_round, rejected) for case in cases}
     rounds = _rounds(campaign, last_round)
     noise = {case: campaign.read_repetitions(keys.noise_repetitions(case)) for case in cases}
-    set_aside = {case: _set_aside(campaign, case, last_round) for case in cases}
+    discarded = {case: _discarded(campaign, case, last_round) for case in cases}
     contexts = [
         card_context(
             study,
             decision,
             design=design[case],
             confirmation=repetitions[case],
-            set_aside=set_aside[case],
+            discarded=discarded[case],
             sizing=campaign.find_record(keys.sizing(case), Sizing),
             noise=campaign.find_record(keys.noise(case), NoiseReport),
             noise_repetitions=noise[case],
@@ -161,7 +161,7 @@ def _read(campaign: Campaign) -> Evidence:
         repetitions=repetitions,
         design=design,
         noise=noise,
-        set_aside=set_aside,
+        discarded=discarded,
         advice=followed_advice(campaign),
         cards=Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts),
         fingerprints={case: campaign.read_record(keys.fingerprint(case), Fingerprint) for case in cases},
@@ -226,9 +226,9 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     ]
 
 
-def _set_aside(campaign: Campaign, case: str, last_round: int) -> list[Repetition]:
+def _discarded(campaign: Campaign, case: str, last_round: int) -> list[Repetition]:
     keys = campaign.keys
-    prefixes = [keys.set_aside(case, number) for number in range(last_round + 1)]
+    prefixes = [keys.discarded(case, number) for number in range(last_round + 1)]
     prefixes.append(keys.confirmation(case, "set_aside/"))
     return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
 

@@ -12,11 +12,11 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.rollout.eligibility import refuse_another_cluster
 from kafka_pareto.rollout.messages import event_of, moved_text, standing_text
 from kafka_pareto.rollout.versions import (
+    active_cases,
     add_version,
-    cases_in_force,
     cluster_of_version,
-    mend_files,
     refuse_another_version,
+    repair_files,
     versions,
     way_back,
     write_files,
@@ -50,10 +50,10 @@ def run(
     """
     if not re.fullmatch(STUDY_NAME, study):
         raise BadInputError(f"--study: {study!r} is no name of a study; it must match {STUDY_NAME}")
-    mend_files(store, study, [case])
+    repair_files(store, study, [case])
     kept = versions(store, study, case)
     if not kept:
-        cases = cases_in_force(store, study)
+        cases = active_cases(store, study)
         known = joined(map(case_label, cases)) if cases else "none of its record sizes yet"
         raise BadInputError(
             f"--case: {case}: nothing is in force for it that one could go back from; "

@@ -58,9 +58,11 @@ def configuration_advised(study: Tune, case: str, advice: Advice) -> Configurati
     Durability stays the study's, which decides the guarantee it accepts; all other settings must be within its factors.
     """
     baseline = study.baseline_configuration()
-    told = study.told(baseline)
+    settings = study.all_settings(baseline)
     asked = {name: value for name, value in advice.properties.items() if name not in study.promises}
-    fixed = [f"{name}={value}" for name, value in asked.items() if name not in study.factors and told[name] != value]
+    fixed = [
+        f"{name}={value}" for name, value in asked.items() if name not in study.factors and settings[name] != value
+    ]
     configuration = {**baseline, **{name: value for name, value in asked.items() if name in study.factors}}
     if fixed:
         return f"the study does not vary {', '.join(fixed)}"

@@ -22,7 +22,7 @@ MOST_ROUNDS = 4  # after the design; the DAG has a task group for each
 TUNE_DAG_ID = "tune_producer"
 COMPARE_DAG_ID = "compare_configurations"
 RETUNE_DAG_ID = "retune_producer"
-SETTINGS_IN_FORCE_DAG_ID = "settings_in_force"
+ACTIVE_SETTINGS_DAG_ID = "settings_in_force"
 
 _POOL = "kafka_cluster"
 _QUEUE = "kafka"
@@ -46,7 +46,7 @@ def retune_dag_of(study: str) -> str:
 
 def settings_dag_of(cluster_name: str) -> str:
     """Return the id of the DAG that moves the settings in force on the cluster; empty as above."""
-    return f"{SETTINGS_IN_FORCE_DAG_ID}_{cluster_name}" if cluster_name else SETTINGS_IN_FORCE_DAG_ID
+    return f"{ACTIVE_SETTINGS_DAG_ID}_{cluster_name}" if cluster_name else ACTIVE_SETTINGS_DAG_ID
 
 
 def pool_of(cluster_name: str) -> str:

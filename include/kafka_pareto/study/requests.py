@@ -91,7 +91,7 @@ class RollBackRequest(StudyRequest):
     reason: str = Field("", description="Kept with the version.")
 
 
-class InForceRequest(StudyRequest):
+class ActiveRequest(StudyRequest):
     """Settings in force, and a folder for their files."""
 
     folder: Path | None = Field(None, description="Copy the files that clients read to this folder.")

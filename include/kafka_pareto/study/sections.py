@@ -122,7 +122,7 @@ class Confirmation(Section):
     harm_margin_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
     answer_within_days: Count = 7
 
-    def most_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
+    def most_repetitions(self, has_active: bool = False, advice: bool = False) -> int:
         """Return the most repetitions of one case.
 
         Choice blocks measure the baseline and every point; gain blocks, and those after a claim, the baseline and one
@@ -130,24 +130,24 @@ class Confirmation(Section):
         blocks; if it replaces the pick, gain blocks without the pick follow.
         """
         final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks) if self.can_claim else 0
-        compared, blocks = 2 + in_force, self.gain_blocks + final_blocks
+        compared, blocks = 2 + has_active, self.gain_blocks + final_blocks
         most = compared * blocks
         if advice:
             most = (compared + 1) * self.gain_blocks + max((compared + 1) * final_blocks, most)
-        return self.fewest_repetitions(in_force) + most
+        return self.fewest_repetitions(has_active) + most
 
-    def likely_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
+    def likely_repetitions(self, has_active: bool = False, advice: bool = False) -> int:
         """Return one case's repetitions if its pick is offered: sequential blocks end after a third of the most."""
-        most = self.most_repetitions(in_force, advice)
+        most = self.most_repetitions(has_active, advice)
         if not self.is_sequential:
             return most
         gain_blocks = min(max(self.gain_blocks // 3, self.minimum_blocks + 2), self.gain_blocks)
-        of_the_pick = (2 + in_force + advice) * (gain_blocks + self.final_blocks)
-        return min(self.fewest_repetitions(in_force) + of_the_pick, most)
+        of_the_pick = (2 + has_active + advice) * (gain_blocks + self.final_blocks)
+        return min(self.fewest_repetitions(has_active) + of_the_pick, most)
 
-    def fewest_repetitions(self, in_force: bool = False) -> int:
+    def fewest_repetitions(self, has_active: bool = False) -> int:
         """Return the fewest: nothing is picked or claimed."""
-        return (self.points + 1 + in_force) * self.choice_blocks
+        return (self.points + 1 + has_active) * self.choice_blocks
 
     @property
     def can_claim(self) -> bool:

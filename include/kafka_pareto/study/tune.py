@@ -140,7 +140,7 @@ class Tune(Study):
         """Return the case's values that constraints may name in addition to the factors."""
         return {}
 
-    def told(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
+    def all_settings(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
         """Return every known setting with its value, including a driver's defaults."""
         return self.properties(configuration)
 

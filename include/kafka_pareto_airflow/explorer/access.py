@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import frozen_head
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.rollout.versions import cluster_of_version, in_force
+from kafka_pareto.rollout.versions import active_settings, cluster_of_version
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import CASE
@@ -89,7 +89,7 @@ class Readers:
             return [compare_dag_of(cluster) if kind == "compare" else tune_dag_of(cluster)]
         clusters = {cluster_of(load_settings().studies, study)}
         store = self._store()
-        if now := in_force(store, study, named["case"]):
+        if now := active_settings(store, study, named["case"]):
             clusters.add(cluster_of_version(store, now))  # the study may have named another cluster then
         return [tune_dag_of(cluster) for cluster in sorted(clusters)]
 

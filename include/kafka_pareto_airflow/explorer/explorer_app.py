@@ -20,14 +20,14 @@ from kafka_pareto.campaign.listing import CampaignEntry, frozen_head, list_campa
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.drift.check_records import PastCheck, read_checks
+from kafka_pareto.explorer.active_view import ActiveView, Move, active_text, active_view, move_to
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
-from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to, text_in_force
 from kafka_pareto.explorer.intervals import Intervals, intervals
 from kafka_pareto.explorer.requirements import Preference, Remaining, Requirements, best_remaining
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.explorer.view import CaseView, case_view
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName
-from kafka_pareto.rollout.versions import cluster_of_version, in_force, versions
+from kafka_pareto.rollout.versions import active_settings, cluster_of_version, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
@@ -211,7 +211,7 @@ def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextRespo
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, reads: MayRead) -> Move:
     """Return what would change if this configuration came into force."""
-    now = in_force(_store(), study, case)
+    now = active_settings(_store(), study, case)
     if now and not reads(dag_id := tune_dag_of(cluster_of_version(_store(), now))):
         refused = f"The study has come to another cluster. Only those who may read {dag_id} see what is in force there."
         return Move(from_version=None, changes=[], refused=refused)
@@ -219,16 +219,16 @@ def move(study: StudyName, campaign: CampaignId, case: Case, configuration: Conf
 
 
 @data.get("/api/in-force/{study}/{case}")
-def settings_in_force(study: StudyName, case: Case, reads: MayRead) -> InForceView:
+def settings_in_force(study: StudyName, case: Case, reads: MayRead) -> ActiveView:
     """Return the versions of the settings in force for one case, of the clusters whose DAG the user may read."""
     kept = versions(_store(), study, case)
-    return in_force_view([each for each in kept if reads(tune_dag_of(cluster_of_version(_store(), each)))])
+    return active_view([each for each in kept if reads(tune_dag_of(cluster_of_version(_store(), each)))])
 
 
 @data.get("/api/in-force/{study}/{case}/{file}")
 def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
     """Return the settings in force as a file that clients read."""
-    return PlainTextResponse(text_in_force(_store(), study, case, file), headers=download(f"{study}-{case}-{file}"))
+    return PlainTextResponse(active_text(_store(), study, case, file), headers=download(f"{study}-{case}-{file}"))
 
 
 @data.get("/api/checks/{study}/{case}")

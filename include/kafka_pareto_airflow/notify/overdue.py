@@ -24,6 +24,6 @@ class OverdueNotifier(Notifier):
         )
 
 
-async def tell_overdue(context: dict[str, Any]) -> None:
+async def report_overdue(context: dict[str, Any]) -> None:
     """Send the notice while the triggerer goes on with its other work."""
     await asyncio.to_thread(OverdueNotifier().notify, context)

@@ -24,7 +24,7 @@ MIN_JAVA = 17
 NEWEST_JAVA_OF_SPARK = 17
 JDK_PACKAGE = "default-jdk-headless"
 MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that a module asks for (GOTOOLCHAIN=auto)
-GO_REMEDY = "install Go 1.21 or newer (https://go.dev/dl)"
+GO_FIX = "install Go 1.21 or newer (https://go.dev/dl)"
 INSTALLED_GIB = 2.7
 QUICK_GIB = 8.1  # what the plan of the study quick, a run without STUDY=, asks of the disk
 OTHER_GIB = 4  # for any other target; each study's own plan is looked at when it begins
@@ -36,7 +36,7 @@ MAX_STATE_PATH_BYTES = 70
 
 
 class Problem(NamedTuple):
-    """One thing that is missing, its remedy, and the Debian package that brings it, if one does."""
+    """One thing that is missing, its fix, and the Debian package that brings it, if one does."""
 
     text: str
     package: str = ""
@@ -116,11 +116,11 @@ def log_pipeline_problems(
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
     version = java and _java_version(_output([java, "-version"]))
     if version and version > NEWEST_JAVA_OF_SPARK:
-        remedy = f"point JAVA_HOME at one that is {NEWEST_JAVA_OF_SPARK} or older"
-        found.append(Problem(f"{java} is Java {version}, on which Spark 3.5 does not run: {remedy}"))
+        fix = f"point JAVA_HOME at one that is {NEWEST_JAVA_OF_SPARK} or older"
+        found.append(Problem(f"{java} is Java {version}, on which Spark 3.5 does not run: {fix}"))
     if _wants_mariadb(environment) and not shutil.which("mariadbd", path=path):
-        remedy = "install its server, or take database: sqlite in the study"
-        found.append(Problem(f"MariaDB is missing, which has the data of the study's shop: {remedy}", "mariadb-server"))
+        fix = "install its server, or take database: sqlite in the study"
+        found.append(Problem(f"MariaDB is missing, which has the data of the study's shop: {fix}", "mariadb-server"))
     return [problem for problem in found if problem]
 
 
@@ -198,21 +198,21 @@ def _has_minio(tools: Path) -> bool:
 
 def _go_problem() -> Optional[Problem]:  # noqa: UP045
     # No package is named: Debian 12's Go is too old.
-    remedy = f"{GO_REMEDY}, or put a minio binary on the PATH"
-    return _go_lacking(Problem(f"neither minio nor Go to build it is there: {remedy}"), "MinIO", remedy)
+    fix = f"{GO_FIX}, or put a minio binary on the PATH"
+    return _go_lacking(Problem(f"neither minio nor Go to build it is there: {fix}"), "MinIO", fix)
 
 
 def _go_for_log_pipeline_problem() -> Optional[Problem]:  # noqa: UP045
     built = "Filebeat and the Collector"
-    return _go_lacking(Problem(f"Go is missing, which builds {built}: {GO_REMEDY}", "golang-go"), built, GO_REMEDY)
+    return _go_lacking(Problem(f"Go is missing, which builds {built}: {GO_FIX}", "golang-go"), built, GO_FIX)
 
 
-def _go_lacking(missing: Problem, built: str, remedy: str) -> Optional[Problem]:  # noqa: UP045
+def _go_lacking(missing: Problem, built: str, fix: str) -> Optional[Problem]:  # noqa: UP045
     if not shutil.which("go"):
         return missing
     version = re.search(r"go(\d+)\.(\d+)", _output(["go", "version"]))
     if version and (int(version.group(1)), int(version.group(2))) < MIN_GO:
-        return Problem(f"{version.group(0)} is too old to build {built}: {remedy}")
+        return Problem(f"{version.group(0)} is too old to build {built}: {fix}")
     return None
 
 

@@ -62,7 +62,7 @@ def up(say: Say) -> Stack:
             if all(process.is_running for process in supervisor.processes()) and answers_everywhere(stack):
                 say("The stack is up already.")
             else:
-                _mend(stack, supervisor, say)
+                _repair(stack, supervisor, say)
         else:
             supervisor.end_leftovers()
             stack = _new_stack(state, say)
@@ -185,7 +185,7 @@ def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
         raise
 
 
-def _mend(stack: Stack, supervisor: Supervisor, say: Say) -> None:
+def _repair(stack: Stack, supervisor: Supervisor, say: Say) -> None:
     missing = [process for process in supervisor.processes() if process.state in ("STOPPED", "EXITED", "FATAL")]
     started: list[ProcessState] = []
     try:

@@ -12,7 +12,7 @@ _POLL_S = 0.2
 
 
 def wait_until(
-    what: str, condition: Callable[[], bool], timeout_s: float, remedy: str = "", poll_s: float = _POLL_S
+    what: str, condition: Callable[[], bool], timeout_s: float, fix: str = "", poll_s: float = _POLL_S
 ) -> None:
     """Repeat the question until the condition holds, which `what` says in words, as in "MinIO answers".
 
@@ -20,7 +20,7 @@ def wait_until(
         StackError: If it does not hold in time; whatever the condition raises passes through.
     """
     if not holds_within(timeout_s, condition, poll_s):
-        raise StackError("; ".join(filter(None, (f"not within {timeout_s:.0f} s: {what}", remedy))))
+        raise StackError("; ".join(filter(None, (f"not within {timeout_s:.0f} s: {what}", fix))))
 
 
 def holds_within(timeout_s: float, condition: Callable[[], bool], poll_s: float) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_pareto.campaign.campaign import campaign_ids
-from kafka_pareto.campaign.client_config import client_config_name, handed_over
+from kafka_pareto.campaign.client_config import client_config_for_run, client_config_name
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.properties_file import properties_lines
@@ -86,7 +86,7 @@ def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: S
         return None
     text = _text_of(request.client_config)
     servers = parameters.get("bootstrap_servers")
-    return lambda run_id: handed_over(settings.client_configs, parameters["campaign"], run_id, text, servers)
+    return lambda run_id: client_config_for_run(settings.client_configs, parameters["campaign"], run_id, text, servers)
 
 
 def timestamp() -> str:

@@ -13,12 +13,12 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.versions import (
-    SettingsInForce,
-    cases_in_force,
+    ActiveSettings,
+    active_cases,
+    active_settings,
+    active_settings_with_files,
     cluster_of_version,
     file_of,
-    in_force,
-    in_force_with_files,
 )
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps import roll_back as step
@@ -26,7 +26,7 @@ from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.cluster_names import cluster_of
 from kafka_pareto.study.identifiers import retune_dag_of, settings_dag_of, tune_dag_of
-from kafka_pareto.study.requests import InForceRequest, RollBackRequest, StudyRequest
+from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, StudyRequest
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
@@ -52,15 +52,15 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
     """
     store = open_store(stack.settings())
     case = request.case
-    now = in_force(store, request.study, case)
+    now = active_settings(store, request.study, case)
     if now is None:
-        raise _nothing_in_force(store, request.study, case)
+        raise _no_active_settings(store, request.study, case)
     asked = {"study": request.study, "case": case, "reason": request.reason}
     parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": "", "from_version": now.version}
     code = _run_dag(stack, settings_dag_of(cluster_of_version(store, now)), f"rollback__{timestamp()}", parameters)
     if code == 0:
         print()
-        _print(in_force(store, request.study, case))
+        _print(active_settings(store, request.study, case))
     return code
 
 
@@ -72,7 +72,7 @@ def roll_back_here(request: RollBackRequest, settings: Settings) -> None:
     """
     store = open_store(settings)
     step.run(store, request.study, request.case, by=getpass.getuser(), reason=request.reason)
-    _print(in_force(store, request.study, request.case))
+    _print(active_settings(store, request.study, request.case))
 
 
 def retune_now(request: StudyRequest, stack: Stack) -> int:
@@ -88,17 +88,17 @@ def retune_now(request: StudyRequest, stack: Stack) -> int:
     return code
 
 
-def show_in_force(request: InForceRequest, settings: Settings, *, as_json: bool = False) -> None:
+def show_active(request: ActiveRequest, settings: Settings, *, as_json: bool = False) -> None:
     """Print the settings in force for each record size of the study; copy the files if a folder is given.
 
     Raises:
         BadInputError: If nothing is in force, or the folder cannot be written to.
     """
     store = open_store(settings)
-    cases = cases_in_force(store, request.study)
+    cases = active_cases(store, request.study)
     if not cases:
-        raise _nothing_in_force(store, request.study, None)
-    found = [each for case in cases if (each := in_force_with_files(store, request.study, case))]
+        raise _no_active_settings(store, request.study, None)
+    found = [each for case in cases if (each := active_settings_with_files(store, request.study, case))]
     copies = [] if request.folder is None else [_copy_files(each, request.folder) for each in found]
     if as_json:
         print(json.dumps([each.model_dump(mode="json") for each in found], indent=2))
@@ -123,7 +123,7 @@ def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any])
     return 0
 
 
-def _print(settings: SettingsInForce | None) -> None:
+def _print(settings: ActiveSettings | None) -> None:
     if settings is None:
         return
     came_by = _CAME_BY[settings.came_by].format(settings.campaign)
@@ -135,7 +135,7 @@ def _print(settings: SettingsInForce | None) -> None:
         print(f"  {name}={property_text(settings.properties[name])}")
 
 
-def _copy_files(settings: SettingsInForce, folder: Path) -> Path:
+def _copy_files(settings: ActiveSettings, folder: Path) -> Path:
     target = folder / settings.study / settings.case
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -147,8 +147,8 @@ def _copy_files(settings: SettingsInForce, folder: Path) -> Path:
     return target
 
 
-def _nothing_in_force(store: Store, study: str, case: str | None) -> BadInputError:
-    cases = ", ".join(cases_in_force(store, study))
+def _no_active_settings(store: Store, study: str, case: str | None) -> BadInputError:
+    cases = ", ".join(active_cases(store, study))
     if case is not None and cases:
         return BadInputError(f"RECORD_SIZE={case}: nothing is in force for it in study {study}; there is for {cases}")
     return BadInputError(

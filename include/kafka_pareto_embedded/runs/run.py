@@ -20,8 +20,8 @@ from kafka_pareto.study.requests import RunRequest
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.waiting import holds_within
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
+from kafka_pareto_embedded.runs.finished_text import finished_text
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
-from kafka_pareto_embedded.runs.hand_over import hand_over
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, Row
 from kafka_pareto_embedded.runs.request import (
     HandOver,
@@ -93,7 +93,7 @@ def run_campaign(
         _say_failure(runs, run_id, progress, parameters, is_new)
         return 1
     say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
-    _say(f"\n{hand_over(stack, store, keys, runs.address(run_id), whole=whole)}")
+    _say(f"\n{finished_text(stack, store, keys, runs.address(run_id), whole=whole)}")
     return 0
 
 

@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from benchmarks.on_cluster import WARM_UP, begun, is_warm_up, read_csv, repetition_table, stored_repetitions, write_csv
 from benchmarks.search_on_cluster import WARM_UP_REPETITIONS, askers_of, labelled, run, search, search_study
-from benchmarks.search_on_cluster_table import FRESH, best_by, handed_over_by, report
+from benchmarks.search_on_cluster_table import FRESH, best_by, delivered_by, report
 from benchmarks.strategies.table import BLOCKS, CASE, GRID, table_study
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
@@ -145,7 +145,7 @@ def test_the_volumes_are_those_of_the_fresh_means(tmp_path: Path) -> None:
     )
     table, study = read_csv(path), table_study()
 
-    assert handed_over_by(table, study) == {"rounds": ["best"], "random": ["base"]}
+    assert delivered_by(table, study) == {"rounds": ["best"], "random": ["base"]}
     text = report(table, study)
     assert text[2] == "| rounds (this project) | 2 | 1 | 1.000 (1.000 to 1.000) |  | -50% | +100% |"
     assert text[3].startswith("| random search | 1 | 1 | 0.250 (0.250 to 0.250) | +0.750 (")

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import search
 from benchmarks.strategies.table import BLOCKS, GRID, Answer, Table, answering_blocks, recorded_table, table_study
-from benchmarks.warm_start import BUDGETS, KINDS, SEEDS, STARTS, dealt_anew, report, yesterdays_trials
+from benchmarks.warm_start import BUDGETS, KINDS, SEEDS, STARTS, report, reshuffled, yesterdays_trials
 from tests.recorded import recorded_grid
 
 pytestmark = pytest.mark.fast
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.fast
 
 @pytest.fixture(scope="module")
 def changed() -> Table:
-    return Table(dealt_anew(recorded_grid(GRID), np.random.default_rng(0)))
+    return Table(reshuffled(recorded_grid(GRID), np.random.default_rng(0)))
 
 
 def test_what_is_dealt_anew_is_the_same_values_at_other_configurations_but_for_the_baseline(changed: Table) -> None:

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
-from kafka_pareto.study.requests import InForceRequest, RollBackRequest, RunRequest, StudyRequest
+from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, RunRequest, StudyRequest
 from kafka_pareto_cli.app import app
 from kafka_pareto_cli.options import make_name
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
@@ -216,7 +216,7 @@ def test_help_fits_a_screen_of_forty_lines_and_names_every_option() -> None:
     assert max(map(len, said.splitlines())) <= 110
     options = {
         make_name(name)
-        for model in (RunRequest, RollBackRequest, StudyRequest, InForceRequest)
+        for model in (RunRequest, RollBackRequest, StudyRequest, ActiveRequest)
         for name in model.model_fields
     }
     assert {option for option in options if f"{option}=" not in said} == set()

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.options import DesignOptions, read_options
-from kafka_pareto.study.requests import InForceRequest, RollBackRequest, RunRequest
+from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, RunRequest
 from kafka_pareto_cli.app import app
 from kafka_pareto_cli.options import PREFIX, as_typed, make_name, options_of
 
@@ -159,7 +159,5 @@ def test_make_hands_over_every_option_of_a_run_from_the_environment_too() -> Non
     declared = (
         (Path(__file__).parents[3] / "Makefile").read_text().split("OPTIONS := $(sort ", 1)[1].split("$(foreach")[0]
     )
-    options = {
-        make_name(name) for model in (RunRequest, RollBackRequest, InForceRequest) for name in model.model_fields
-    }
+    options = {make_name(name) for model in (RunRequest, RollBackRequest, ActiveRequest) for name in model.model_fields}
     assert options == set(declared.replace("\\", " ").split())

@@ -12,7 +12,7 @@ from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
+from kafka_pareto.report.reasons import missed_limits_text, reason_of, trade_offs
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
@@ -29,7 +29,7 @@ def decided(
     gain: list[Repetition],
     chosen_from: list[Repetition] | None = None,
     choice: Choice | None = None,
-    set_aside: Sequence[Repetition] = (),
+    discarded: Sequence[Repetition] = (),
 ) -> Decision:
     return decide(
         study,
@@ -38,7 +38,7 @@ def decided(
         candidates(FAST),
         choice_repetitions=chosen_from or [],
         gain_repetitions=gain,
-        set_aside=set_aside,
+        discarded=discarded,
     )
 
 
@@ -70,10 +70,10 @@ def test_a_pick_that_upset_the_cluster_more_often_than_the_baseline_is_not_recom
     assert "failed in 2 of 22 repetitions (2 times a leader moved meanwhile, or the cluster was in" in told
     assert "afterwards), the baseline in 0 of 20 (exact test: p = 0.268)" in told
     spoiled = [each.model_copy(update={"outcome": "failed", "upsets": 1}) for each in gain[-6:]]
-    decision = decided(study_of(), gain, set_aside=spoiled)
+    decision = decided(study_of(), gain, discarded=spoiled)
     assert (decision.verdict, decision.pick_counts.upsets) == ("keep_failed_more", 8)
     of_both = [*spoiled, *(each.model_copy(update={"upsets": 2}) for each in gain[:6])]
-    assert decided(study_of(), gain, set_aside=of_both).verdict == "recommended"
+    assert decided(study_of(), gain, discarded=of_both).verdict == "recommended"
 
 
 def test_an_attempt_that_moved_a_leader_and_lost_records_is_counted_once_as_the_repetition_that_it_is():
@@ -169,7 +169,7 @@ def test_stability_that_was_given_up_is_said():
     unsteady = repetitions(FAST, around(50, blocks=30), around(40, spread=0.3, blocks=30))
     decision = decided(study_of(), [*baseline(blocks=30), *unsteady])
     assert decision.verdict == "recommended"
-    assert any(sentence.startswith("throughput CV is worse by") for sentence in given_up(decision))
+    assert any(sentence.startswith("throughput CV is worse by") for sentence in trade_offs(decision))
 
 
 def test_the_exempt_baseline_is_named_where_it_breaks_a_constraint():

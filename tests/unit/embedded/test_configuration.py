@@ -138,7 +138,7 @@ def test_a_mend_that_fails_says_why_and_stops_only_what_it_started(
     monkeypatch.setattr(lifecycle, "migrate_database", lambda _: None)
     supervisor = HalfBroken()
     with pytest.raises(StackError, match="two: no such file"):
-        lifecycle._mend(Stack(tmp_path, Ports()), supervisor, lambda _: None)
+        lifecycle._repair(Stack(tmp_path, Ports()), supervisor, lambda _: None)
     assert supervisor.calls == ["start one", "start two", "stop one", "stop two"]
 
 

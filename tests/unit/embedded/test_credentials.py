@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from kafka_pareto.campaign.client_config import (
+    client_config_for_run,
     client_config_name,
     forget_client_config,
-    handed_over,
     run_start_lock,
     sweep_client_configs,
 )
@@ -96,7 +96,7 @@ def test_a_trigger_that_fails_in_whatever_way_leaves_no_copy(tmp_path: Path, giv
 
 def test_a_sweep_removes_the_copies_that_no_run_needs_and_no_other_file(tmp_path: Path) -> None:
     for campaign in ("active", "ended", "killed"):
-        with handed_over(tmp_path, campaign, f"{campaign}__1", GIVEN):
+        with client_config_for_run(tmp_path, campaign, f"{campaign}__1", GIVEN):
             pass
     (tmp_path / "prod.properties").write_text(GIVEN)
     (tmp_path / ".killed.properties.x1.partial").write_text(GIVEN)
@@ -108,7 +108,7 @@ def test_a_sweep_removes_the_copies_that_no_run_needs_and_no_other_file(tmp_path
 
 def test_the_late_end_of_an_earlier_run_leaves_the_copy_of_the_run_that_came_after_it(tmp_path: Path) -> None:
     for run_id in ("c__1", "c__2"):
-        with handed_over(tmp_path, "c", run_id, GIVEN):
+        with client_config_for_run(tmp_path, "c", run_id, GIVEN):
             pass
     assert not forget_client_config(tmp_path, "c", "c__1")
     assert GIVEN in (tmp_path / "c.properties").read_text()
@@ -128,7 +128,7 @@ def test_nobody_is_asked_for_runs_where_there_is_no_copy(tmp_path: Path) -> None
 def test_a_sweep_waits_until_a_copy_that_was_just_written_has_its_run(tmp_path: Path) -> None:
     active: list[str] = []
     with ThreadPoolExecutor(1) as pool:
-        with run_start_lock(tmp_path), handed_over(tmp_path, "c", "r", GIVEN):
+        with run_start_lock(tmp_path), client_config_for_run(tmp_path, "c", "r", GIVEN):
             swept = pool.submit(sweep_client_configs, tmp_path, lambda: list(active))
             with pytest.raises(TimeoutError):
                 swept.result(0.3)

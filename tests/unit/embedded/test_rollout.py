@@ -11,12 +11,12 @@ from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.rollout.versions import SettingsInForce, add_version, write_files
+from kafka_pareto.rollout.versions import ActiveSettings, add_version, write_files
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.requests import InForceRequest, RollBackRequest
+from kafka_pareto.study.requests import ActiveRequest, RollBackRequest
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here, show_in_force
+from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here, show_active
 from kafka_pareto_embedded.stack.stack import Stack
 
 pytestmark = pytest.mark.fast
@@ -37,7 +37,7 @@ def stack(tmp_path: Path) -> FolderStack:
     return FolderStack(tmp_path, Ports(), tmp_path / "store")
 
 
-def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -> SettingsInForce:
+def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -> ActiveSettings:
     """A first version for this record size, picked by somebody."""
     fingerprint = Fingerprint(
         system={
@@ -55,7 +55,7 @@ def put_in_force(store: FolderStore, study: str, case: str, **changes: object) -
         client_kernel="k",
         load_and_brokers_share_a_machine=True,
     )
-    settings = SettingsInForce(
+    settings = ActiveSettings(
         study=study,
         case=case,
         version=1,
@@ -92,7 +92,7 @@ def store(tmp_path: Path) -> FolderStore:
 def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
     stack: FolderStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack.settings())
+    show_active(ActiveRequest(study="steady", folder=tmp_path / "files"), stack.settings())
     copies = tmp_path / "files" / "steady" / "8192"
     assert capsys.readouterr().out.splitlines() == [
         "8,192 B: version 1 since 2026-11-22T01:02:03+00:00",
@@ -115,7 +115,7 @@ def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_sh
     key = InForceKeys("steady", "8192").file("producer.properties")
     newest = store.get(key)
     store.put(key, b"linger.ms=5\n")
-    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack.settings())
+    show_active(ActiveRequest(study="steady", folder=tmp_path / "files"), stack.settings())
     assert store.get(key) == newest
     assert (tmp_path / "files" / "steady" / "8192" / "producer.properties").read_bytes() == newest
 

@@ -65,7 +65,7 @@ def configuration_of(repetitions: tuple[Repetition, ...], configuration_id: str)
 def pipeline_card() -> str:
     study, gain, decision = pipeline()
     context = card_context(
-        study, decision, design=[], confirmation=gain, set_aside=[], sizing=None, noise=None, noise_repetitions=[]
+        study, decision, design=[], confirmation=gain, discarded=[], sizing=None, noise=None, noise_repetitions=[]
     )
     parts = card_parts(decision, context, "kept")
     text = card_text(decision, context, "kept")

@@ -64,7 +64,7 @@ def context_of(
         decision,
         design=design or [],
         confirmation=[with_client_metrics(repetition) for repetition in recorded],
-        set_aside=[],
+        discarded=[],
         sizing=None,
         noise=None,
         noise_repetitions=noise or [],

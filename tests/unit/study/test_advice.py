@@ -99,7 +99,7 @@ def test_the_tuned_log_pipeline_can_measure_the_published_hybrid() -> None:
     assert isinstance(study, TuneLogPipeline)
     found = configuration_advised(study, "pipeline", hybrid)
     assert isinstance(found, dict)
-    told = study.told(found)
+    told = study.all_settings(found)
     assert {name: told[name] for name in hybrid.properties} == hybrid.properties
     assert (told["scan_frequency_ms"], told["close_inactive_s"]) == (10, 60)
     assert study.confirmation.compare_advice == "always"

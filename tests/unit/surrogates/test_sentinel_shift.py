@@ -35,7 +35,7 @@ def earlier(trials: pd.DataFrame, weight: float = 1.0, times: float = 1.0) -> pd
     return faster.assign(prior_campaign="c0", age_days=0.0, weight=weight)
 
 
-def dealt_anew(trials: pd.DataFrame) -> pd.DataFrame:
+def reshuffled(trials: pd.DataFrame) -> pd.DataFrame:
     others = ~trials.is_baseline
     values = trials.throughput_mib_s.copy()
     values[others] = np.random.default_rng(1).permutation(values[others])
@@ -80,7 +80,7 @@ def test_where_too_few_were_measured_in_both_the_baselines_shift_its_noise_and_t
 
 
 def test_each_campaign_and_record_size_is_judged_by_itself() -> None:
-    good, bad = earlier(recorded(0)), earlier(dealt_anew(recorded(0))).assign(prior_campaign="bad")
+    good, bad = earlier(recorded(0)), earlier(reshuffled(recorded(0))).assign(prior_campaign="bad")
     other_size = good.assign(case="1024")
     found = moved(pd.concat([good, bad, other_size], ignore_index=True), recorded(0, 20))
     assert set(found.case) == {CASE}  # nothing was measured at the other one today
@@ -125,12 +125,12 @@ def test_an_earlier_campaign_that_agrees_tells_much_of_what_today_has_not_measur
 
 
 def test_one_that_contradicts_what_was_measured_in_both_does_little_harm() -> None:
-    assert error_after_a_design_of_12(lambda then: earlier(dealt_anew(then))) < 1.2 * cold_error()
+    assert error_after_a_design_of_12(lambda then: earlier(reshuffled(then))) < 1.2 * cold_error()
 
 
 def test_one_that_was_hardly_compared_does_little_harm_though_the_baseline_has_not_moved() -> None:
     def misled(then: pd.DataFrame) -> pd.DataFrame:
-        return earlier(hardly_compared(dealt_anew(then)))
+        return earlier(hardly_compared(reshuffled(then)))
 
     assert error_after_a_design_of_12(misled, baseline_stays=True) < 1.3 * cold_error()
 

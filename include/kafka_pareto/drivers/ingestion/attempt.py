@@ -50,7 +50,7 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
     """
     configuration = planned.candidate.configuration
     file = testbed.files.file_of(configuration)
-    in_file = testbed.files.held_by_level(configuration)
+    in_file = testbed.files.rows_of_level(configuration)
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     ended: _Ended | None = None
     reason, is_excused = "", False

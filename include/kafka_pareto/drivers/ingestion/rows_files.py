@@ -84,19 +84,19 @@ class RowsFiles:
             _copy_rows(Path(self._study.workload.file), file, rows)
         return file
 
-    def held_by_level(self, configuration: Configuration) -> RowsFound:
+    def rows_of_level(self, configuration: Configuration) -> RowsFound:
         """Return the content of a level's file, as the level encodes it, without rows too large for its requests.
 
         Raises:
             LoadToolError: If it cannot be read, or is no such CSV file.
         """
-        return self.held_by(
+        return self.rows_of(
             self.file_of(configuration),
             str(self._study.effective(configuration)["encoding"]),
             most_row_bytes(self._study.properties(configuration)),
         )
 
-    def held_by(self, file: Path, encoding: str = "bytes", most_bytes: int = MOST_ROW_BYTES) -> RowsFound:
+    def rows_of(self, file: Path, encoding: str = "bytes", most_bytes: int = MOST_ROW_BYTES) -> RowsFound:
         """Return the file's number of rows and the hashes of their encodings; it is then in the page cache.
 
         Raises:

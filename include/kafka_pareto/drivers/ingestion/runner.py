@@ -45,7 +45,7 @@ class IngestionRunner(RepetitionRunner):
             self._warm_up()
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(configuration))
-        self._testbed.files.held_by_level(configuration)
+        self._testbed.files.rows_of_level(configuration)
         self._testbed.new_topic(self._study.partitions(configuration))
         self._guard.wait_until_healthy()
         self._guard.begin()
@@ -57,7 +57,7 @@ class IngestionRunner(RepetitionRunner):
         file = testbed.files.file_of(reference)
         if study.workload.file is None:
             file = testbed.files.books(min(study.rows(reference), _WARMING_ROWS))
-        rows = testbed.files.held_by(file).rows
+        rows = testbed.files.rows_of(file).rows
 
         def load(_best: float) -> float:
             testbed.new_topic(study.partitions(reference))

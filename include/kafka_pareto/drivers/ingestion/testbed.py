@@ -88,7 +88,7 @@ def open_ingestion_testbed(
     ):
         tool = IngestionLoad(system.bootstrap_servers, system.client_config, settings)
         files = RowsFiles(study, tool, Path(folder))
-        held = files.held_by(files.file_of(study.baseline_configuration(case)))
+        held = files.rows_of(files.file_of(study.baseline_configuration(case)))
         found = fingerprint_of(system.description, study, topic)
         java = java_version(settings.java)
         found.system.update({"java_version": java, "file_rows": held.rows, "file_hash": held.hash})

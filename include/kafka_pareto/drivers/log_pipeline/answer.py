@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.comparison.records import Level, PartComparison, is_told_apart
+from kafka_pareto.comparison.records import Level, PartComparison, is_significant
 from kafka_pareto.comparison.screen import WIDTH, fitting, listed, screen_table
 from kafka_pareto.comparison.words import NONE, fixed_text, level_text, number_text, quantity_named
 from kafka_pareto.drivers.log_pipeline.stages import STAGES
@@ -80,7 +80,7 @@ def _latency_ms(level: Level) -> float:
 def _mean(level: Level, quantity: str) -> str:
     if quantity not in level.means:
         return NONE
-    return f"{number_text(level.means[quantity])}{'*' if is_told_apart(level.estimate(quantity)) else ''}"
+    return f"{number_text(level.means[quantity])}{'*' if is_significant(level.estimate(quantity)) else ''}"
 
 
 def _longest_lines(part: PartComparison) -> list[str]:

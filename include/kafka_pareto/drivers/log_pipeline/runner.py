@@ -14,7 +14,7 @@ from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.driver_runtime import Attempt, RepetitionRunner
-from kafka_pareto.measurement.highest_held import highest_held
+from kafka_pareto.measurement.highest_sustained import highest_sustained
 from kafka_pareto.measurement.limits import LIMITS
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class PipelineRunner(RepetitionRunner):
             if protocol.warmup_s:
                 opened.load.send(Wanted("warmup", "warmup", _WARMUP_REQUESTS_S, protocol.warmup_s))
                 is_settled(protocol.drain_s)
-            held = highest_held(probe, _FIRST_REQUESTS_S, _PRECISION)
+            held = highest_sustained(probe, _FIRST_REQUESTS_S, _PRECISION)
         if held is None:
             raise LoadToolError(
                 f"the web server does not answer one request a second within {_RESPONSE_MS:g} ms (p95), or the "

@@ -92,7 +92,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         """Return whether the log is replayed: in all configurations or none."""
         return self.is_replayed({})
 
-    def told(self, configuration: Configuration) -> dict[str, FactorValue]:
+    def all_settings(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Return every setting with its value."""
         return self.effective(configuration)
 

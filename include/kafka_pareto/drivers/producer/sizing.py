@@ -247,7 +247,7 @@ def sent_bytes(campaign: Campaign) -> int:
     total = 0
     for case in study.cases:
         prefixes = [
-            each(case, number) for number in study.round_numbers() for each in (keys.measurements, keys.set_aside)
+            each(case, number) for number in study.round_numbers() for each in (keys.measurements, keys.discarded)
         ]
         prefixes += [keys.noise_repetitions(case)]
         prefixes += [keys.confirmation(case, name) for name in ("repetitions/", "set_aside/")]

@@ -164,7 +164,7 @@ class TuneProducer(ProducerStudy, Tune):
             for name, factor in self.factors.items()
         }
 
-    def told(self, configuration: Configuration) -> dict[str, PropertyValue]:
+    def all_settings(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return every producer property with its value."""
         return {**DEFAULTS, **self.properties(configuration)}
 

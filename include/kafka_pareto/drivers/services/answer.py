@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.answer import effect_lines
-from kafka_pareto.comparison.records import Level, PartComparison, is_told_apart
+from kafka_pareto.comparison.records import Level, PartComparison, is_significant
 from kafka_pareto.comparison.screen import MOST_LINES, blocks_text, interval_text, listed, screen_table
 from kafka_pareto.comparison.sentences import effects_of
 from kafka_pareto.comparison.words import NONE, number_text
@@ -64,7 +64,7 @@ def _times_reference(level: Level, quantity: str) -> str:
     estimate = level.estimate(quantity)
     if level.is_reference:
         return "reference"
-    return f"{_times(estimate.ratio.value)}{'*' if is_told_apart(estimate) else ''}" if estimate.ratio else NONE
+    return f"{_times(estimate.ratio.value)}{'*' if is_significant(estimate) else ''}" if estimate.ratio else NONE
 
 
 def _ranking_table(rankings: Sequence[Ranking]) -> list[str]:
@@ -108,7 +108,7 @@ def _fault_lines(parts: Sequence[PartComparison], room: int) -> list[str]:
     """Return a row for each fault, the largest ratio of latencies first, and the parts without a significant one."""
     found = [(part, level) for part in parts for level in part.levels if level.values[_FAULT] != NO_FAULT]
     found.sort(key=lambda each: -_latency_ratio(each[1]))
-    told = {part.part for part, level in found if is_told_apart(level.estimate(LATENCY))}
+    told = {part.part for part, level in found if is_significant(level.estimate(LATENCY))}
     without = [part.part for part in parts if part.part not in told]
     shown = found if 1 + len(found) + bool(without) <= room else found[: max(room - 2, 1)]
     rows: list[tuple[str, ...]] = [

@@ -15,7 +15,7 @@ from kafka_pareto.bottleneck.load_counters import LoadWindow
 from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.figures import quantities, timeline_of
-from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, find_capacity, hand_on
+from kafka_pareto.drivers.services.orders import CapacityError, OrdersRun, find_capacity, run_orders
 from kafka_pareto.drivers.services.produce_times import produce_times, read_all
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.quantities import ServicesQuantities
@@ -35,14 +35,14 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     opened = testbed.topology_for(configuration)
     started_at, cpu_before, began_at = datetime.now(UTC).isoformat(), psutil.cpu_times(), time.time()
     chain_before_s = opened.chain.cpu_s()
-    handed: HandedOn | None = None
+    handed: OrdersRun | None = None
     reason, is_excused = "", False
     before = read_all(opened.brokers)
     counted = HostCounters(None, opened.brokers)
     with counted:
         counted_from = time.time()
         try:
-            handed = _handed_on(planned, study, testbed, opened)
+            handed = _sent_orders(planned, study, testbed, opened)
         except (LoadToolError, ClusterError) as error:
             reason, is_excused = str(error), is_to_be_repeated(error, fault)
     chain_cpu_s = max(opened.chain.cpu_s() - chain_before_s, 0.0)
@@ -92,9 +92,9 @@ def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
     return fault == NO_FAULT or isinstance(error, (LoadStartError, ClusterError))
 
 
-def _handed_on(
+def _sent_orders(
     planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed, opened: OpenTopology
-) -> HandedOn:
+) -> OrdersRun:
     """Run the orders under the load the level asks for.
 
     Raises:
@@ -111,7 +111,7 @@ def _handed_on(
         offset = np.random.default_rng(seeds).uniform(-0.5, 0.5)
         return find_capacity(opened, asked, protocol.capacity, testbed.guesses_orders_s, offset)
     if load.kind == "burst":
-        return hand_on(opened, asked)
+        return run_orders(opened, asked)
     rate_s, paced_s = testbed.rate_of(configuration), protocol.paced_warmup_s + int(found["paced_s"])
     paced = replace(
         asked,
@@ -121,10 +121,10 @@ def _handed_on(
         timeout_s=paced_s + protocol.timeout_s,
     )
     kind = str(found["fault"])
-    return hand_on(opened, paced, None if kind == NO_FAULT else Fault(kind, protocol.fault))
+    return run_orders(opened, paced, None if kind == NO_FAULT else Fault(kind, protocol.fault))
 
 
-def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
+def judge(handed: OrdersRun, *, keeps_order: bool) -> tuple[Outcome, str]:
     """Check that every order completed and, without a fault, that none was duplicated.
 
     Out-of-order events are a failure only if the level `keeps_order` (partitions by key); otherwise they are counted.

@@ -6,7 +6,7 @@ from kafka_pareto.analysis.recovery import seconds_to_former_p95
 from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.services.fault import FaultRecord
-from kafka_pareto.drivers.services.orders import HandedOn
+from kafka_pareto.drivers.services.orders import OrdersRun
 from kafka_pareto.drivers.services.programs.messages import Record
 from kafka_pareto.drivers.services.quantities import FaultFigures, OrderFigures, ServicesQuantities
 from kafka_pareto.drivers.services.studies import Load
@@ -18,7 +18,7 @@ _AS_REPORTED = ("orders_s", "jitter_ms", "smoothed_jitter_ms", "request_ms", "se
 
 
 def quantities(
-    handed: HandedOn, load: Load, counters: LoadCounters, script_orders_s: float | None
+    handed: OrdersRun, load: Load, counters: LoadCounters, script_orders_s: float | None
 ) -> ServicesQuantities:
     """Return the quantities of completed orders.
 
@@ -48,7 +48,7 @@ def quantities(
     )
 
 
-def _order_figures(handed: HandedOn, counters: LoadCounters) -> OrderFigures | None:
+def _order_figures(handed: OrdersRun, counters: LoadCounters) -> OrderFigures | None:
     placed, seen = handed.placed, handed.seen
     latency = placed["latency"]
     if not latency or not placed["orders_s"]:

@@ -13,7 +13,7 @@ from kafka_pareto.drivers.services.programs.messages import Record
 from kafka_pareto.drivers.services.studies import Capacity
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.measurement.highest_held import highest_held
+from kafka_pareto.measurement.highest_sustained import highest_sustained
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class CapacityError(LoadToolError):
 
 
 @dataclass(frozen=True)
-class HandedOn:
+class OrdersRun:
     """The outcome of a run of orders.
 
     Attributes:
@@ -52,7 +52,7 @@ class HandedOn:
         return int(self.placed["sent"]) - min(int(self.placed["confirmed"]) + self.late, int(self.seen["complete"]))
 
 
-def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> HandedOn:
+def run_orders(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> OrdersRun:
     """Place the orders; wait until all are confirmed and seen by the client, at most twice the timeout.
 
     Raises:
@@ -73,7 +73,7 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
     )
     while (after := opened.chain.after(asked))["confirmed"] < placed["sent"] and time.monotonic() < late_until:
         time.sleep(_POLL_S)
-    return HandedOn(
+    return OrdersRun(
         asked,
         {**placed, "repeated": after["repeated"]},
         seen,
@@ -85,7 +85,7 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
 
 def find_capacity(
     opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s: defaultdict[str, float], offset: float = 0.0
-) -> HandedOn:
+) -> OrdersRun:
     """Return the outcome at the highest sustained rate.
 
     Args:
@@ -102,10 +102,10 @@ def find_capacity(
     """
     tries = 0
 
-    def probe(rate_s: float) -> HandedOn | None:
+    def probe(rate_s: float) -> OrdersRun | None:
         nonlocal tries
         tries += 1
-        handed = hand_on(
+        handed = run_orders(
             opened,
             replace(
                 asked,
@@ -120,14 +120,14 @@ def find_capacity(
         log.info("%s: %.0f orders/s %s", opened.name, rate_s, f"not held: {fault}" if fault else "held")
         return None if fault else handed
 
-    found = highest_held(probe, guesses_s[opened.name] * rule.precision**offset, rule.precision)
+    found = highest_sustained(probe, guesses_s[opened.name] * rule.precision**offset, rule.precision)
     if found is None:
         raise CapacityError(f"topology {opened.name} does not hold one order a second")
     guesses_s[opened.name] = found.rate_s
     return found.found
 
 
-def fault_of(handed: HandedOn, rule: Capacity) -> str:
+def fault_of(handed: OrdersRun, rule: Capacity) -> str:
     """Return why a rate was not sustained, by Theodolite's lag trend and latency metrics; empty if it was."""
     placed, latency, rate_s = handed.placed, handed.placed["latency"], handed.asked.rate_s
     if placed["failure"]:

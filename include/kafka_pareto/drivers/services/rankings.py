@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kafka_pareto.comparison.records import Estimate, Level, PartComparison, is_told_apart
+from kafka_pareto.comparison.records import Estimate, Level, PartComparison, is_significant
 from kafka_pareto.drivers.services.studies import TOPOLOGY, CompareServices, load_of
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 
@@ -83,8 +83,8 @@ def _over_range(part: PartComparison, name: str) -> Ranking | None:
     times: dict[tuple[FactorValue, FactorValue], tuple[float, bool]] = {}
     for each in part.range_ratios:
         if (each.range, each.quantity) == (name, LATENCY):
-            times[each.level, each.other] = (each.ratio.value, is_told_apart(each))
-            times[each.other, each.level] = (1 / each.ratio.value, is_told_apart(each))
+            times[each.level, each.other] = (each.ratio.value, is_significant(each))
+            times[each.other, each.level] = (1 / each.ratio.value, is_significant(each))
     topologies = list(dict.fromkeys(level.values[TOPOLOGY] for level in part.levels))
     for fastest in topologies:
         others = [other for other in topologies if other != fastest]

@@ -137,12 +137,12 @@ class OpenTopology(Opened):
     def _warm_up(self) -> None:
         """Run uncounted orders: many on freshly started brokers, else a few."""
         until = time.monotonic() + self._protocol.warmup_s
-        self._hand_on()
+        self._send_warm_up_orders()
         while not self._on.is_warm and time.monotonic() < until:
-            self._hand_on()
+            self._send_warm_up_orders()
         self._on.is_warm = True
 
-    def _hand_on(self) -> None:
+    def _send_warm_up_orders(self) -> None:
         orders, timeout_s = self._protocol.warmup_orders, self._protocol.timeout_s
         asked = Asked(f"warmup{secrets.token_hex(4)}", orders, timeout_s=timeout_s)
         self.chain.ask(asked)

@@ -77,7 +77,7 @@ def test_a_tuned_pipeline_has_one_case_and_settings_of_its_parts() -> None:
 
     assert study.cases == ["pipeline"]
     assert study.baseline_configuration() == {"bulk_max_size": 2048, "backoff_ms": 1000, "log_lines": "multi"}
-    told = study.told({"bulk_max_size": 50, "backoff_ms": 20, "log_lines": "single"})
+    told = study.all_settings({"bulk_max_size": 50, "backoff_ms": 20, "log_lines": "single"})
     assert (told["bulk_max_size"], told["log_lines"], told["pipelining"], told["load"]) == (50, "single", 2, "50%")
     assert study.durability_of({}) is Durability.acks_1
 

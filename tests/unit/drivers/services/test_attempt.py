@@ -10,7 +10,7 @@ import pytest
 from kafka_pareto.drivers.services import orders
 from kafka_pareto.drivers.services.attempt import is_to_be_repeated, judge
 from kafka_pareto.drivers.services.fault import FaultRecord
-from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, fault_of
+from kafka_pareto.drivers.services.orders import CapacityError, OrdersRun, fault_of
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import Record
 from kafka_pareto.drivers.services.studies import Capacity
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fast
 FAULT = FaultRecord("leader_killed", "kafka-3", 10.0, 30.0, 32.0, is_noticed=True)
 
 
-def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> HandedOn:
+def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> OrdersRun:
     placed = {
         "sent": 100,
         "confirmed": 100,
@@ -35,7 +35,7 @@ def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> H
     seen = {"complete": 100, "repeated": 0, "out_of_order": 0}
     for name, value in changes.items():
         (placed if name in placed else seen)[name] = value
-    return HandedOn(Asked("run", 100, rate_s=50.0), placed, seen, fault, late=late)
+    return OrdersRun(Asked("run", 100, rate_s=50.0), placed, seen, fault, late=late)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_late_confirmations_are_waited_for_when_the_client_has_seen_all(
 ) -> None:
     monkeypatch.setattr(orders, "_POLL_S", 0.01)
     opened = cast("OpenTopology", SimpleNamespace(chain=SlowChain(confirmed)))
-    found = orders.hand_on(opened, Asked("run", 100, timeout_s=0.2 if lost else 60.0))
+    found = orders.run_orders(opened, Asked("run", 100, timeout_s=0.2 if lost else 60.0))
     assert (found.late, found.lost) == (late, lost)
 
 

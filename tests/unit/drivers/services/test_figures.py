@@ -9,7 +9,7 @@ import pytest
 from kafka_pareto.bottleneck.load_counters import LoadCounters
 from kafka_pareto.drivers.services.fault import FaultRecord
 from kafka_pareto.drivers.services.figures import bound_of, fault_figures, quantities
-from kafka_pareto.drivers.services.orders import HandedOn
+from kafka_pareto.drivers.services.orders import OrdersRun
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.quantities import FaultFigures
 from kafka_pareto.drivers.services.studies import Load
@@ -74,10 +74,10 @@ def test_events_that_came_again_are_told_from_confirmations_that_did() -> None:
     hops = dict.fromkeys(("shipping", "notifying", "completing"))
     said = placed(sent=5, confirmed=5, repeated=1, overtaken=0, latency=None)
     seen = {"complete": 5, "repeated": 2, "out_of_order": 0, "alerts": [{"state": "raised"}], **hops}
-    found = quantities(HandedOn(Asked("run", 5), said, seen), BURST, LoadCounters(broker_cpu_s=1.0), None)
+    found = quantities(OrdersRun(Asked("run", 5), said, seen), BURST, LoadCounters(broker_cpu_s=1.0), None)
 
     assert (found.repeats_dropped, found.events_repeated) == (3, 2)
     assert (found.alerts_raised, found.alerts_cleared) == (1, 0)
     assert found.counters.broker_cpu_s == 1.0
-    of_search = quantities(HandedOn(Asked("run", 5), said, seen), Load("capacity"), found.counters, None)
+    of_search = quantities(OrdersRun(Asked("run", 5), said, seen), Load("capacity"), found.counters, None)
     assert of_search.counters == LoadCounters()

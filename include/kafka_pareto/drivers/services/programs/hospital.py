@@ -171,7 +171,7 @@ class Hospital(Handler):
                 asked = self._asked.get_nowait()
             except Empty:
                 return ()
-            self._sender.begin_anew()
+            self._sender.restart()
             self._requests.mean_ms()
             self._run = _Run(asked, time.time())
             threading.Thread(target=self._place_all, args=(self._run,), daemon=True).start()

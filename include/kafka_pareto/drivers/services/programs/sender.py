@@ -72,11 +72,11 @@ class Sender:
             self._producer.commit_transaction()
         except KafkaException:
             self._producer.abort_transaction()
-            self.begin_anew()
+            self.restart()
             raise
         self.poll()
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Take outstanding answers and clear a failure."""
         self._producer.poll(0)
         self.failure = ""

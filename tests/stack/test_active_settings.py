@@ -9,7 +9,7 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.rollout.versions import SettingsInForce, versions
+from kafka_pareto.rollout.versions import ActiveSettings, versions
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
@@ -33,7 +33,7 @@ class Story:
         return found.read_record(found.keys.confirmation(CASE, "decision.json"), Decision)
 
     @property
-    def versions(self) -> list[SettingsInForce]:
+    def versions(self) -> list[ActiveSettings]:
         return versions(self.store, STUDY, CASE)
 
 

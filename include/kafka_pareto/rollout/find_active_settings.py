@@ -5,32 +5,32 @@ from __future__ import annotations
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.decision.decision import FoundInForce, InForce
+from kafka_pareto.decision.decision import ActiveReference, FoundActiveSettings
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.known_properties import Durability
-from kafka_pareto.rollout.versions import SettingsInForce, in_force_with_files
+from kafka_pareto.rollout.versions import ActiveSettings, active_settings_with_files
 
 
-def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
+def find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
     """Return the active settings for this case of the campaign's study, and whether they are comparable.
 
     They are if their campaign measured the same system with the same workload, protocol and factors. Otherwise the
     baseline is the reference.
     """
-    settings = in_force_with_files(campaign.store, campaign.keys.study, case)
+    settings = active_settings_with_files(campaign.store, campaign.keys.study, case)
     if settings is None:
-        return FoundInForce()
+        return FoundActiveSettings()
     if settings.properties == campaign.tune.properties(campaign.tune.baseline_configuration()):
-        return FoundInForce(newest_version=settings.version)
+        return FoundActiveSettings(newest_version=settings.version)
     differences = _differences(campaign, settings)
     if not differences and campaign.tune.properties(settings.configuration) != settings.properties:
         differences = ["it sets properties that this study does not"]
     if differences:
-        return FoundInForce(newest_version=settings.version, left_out=differences)
-    return FoundInForce(newest_version=settings.version, settings=_measurable(campaign, settings))
+        return FoundActiveSettings(newest_version=settings.version, left_out=differences)
+    return FoundActiveSettings(newest_version=settings.version, settings=_measurable(campaign, settings))
 
 
-def _differences(campaign: Campaign, settings: SettingsInForce) -> list[str]:
+def _differences(campaign: Campaign, settings: ActiveSettings) -> list[str]:
     try:
         then = Campaign.open(campaign.store, settings.study, settings.campaign)
         fingerprint = then.read_record(then.keys.fingerprint(settings.case), Fingerprint)
@@ -43,10 +43,10 @@ def _differences(campaign: Campaign, settings: SettingsInForce) -> list[str]:
     ]
 
 
-def _measurable(campaign: Campaign, settings: SettingsInForce) -> InForce:
+def _measurable(campaign: Campaign, settings: ActiveSettings) -> ActiveReference:
     study, configuration = campaign.tune, settings.configuration
     variables = study.variables(settings.case)
-    return InForce(
+    return ActiveReference(
         version=settings.version,
         campaign=settings.campaign,
         configuration_id=settings.configuration_id,

@@ -11,7 +11,7 @@ from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import Change, Promised, changes, unmeasured_text, weakening
-from kafka_pareto.rollout.versions import SettingsInForce, file_of, in_force, unmeasured_beside, way_back
+from kafka_pareto.rollout.versions import ActiveSettings, active_settings, file_of, unmeasured_beside, way_back
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration
@@ -36,7 +36,7 @@ class Move(BaseModel):
     refused: str = ""
 
 
-class InForceView(BaseModel):
+class ActiveView(BaseModel):
     """The active settings for one record size of a study.
 
     Attributes:
@@ -46,24 +46,24 @@ class InForceView(BaseModel):
         way_back: The effect of a rollback.
     """
 
-    versions: list[SettingsInForce]
+    versions: list[ActiveSettings]
     differs_from_baseline: list[Change]
     files: list[str]
     way_back: Move
 
 
-def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
+def active_view(kept: Sequence[ActiveSettings]) -> ActiveView:
     """Return the view of these versions (oldest first)."""
     if not kept:
         nothing = "Nothing was put in force yet: there is nothing to go back from."
         stays = Move(from_version=None, changes=[], refused=nothing)
-        return InForceView(versions=[], differs_from_baseline=[], files=[], way_back=stays)
+        return ActiveView(versions=[], differs_from_baseline=[], files=[], way_back=stays)
     newest = kept[-1]
     try:
         back = _move(newest.version, newest, way_back(kept, by="", reason="", request=""))
     except BadInputError as error:
         back = Move(from_version=newest.version, changes=[], refused=str(error))
-    return InForceView(
+    return ActiveView(
         versions=list(kept),
         differs_from_baseline=changes(kept[0].previous_properties, newest.properties),
         files=list(client_files(newest.driver)),
@@ -71,7 +71,7 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
     )
 
 
-def text_in_force(store: Store, study: str, case: str, name: str) -> str:
+def active_text(store: Store, study: str, case: str, name: str) -> str:
     """Return the newest version as a client file.
 
     The stored file may be older, if a writer was killed before writing it, and the explorer must not write.
@@ -79,13 +79,13 @@ def text_in_force(store: Store, study: str, case: str, name: str) -> str:
     Raises:
         BadInputError: If nothing is active, or clients read no such file.
     """
-    newest = in_force(store, study, case)
+    newest = active_settings(store, study, case)
     if newest is None:
         raise BadInputError(f"nothing is in force for {case_label(case)} of study {study}")
     return file_of(newest, name)
 
 
-def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> Move:
+def move_to(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | None) -> Move:
     """Return what activating this configuration would change.
 
     The step's own rule decides whether it is allowed; the step checks again.
@@ -112,18 +112,18 @@ def _promised_by(study: Tune, configuration: Configuration) -> Promised:
     return Promised(study.properties(configuration), study.durability_of(configuration).name)
 
 
-def _move(from_version: int | None, before: Promised | SettingsInForce, after: Promised | SettingsInForce) -> Move:
+def _move(from_version: int | None, before: Promised | ActiveSettings, after: Promised | ActiveSettings) -> Move:
     changed = changes(before.properties, after.properties)
     return Move(from_version=from_version, changes=changed, weakens=weakening(before.durability, after.durability))
 
 
-def _unmeasured(snapshot: Snapshot, now: SettingsInForce | None) -> str:
+def _unmeasured(snapshot: Snapshot, now: ActiveSettings | None) -> str:
     beside = snapshot.decision.in_force if snapshot.decision else None
     version = unmeasured_beside([now] if now else [], beside.version if beside else None)
     return "" if version is None else unmeasured_text(version)
 
 
-def _refusal(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> str:
+def _refusal(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | None) -> str:
     if now and (now.campaign, now.configuration_id) == (snapshot.campaign.keys.campaign, configuration_id):
         return f"It is in force already, as version {now.version}."
     if snapshot.decision is None or snapshot.context is None:

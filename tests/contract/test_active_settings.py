@@ -13,7 +13,7 @@ import pytest
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.exit_codes import EXIT_BAD_INPUT
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.rollout.versions import add_version, cases_in_force, in_force, versions, write_files
+from kafka_pareto.rollout.versions import active_cases, active_settings, add_version, versions, write_files
 from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
@@ -41,15 +41,15 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
     folder = FolderStore(tmp_path / "campaign")
     for key in folder.keys(STUDY):
         store.put(key, folder.get(key))
-    assert cases_in_force(store, STUDY) == []
-    assert in_force(store, STUDY, CASE) is None
+    assert active_cases(store, STUDY) == []
+    assert active_settings(store, STUDY, CASE) is None
     for name in (durable_id(campaign), other_id(campaign)):
         accepted(campaign, Wanted(case=CASE, configuration=name))
     roll_back.run(store, STUDY, CASE)
     kept = versions(store, STUDY, CASE)
     assert [settings.version for settings in kept] == [1, 2, 3]
-    assert in_force(store, STUDY, CASE) == kept[-1]
-    assert cases_in_force(store, STUDY) == [CASE]
+    assert active_settings(store, STUDY, CASE) == kept[-1]
+    assert active_cases(store, STUDY) == [CASE]
     told = parse_properties(store.get(f"_in_force/{STUDY}/{CASE}/producer.properties").decode())
     assert told["linger.ms"] == str(kept[0].properties["linger.ms"])
     with pytest.raises(BadInputError, match=r"versions/00003.json: was written meanwhile"):
@@ -79,7 +79,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     done = run_step("accept", tmp_path, *picked, f"--changes-seen={seen}")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["cases"] == [CASE]
-    settings = in_force(campaign.store, STUDY, CASE)
+    settings = active_settings(campaign.store, STUDY, CASE)
     assert settings
     assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"

@@ -52,7 +52,7 @@ function history(view) {
 }
 
 /** Show a record size's active settings if the view is still `current()`; call `moved` when they may have changed. */
-export async function showInForce({ study, case: size, case_label: at }, dag, moved, current) {
+export async function showActive({ study, case: size, case_label: at }, dag, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
   const title = "Go back to what was in force before";

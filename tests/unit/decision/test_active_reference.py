@@ -6,7 +6,7 @@ from kafka_pareto.analysis.sentinel import SentinelReport
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.decide import decide
-from kafka_pareto.decision.decision import Decision, FoundInForce, InForce
+from kafka_pareto.decision.decision import ActiveReference, Decision, FoundActiveSettings
 from kafka_pareto.drivers.producer.declaration import DRIVER as PRODUCER
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.card_layout import WIDTH, card_text
@@ -32,9 +32,9 @@ pytestmark = pytest.mark.fast
 FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
 
 
-def in_force(**changes: object) -> InForce:
+def in_force(**changes: object) -> ActiveReference:
     known = {"configuration_id": OTHER_ID, "configuration": OTHER, "properties": study_of().properties(OTHER)}
-    found = InForce(version=3, campaign="c0", durability="acks_all_idempotent", **known)
+    found = ActiveReference(version=3, campaign="c0", durability="acks_all_idempotent", **known)
     return found.model_copy(update=changes)
 
 
@@ -53,7 +53,7 @@ def decided(
     chosen_id: str = FAST_ID,
     study: Tune | None = None,
     final: list[Repetition] | None = None,
-    found: FoundInForce | None = None,
+    found: FoundActiveSettings | None = None,
 ) -> Decision:
     return decide(
         study or study_of(),
@@ -63,7 +63,7 @@ def decided(
         choice_repetitions=[],
         gain_repetitions=gain,
         final_repetitions=final or [],
-        found=found or FoundInForce(newest_version=3, settings=in_force()),
+        found=found or FoundActiveSettings(newest_version=3, settings=in_force()),
     )
 
 
@@ -144,13 +144,13 @@ def test_the_baseline_as_the_pick_goes_back_to_it():
 def test_settings_in_force_that_break_a_rule_of_today_are_named_on_the_card():
     limited = study_of().model_copy(update={"limits": [Limit.parse("throughput_mib_s >= 35")]})
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)], study=limited)
-    assert decision.in_force_breaks_rules
+    assert decision.active_breaks_rules
     warning = "Version 3, which is in force, does not keep the limit throughput_mib_s >= 35 (30.0 MiB/s, 14.3% beyond)."
     assert any(warning in each for each in warnings_of(decision))
 
 
 def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
-    found = FoundInForce(newest_version=2, left_out=["workload.keys: 0 then, 10 now"])
+    found = FoundActiveSettings(newest_version=2, left_out=["workload.keys: 0 then, 10 now"])
     decision = decided([*baseline(), *fast(50, 30)], found=found)
     assert decision.in_force is None
     assert decision.newest_version == 2
@@ -163,7 +163,7 @@ def test_settings_in_force_that_lose_records_do_not_compete_and_are_a_persons_ma
     gain = [*baseline(), *fast(40, 40), *other(50, 30)]
     gain[-1] = gain[-1].model_copy(update={"outcome": "records_lost"})
     decision = decided(gain)
-    assert decision.in_force_breaks_rules
+    assert decision.active_breaks_rules
     assert "does not keep the rule that no record is lost" in warnings_of(decision)[0]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
-from kafka_pareto.decision.decision import Decision, FoundInForce
+from kafka_pareto.decision.decision import Decision, FoundActiveSettings
 from kafka_pareto.drivers.common.load_tool import LoadResult
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.rollout.versions import file_of
@@ -78,7 +78,7 @@ def test_what_came_into_force_after_the_confirmation_began_is_not_what_it_compar
     earlier = confirmed(tmp_path)
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     key = campaign.keys.confirmation(CASE, "in_force.json")
-    campaign.write_record(key, FoundInForce())
+    campaign.write_record(key, FoundActiveSettings())
     put_in_force(earlier)
     decision = confirm_on_fake(campaign)
     assert (decision.in_force, decision.newest_version) == (None, 0)
@@ -114,7 +114,7 @@ def test_settings_in_force_that_break_a_constraint_of_today_are_measured_and_nam
     put_in_force(confirmed(tmp_path))
     campaign = campaign_in(tmp_path, study_of(constraints=["batch.size <= 65536"]), MIDDLING)
     decision = confirm_on_fake(campaign)
-    assert decision.in_force_breaks_rules
+    assert decision.active_breaks_rules
     assert decision.in_force is not None
     assert [str(each) for each in decision.in_force.constraints_broken] == ["batch.size <= 65536"]
 

@@ -13,14 +13,16 @@ _LOWEST_S = 1.0
 _HIGHEST_S = 1e6
 
 
-class Held(NamedTuple, Generic[Found]):
+class Sustained(NamedTuple, Generic[Found]):
     """The highest sustained rate, and the finding at it."""
 
     rate_s: float
     found: Found
 
 
-def highest_held(probe: Callable[[float], Found | None], guess_s: float, precision: float) -> Held[Found] | None:
+def highest_sustained(
+    probe: Callable[[float], Found | None], guess_s: float, precision: float
+) -> Sustained[Found] | None:
     """Return the highest sustained rate, to within a factor; None if not even one a second is.
 
     From the guess the rate is raised or lowered until one is sustained and the next is not; the first step is as small
@@ -33,7 +35,7 @@ def highest_held(probe: Callable[[float], Found | None], guess_s: float, precisi
         guess_s: The first rate.
         precision: The factor between the sustained rate and the failed one.
     """
-    held: Held[Found] | None = None
+    sustained: Sustained[Found] | None = None
     failed_s = math.inf
     rate_s, step = guess_s, precision
     while _LOWEST_S <= rate_s < failed_s and rate_s <= _HIGHEST_S:
@@ -43,12 +45,12 @@ def highest_held(probe: Callable[[float], Found | None], guess_s: float, precisi
         if found is None:
             failed_s = rate_s
         else:
-            held = Held(rate_s, found)
-        if held is not None and failed_s / held.rate_s <= precision * _ROUNDED:
+            sustained = Sustained(rate_s, found)
+        if sustained is not None and failed_s / sustained.rate_s <= precision * _ROUNDED:
             break
-        if held is not None and math.isfinite(failed_s):
-            rate_s = math.sqrt(held.rate_s * failed_s)
+        if sustained is not None and math.isfinite(failed_s):
+            rate_s = math.sqrt(sustained.rate_s * failed_s)
         else:
-            rate_s = held.rate_s * step if held is not None else max(failed_s / step, _LOWEST_S)
+            rate_s = sustained.rate_s * step if sustained is not None else max(failed_s / step, _LOWEST_S)
             step = min(step**2, _LARGEST_STEP)
-    return held
+    return sustained

@@ -9,10 +9,10 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to, text_in_force
+from kafka_pareto.explorer.active_view import ActiveView, Move, active_text, active_view, move_to
 from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.rollout.versions import add_version, in_force, versions
+from kafka_pareto.rollout.versions import active_settings, add_version, versions
 from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import CASE, STUDY, accepted, change_trial, durable_id, other_id, pick, told, trials_of
@@ -27,12 +27,12 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
     return Campaign.open(FolderStore(tmp_path / "store"), STUDY, CAMPAIGN)
 
 
-def shown(campaign: Campaign) -> InForceView:
-    return in_force_view(versions(campaign.store, STUDY, CASE))
+def shown(campaign: Campaign) -> ActiveView:
+    return active_view(versions(campaign.store, STUDY, CASE))
 
 
 def moving(campaign: Campaign, configuration_id: str) -> Move:
-    return move_to(read_snapshot(campaign, CASE), configuration_id, in_force(campaign.store, STUDY, CASE))
+    return move_to(read_snapshot(campaign, CASE), configuration_id, active_settings(campaign.store, STUDY, CASE))
 
 
 def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:
@@ -109,12 +109,12 @@ def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
 
 def test_a_download_is_of_the_newest_version_though_its_files_were_never_written(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match="nothing is in force for 65,636 B of study paper"):
-        text_in_force(campaign.store, STUDY, CASE, "producer.properties")
+        active_text(campaign.store, STUDY, CASE, "producer.properties")
     accepted(campaign, pick(durable_id(campaign)))
     first = versions(campaign.store, STUDY, CASE)[0]
     add_version(campaign.store, first.model_copy(update={"version": 2, "properties": {"linger.ms": 77}}))
-    text = text_in_force(campaign.store, STUDY, CASE, "producer.properties")
+    text = active_text(campaign.store, STUDY, CASE, "producer.properties")
     assert "# Version 2 since " in text
     assert parse_properties(text) == {"linger.ms": "77"}
     with pytest.raises(BadInputError, match=r"spark.properties: is no file of the driver producer"):
-        text_in_force(campaign.store, STUDY, CASE, "spark.properties")
+        active_text(campaign.store, STUDY, CASE, "spark.properties")

@@ -14,7 +14,7 @@ from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.parts import Table
 from kafka_pareto.study.study_file import dump_study, load_study
 from kafka_pareto_embedded.bootstrap.ports import Ports
-from kafka_pareto_embedded.runs.hand_over import hand_over, one_factor_command
+from kafka_pareto_embedded.runs.finished_text import finished_text, one_factor_command
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.recorded import STUDIES, paper_study
@@ -64,7 +64,7 @@ def test_a_comparison_ends_with_the_explorers_page_of_comparisons_and_a_command_
     store.put(keys.frozen_study(), (STUDIES / "impact_quick.yaml").read_bytes())
     store.put(keys.report("tables.txt"), b"acks, compared with acks 1, in 3 blocks\n")
     store.put(keys.report("report.html"), b"<html>report</html>")
-    said = hand_over(stack, store, keys, "http://run", whole=True)
+    said = finished_text(stack, store, keys, "http://run", whole=True)
     assert said.startswith("acks, compared with acks 1, in 3 blocks\n\nExplorer")
     assert f" {stack.airflow_url}/kafka-pareto/comparisons#study=impact_quick&campaign=c\n" in said
     assert "\n  make run STUDY=impact_quick FACTOR=acks LEVELS=1,all  one factor with levels of your own\n" in said
@@ -87,7 +87,7 @@ def test_levels_are_offered_as_a_shell_reads_them(study: str, factor: str, level
 def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_to_try_the_last(
     store: FolderStore, stack: Stack
 ) -> None:
-    said = hand_over(stack, store, KEYS, "http://run", whole=True)
+    said = finished_text(stack, store, KEYS, "http://run", whole=True)
     assert said.startswith(cards_text(Cards.model_validate_json(store.get(KEYS.report("cards.json")))).rstrip())
     addresses = dict(line.split("  ", 1) for line in said.splitlines() if ":/" in line and not line.startswith(" "))
     assert next(iter(addresses)) == "Explorer"
@@ -105,7 +105,7 @@ def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_t
 
 
 def test_the_first_screen_has_a_line_for_each_record_size_in_80_columns(store: FolderStore, stack: Stack) -> None:
-    said = hand_over(stack, store, KEYS, "http://run")
+    said = finished_text(stack, store, KEYS, "http://run")
     answer = said[: said.index("\n\nExplorer")]
     assert answer.splitlines() == FIRST_SCREEN
     assert max(map(len, FIRST_SCREEN)) <= 80

@@ -20,7 +20,7 @@ from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 from kafka_pareto_embedded.stack.stack import Stack
 
 
-def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, *, whole: bool = False) -> str:
+def finished_text(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, *, whole: bool = False) -> str:
     """Fetch the report and the Data Docs, and return a text with the answer, the addresses and what to do next.
 
     With `whole`, all cards or tables take the answer's place.

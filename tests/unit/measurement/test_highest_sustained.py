@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.measurement.highest_held import highest_held
+from kafka_pareto.measurement.highest_sustained import highest_sustained
 
 pytestmark = pytest.mark.fast
 
@@ -24,7 +24,7 @@ class System:
 
 @pytest.mark.parametrize("capacity_s", [3.0, 999.0, 1000.0, 1001.0, 37_500.0])
 def test_the_capacity_is_found_to_the_precision_from_either_side(capacity_s: float) -> None:
-    found = highest_held(System(capacity_s).probe, 1000.0, 1.1)
+    found = highest_sustained(System(capacity_s).probe, 1000.0, 1.1)
 
     assert found is not None
     assert capacity_s / 1.1 <= found.rate_s <= capacity_s
@@ -32,7 +32,7 @@ def test_the_capacity_is_found_to_the_precision_from_either_side(capacity_s: flo
 
 
 def test_a_single_disturbance_does_not_decide() -> None:
-    found = highest_held(System(5000.0, disturbed=(1, 4)).probe, 1000.0, 1.1)
+    found = highest_sustained(System(5000.0, disturbed=(1, 4)).probe, 1000.0, 1.1)
 
     assert found is not None
     assert 5000 / 1.1 <= found.rate_s <= 5000
@@ -40,10 +40,10 @@ def test_a_single_disturbance_does_not_decide() -> None:
 
 def test_a_guess_near_the_capacity_takes_few_tries() -> None:
     system = System(1000.0)
-    highest_held(system.probe, 950.0, 1.1)
+    highest_sustained(system.probe, 950.0, 1.1)
 
     assert len(system.tries) == 3  # a rate that is not held is tried twice
 
 
 def test_what_holds_nothing_has_no_capacity() -> None:
-    assert highest_held(System(0.5).probe, 1000.0, 1.1) is None
+    assert highest_sustained(System(0.5).probe, 1000.0, 1.1) is None

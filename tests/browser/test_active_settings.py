@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from kafka_pareto.campaign.keys import InForceKeys
-from kafka_pareto.rollout.versions import in_force, versions
-from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, TUNE_DAG_ID
+from kafka_pareto.rollout.versions import active_settings, versions
+from kafka_pareto.study.identifiers import ACTIVE_SETTINGS_DAG_ID, TUNE_DAG_ID
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.browser.conftest import Explorer, Visitor
@@ -40,7 +40,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     visitor.picture("put_in_force")
     dialog.get_by_role("button", name="Confirm").click()
     expect(dialog.get_by_role("status")).to_contain_text("the system has changed since", timeout=RUN_MS)
-    assert in_force(explorer.store, "paper", CASE) is None
+    assert active_settings(explorer.store, "paper", CASE) is None
     dialog.get_by_role("button", name="Put it in force all the same").click()
     expect(dialog.get_by_role("status")).to_contain_text("Done", timeout=RUN_MS)
     dialog.get_by_role("button", name="Close").click()
@@ -48,7 +48,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     expect(panel).to_contain_text(f"Version 1: {picked}")
     expect(panel).to_contain_text(f"picked, by {explorer.stack.credentials.airflow_admin_user}: {REASON}")
     visitor.picture("in_force")
-    kept = in_force(explorer.store, "paper", CASE)
+    kept = active_settings(explorer.store, "paper", CASE)
     assert kept
     assert (kept.configuration_id, kept.came_by, kept.reason) == (picked, "picked", REASON)
     with page.expect_download() as started:
@@ -99,7 +99,7 @@ def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explore
     onlooker.page.locator("#put-best-in-force").get_by_role("button").click()
     onlooker.page.get_by_role("button", name="Confirm").click()
     expect(onlooker.page.get_by_role("dialog").get_by_role("status")).to_contain_text("You may look, but not change")
-    assert in_force(explorer.store, "paper", CASE) is None
+    assert active_settings(explorer.store, "paper", CASE) is None
 
 
 def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, visitor: Visitor) -> None:
@@ -138,8 +138,8 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
 ) -> None:
     campaign = explorer.campaign()
     recommend(campaign, durable_id(campaign))
-    airflow.trigger(SETTINGS_IN_FORCE_DAG_ID, {"action": "ask", "study": "paper", "campaign": CAMPAIGN}, "asked")
-    asking = f"dags/{SETTINGS_IN_FORCE_DAG_ID}/dagRuns/asked/taskInstances/approve"
+    airflow.trigger(ACTIVE_SETTINGS_DAG_ID, {"action": "ask", "study": "paper", "campaign": CAMPAIGN}, "asked")
+    asking = f"dags/{ACTIVE_SETTINGS_DAG_ID}/dagRuns/asked/taskInstances/approve"
     wait_until("it asks", lambda: airflow.ask("GET", asking)["state"] == "awaiting_input", RUN_MS / 1000)
 
     waits = visitor.page.locator("#approval")
@@ -150,5 +150,5 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
         waits.get_by_role("link").click()
     expect(opened.value.get_by_role("button", name="Reject")).to_be_visible()
     opened.value.close()
-    airflow.stop(SETTINGS_IN_FORCE_DAG_ID, "asked")
+    airflow.stop(ACTIVE_SETTINGS_DAG_ID, "asked")
     expect(waits).to_be_hidden()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from functools import cache
@@ -173,6 +174,25 @@ def memory_gib(study: Study) -> str:
     with runtime_of(study).system(study, Settings()) as system:
         assert isinstance(system, OwnBrokersSystem)
         return f"{math.ceil(system.needed_mib / 1024 * 10) / 10:.1f} GiB"
+
+
+def test_the_driver_that_the_page_of_development_shows_is_the_one_that_is_run() -> None:
+    page = (ROOT / "docs/development.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    folder = ROOT / "tests/drivers/naps"
+    files = [folder / name for name in re.findall(r"^# (\w+\.py)$", shown, re.MULTILINE)]
+
+    assert {file.name for file in files} == {file.name for file in folder.glob("*.py")} - {"__init__.py"}
+    assert statements(shown) == [each for file in files for each in statements(file.read_text(encoding="utf-8"))]
+
+
+def statements(code: str) -> list[str]:
+    """Return the code's statements without imports, docstrings, comments and layout."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return [ast.unparse(each) for each in tree.body if not isinstance(each, ast.Import | ast.ImportFrom)]
 
 
 def test_what_prevents_harm_to_a_cluster_names_a_test_that_is_there_in_each_row() -> None:

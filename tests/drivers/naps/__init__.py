@@ -1,1 +1,1 @@
-"""The smallest driver: a command that sleeps, for as long as its one factor says. docs/development.md shows it."""
+"""The smallest driver: it runs `sleep` for as long as its only factor says. docs/development.md shows all of it."""

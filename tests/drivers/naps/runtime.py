@@ -1,4 +1,4 @@
-"""Runs the driver `naps`."""
+"""Run the driver `naps`."""
 
 from __future__ import annotations
 
@@ -19,46 +19,42 @@ from kafka_pareto.study.study import Study
 
 
 class Bed(System):
-    """Stands for the system; it is always there."""
+    """The system; always available."""
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002
-        """Describes the bed and this machine."""
+        """Describe the bed and this machine."""
         return Fingerprint(system={"bed": "north"}, load_and_brokers_share_a_machine=True, **client_machine())
 
 
 class NapRunner(RepetitionRunner):
-    """Runs `sleep`."""
+    """Run `sleep`."""
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Sleeps once."""
+        """Sleep once."""
         started_at, started = datetime.now(UTC).isoformat(), time.monotonic()
         seconds = float(planned.candidate.configuration["nap_ms"]) / 1000
         subprocess.run(["sleep", str(seconds)], check=True)
         asleep_s = time.monotonic() - started
-        return Attempt(
-            outcome="valid",
-            started_at=started_at,
-            quantities=NapQuantities(asleep_s * 1000, 1 / asleep_s).values(),
-            wall_s=asleep_s,
-        )
+        quantities = NapQuantities(asleep_s * 1000, 1 / asleep_s).values()
+        return Attempt(outcome="valid", started_at=started_at, quantities=quantities, wall_s=asleep_s)
 
 
 class NapsRuntime(DriverRuntime):
-    """Runs naps."""
+    """Run naps."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Computes what these naps take, with a start of `sleep` each."""
+        """Compute the duration of these naps; each starts `sleep` once."""
         count, longest_ms = sum(repetitions.values()), float(study.baseline_configuration()["nap_ms"])
         return Plan(repetitions=count, duration_s=count * (longest_ms / 1000 + 0.05), sent_gib=0.0, peak_disk_gib=0.0)
 
     @contextmanager
     def system(self, study: Study, settings: Settings) -> Iterator[System]:  # noqa: ARG002
-        """Opens the bed."""
+        """Open the bed."""
         yield Bed()
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[RepetitionRunner]:  # noqa: ARG002
-        """Opens what sleeps."""
+        """Open the runner."""
         keep_fingerprint(campaign, case, Bed().fingerprint(campaign, case))
         yield NapRunner()
 

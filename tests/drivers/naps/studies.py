@@ -1,4 +1,4 @@
-"""Defines the study that tunes a nap."""
+"""Define the study that tunes a nap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_pareto.study.tune import Tune
 
 
 class TuneNaps(Tune):
-    """Tunes a nap; its one factor is `nap_ms`."""
+    """Tune a nap; the only factor is `nap_ms`."""
 
     declaration: ClassVar[Driver] = DRIVER
 
@@ -24,15 +24,15 @@ class TuneNaps(Tune):
 
     @property
     def cases(self) -> list[str]:
-        """Lists the one case."""
+        """List the only case."""
         return ["nap"]
 
     def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
-        """Returns the longest nap."""
+        """Return the longest nap."""
         return {"nap_ms": max(self.factors["nap_ms"].extremes())}
 
     def conditions(self) -> dict[str, Any]:
-        """Returns nothing: naps of all studies can be compared."""
+        """Return nothing: naps of all studies are comparable."""
         return {}
 
 

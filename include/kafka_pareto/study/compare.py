@@ -22,10 +22,9 @@ MeansByCase: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 class Compare(Study):
-    """Adds what is compared. Each block measures every level once, the reference included.
+    """Adds the parts to compare. Each block measures every level once, the reference included.
 
-    `reference` overrides defaults; every level differs from it only in its part's factors and in what the part fixes.
-    `published_by` names the author of the published numbers and their machine.
+    `reference` overrides defaults for all levels. `published_by` names the author and the machine of published numbers.
     """
 
     reference: dict[str, PropertyValue] = Field(default_factory=dict)

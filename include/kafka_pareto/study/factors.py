@@ -56,7 +56,7 @@ class CategoricalFactor(_Factor):
 
 
 class NumericFactor(_Factor):
-    """A factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
+    """A factor with `levels`, or a range `low` to `high` on a linear or log scale."""
 
     type: Literal["integer", "float"]
     levels: list[int | float] | None = Field(default=None, min_length=1)

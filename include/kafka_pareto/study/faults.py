@@ -18,9 +18,9 @@ CHANGING_THE_CLUSTER = (*BROKER_FAULTS, PARTITIONS_ADDED)
 
 
 class FaultTimes(Section):
-    """Sets when the first fault begins, counted from the load's start, and how long each lasts.
+    """Sets the start of the first fault, counted from the load's start, and how long each lasts.
 
-    After that time a killed broker is restarted, and a stopped one resumes.
+    Then a killed broker is restarted, and a stopped one resumes.
     """
 
     at_s: Annotated[float, Field(gt=0)] = 15.0

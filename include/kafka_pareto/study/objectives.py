@@ -70,7 +70,7 @@ Limits: TypeAlias = Annotated[list[Limit], Texts(Limit.parse)]
 
 
 class Lexicographic(Section):
-    """Ranks by the first objective; among all within `within_fraction` of its best, the second decides, and so on."""
+    """Ranks by the first objective; among all within `within_fraction` of its best, by the second, and so on."""
 
     lexicographic: Annotated[list[ObjectiveName], Field(min_length=1)]
     within_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.05
@@ -84,9 +84,9 @@ class Lexicographic(Section):
 
 
 class Weighted(Section):
-    """Ranks by the sum of weighted log-gains over the baseline; the largest wins.
+    """Ranks by the largest sum of weighted log-gains over the baseline.
 
-    With a weight of 2, halving a latency counts as much as quartering it would with a weight of 1.
+    With weight 2, halving a latency counts as much as quartering it with weight 1.
     """
 
     weights: Annotated[dict[ObjectiveName, Annotated[float, Field(gt=0)]], Field(min_length=1)]

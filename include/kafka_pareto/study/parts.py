@@ -21,10 +21,10 @@ _Published: TypeAlias = dict[str, list[float | None]]
 
 
 class Table(Section):
-    """Compares the levels of one factor, one of which is the reference's.
+    """Compares the levels of one factor; one level is the reference's.
 
-    `fixed` applies to all levels, the reference included. `published` has, for each quantity, a number or null for each
-    level; published numbers are shown beside the measured ones and never tested.
+    `fixed` applies to all levels. `published` maps a quantity to a number or null per level, shown beside the measured
+    values and never tested.
     """
 
     factor: str
@@ -81,11 +81,11 @@ class Grid(Section):
 
 
 class Series(Section):
-    """Compares the levels of one factor at each level of a second one.
+    """Compares the levels of `factor` at each level of `along`.
 
-    Each level is compared with the reference's level of `factor` at the same level of `along`. `ranges` names intervals
-    of `along`, from and to, over which the levels are compared as a whole, the lowest first. `published` has, for each
-    quantity, the numbers of the first level of `along`, then those of the next.
+    The reference is the reference's level of `factor` at the same level of `along`. `ranges` names intervals of `along`
+    (from, to; the lowest first) over which levels are compared as a whole. `published` lists each quantity by level of
+    `along`, then of `factor`.
     """
 
     factor: str
@@ -134,10 +134,9 @@ class Series(Section):
 
 
 class Variants(Section):
-    """Compares variants that differ in any settings; the variant without settings is the reference.
+    """Compares named variants, each a set of deviations from the reference; the empty variant is the reference.
 
-    Each is a name with its deviations from the reference. `fixed` is part of the part's reference unless a variant
-    overrides it; `published` is as in a table.
+    A variant may override `fixed`. `published` is as in `tables`.
     """
 
     variants: Annotated[dict[str, dict[str, PropertyValue]], Field(min_length=2)]

@@ -12,10 +12,10 @@ MINIMUM_NOISE_REPETITIONS = 5  # fewer say nothing about a spread
 
 
 class OutlierRule(Section):
-    """Decides when a repetition is rejected and measured again: only for causes outside its configuration.
+    """Decides when a repetition is rejected and measured again, only for causes outside its configuration.
 
-    `other_cpu_fraction` bounds the CPU used by everything on the client's machine but the load. Leave it unset if the
-    brokers run on that machine too, since it would count them.
+    `other_cpu_fraction` limits the CPU share of everything on the client's machine except the load. Leave it unset if
+    the brokers run there too.
     """
 
     cpu_steal_fraction: Fraction | None = None
@@ -23,10 +23,10 @@ class OutlierRule(Section):
 
 
 class Adaptive(Section):
-    """Saves repetitions in the design phase; the protocol's `repetitions` are then each trial's maximum.
+    """Saves repetitions in the design phase; `repetitions` becomes a trial's maximum.
 
     A trial ends when the 95 % intervals of its mean p95 latency and throughput are within ± `interval_fraction`, or
-    when another trial is clearly better in both. A trial that cannot be recommended anyway ends at the minimum.
+    when another trial is clearly better in both. A trial that cannot be recommended ends at the minimum.
     """
 
     minimum_repetitions: Annotated[int, Field(ge=2)] = 3
@@ -34,13 +34,12 @@ class Adaptive(Section):
 
 
 class Protocol(Section):
-    """Sets the order of repetitions, how often one is tried, and which count.
+    """Sets the order, number and acceptance of repetitions. Each driver adds keys for a single repetition.
 
-    `blocks` measures every configuration once, in random order, before any is measured again. `sequential`, the paper's
-    order, runs all repetitions of one configuration before the next. `cool_down_s` is the pause before every load of a
-    repetition. `variability` defines the CVs: across a trial's repetitions, or within each run, averaged over the
-    repetitions. `noise_repetitions` measure the baseline alone before the design, to estimate its noise. The study's
-    driver adds how one repetition is run.
+    `blocks` measures every configuration once, in random order, before any again; `sequential`, the paper's order,
+    completes one configuration first. `cool_down_s` is the pause before each load. `variability` takes the CVs across a
+    trial's repetitions, or as the mean of those within each run. `noise_repetitions` measure the baseline alone before
+    the design.
     """
 
     repetitions: Count

@@ -13,13 +13,12 @@ SCHEDULE_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@
 
 
 class Retune(Section):
-    """Plans how `retune_producer` checks the settings in force, in `blocks` of them and of the baseline.
+    """Plans the checks of `retune_producer`: `blocks` of the active settings and the baseline.
 
-    Without a `schedule` (a cron expression or an Airflow preset) a check runs only by hand or by an asset event. Drift
-    is a change of the ratio of the two by more than `drift_fraction`; the default is the confirmation's
-    `wanted_effect_fraction`. A notice is sent when a scheduled check takes longer than `deadline_minutes` (one by hand
-    or by an event: an hour). With `approval`, a recommendation of the subsequent tuning becomes active only after
-    somebody has approved it.
+    Without a `schedule` (a cron expression or an Airflow preset) checks run only by hand or by an asset event. Drift:
+    the ratio of the two changed by more than `drift_fraction` (default: the confirmation's `wanted_effect_fraction`). A
+    scheduled check that exceeds `deadline_minutes` causes a notice; any other, after an hour. With `approval`, a person
+    must approve the recommendation of the tuning that follows.
     """
 
     schedule: str | None = None

@@ -19,8 +19,8 @@ MOST_BROKERS = 16
 class Design(Section):
     """Chooses the configurations to measure in each case; `feasible` keeps them within the constraints.
 
-    `latin_hypercube` draws `configurations` of them, varying all factors at once. `one_at_a_time` changes one factor of
-    the baseline at a time: to each of its levels, or to `levels_per_range` values of a range.
+    `latin_hypercube` draws `configurations`, varying all factors together. `one_at_a_time` changes one factor of the
+    baseline at a time, to each of its levels or to `levels_per_range` values of its range.
     """
 
     method: Literal["latin_hypercube", "one_at_a_time"] = "latin_hypercube"
@@ -36,11 +36,10 @@ class Design(Section):
 
 
 class Rounds(Section):
-    """Plans what `strategy: rounds` measures after the design of round 0.
+    """Limits the rounds of `strategy: rounds`.
 
-    There are up to `maximum` rounds; with 0 there is only the design. Each measures `configurations` more in every
-    case, proposed by the surrogates. A case ends once two rounds together raised its measured hypervolume by less than
-    `least_rise_fraction`.
+    Each of up to `maximum` rounds measures `configurations` more per case. A case ends when two rounds together raised
+    its measured hypervolume by less than `least_rise_fraction`.
     """
 
     maximum: Annotated[int, Field(ge=0, le=MOST_ROUNDS)] = MOST_ROUNDS
@@ -49,17 +48,17 @@ class Rounds(Section):
 
 
 class Validation(Section):
-    """Sets the gate: the campaign stops when more than this share of the repetitions is rejected."""
+    """Stops the campaign if more of its repetitions are rejected than tolerated."""
 
     tolerated_rejected_fraction: Fraction = 0.05
 
 
 class Surrogate(Section):
-    """Sets the XGBoost regressors, one per objective, and how they are scored.
+    """Sets the XGBoost regressors, one per objective, and their scoring.
 
-    `records_per_batch` adds the input `batch.size` over the record size. `weights` sets a trial's weight: its number of
-    `repetitions`, or `equal` for all. `estimates` selects the displayed estimates of the front's means: those of a
-    `gaussian_process`, which had no part in selecting the front, or of the `trees`, which had.
+    `records_per_batch` adds `batch.size` over the record size as an input. `weights` weights trials by their
+    `repetitions`, or all equally. `estimates` chooses which model's estimates of the front's means are shown; the
+    `trees` selected the front, the `gaussian_process` did not.
     """
 
     n_estimators: Count = 300
@@ -91,22 +90,23 @@ class Search(Section):
 
 
 class Confirmation(Section):
-    """Sets how many points of each front are measured again: some blocks to choose by, then fresh ones for the gains.
+    """Sets how the best `points` of each front are measured again: blocks to choose by, then new blocks for the gains.
 
-    The pick is compared with the settings in force, by default the baseline; settings in force other than the baseline
-    are measured in every block too. With fewer than `minimum_blocks` blocks they stay, whatever the numbers say.
-    `stopping` is `sequential` or `fixed`. `sequential`: from `minimum_blocks` on, each block is followed by a test
-    whether the pick is better and does no harm, is worse, or makes no relevant difference; the first answer ends the
-    blocks, and `gain_blocks` is their maximum. `fixed`: there are `gain_blocks`, and one test. A claim must be
-    confirmed by `final_blocks` more. If in `fixed` all blocks leave open whether the pick harms a mean by more than
-    `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow. A person decides on what stays
-    inconclusive. `choose_by` picks among the measured points within the study's limits: `balanced_gain` by the product
-    of the gains in throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or
-    weights of objectives. With `advice` the fresh blocks include the best advised configuration: `if_better`, if it
-    beat the settings in force in the choice blocks; or `always`, if it may be chosen at all. `wanted_effect_fraction`
-    is the smallest change that matters to the user; the noise report says how many blocks it takes to detect. An answer
-    to the question about a recommendation counts for `answer_within_days` from the question on; after that the question
-    is asked again.
+    The pick is compared with the active settings (by default the baseline), measured in every block. They stay active
+    after fewer than `minimum_blocks` blocks.
+
+    - `stopping: sequential` tests after each block from `minimum_blocks` to `gain_blocks`, and ends when the pick is
+      better without harm, is worse, or makes no relevant difference. `fixed` tests once, after `gain_blocks`.
+    - A claim must be confirmed by `final_blocks` more. With `fixed`, `more_blocks` follow if harm beyond
+      `harm_margin_fraction` (default: `wanted_effect_fraction`) is still inconclusive. A person decides on what stays
+      inconclusive.
+    - `choose_by`: `balanced_gain` (product of the gains in throughput and p95 latency), `r1` (the paper's: throughput
+      over its CV), an order or weights of objectives.
+    - `compare_advice` adds the best advised configuration to the new blocks: `if_better`, if it beat the active
+      settings in the choice blocks; `always`, if it is eligible.
+    - `wanted_effect_fraction` is the smallest change that matters to you. The noise report says how many blocks detect
+      it.
+    - An approval counts for `answer_within_days` after the question, which is then asked again.
     """
 
     points: Count
@@ -161,9 +161,9 @@ class Confirmation(Section):
 
 
 class OwnBrokers(Section):
-    """Starts the study's own brokers for each part, on this machine; they end with it.
+    """Starts the study's own brokers on this machine, for the duration of each part.
 
-    `properties` are broker properties that replace those of the project's template.
+    `properties` override broker properties of the project's template.
     """
 
     brokers: Annotated[int, Field(ge=1, le=MOST_BROKERS)] = 3
@@ -196,9 +196,9 @@ Testbed = Annotated[
 
 
 class ForeignCluster(Section):
-    """Names an existing cluster, reached with a `client.properties` that the installation keeps under a name.
+    """Names an existing cluster. `client_config` names one of the installation's `client.properties`.
 
-    A cluster with a `name` is tuned independently of all others. Its DAG, pool and queue in Airflow bear the name.
+    A cluster with a `name` has its own DAG, pool and queue in Airflow, and is tuned independently.
     """
 
     name: Annotated[str, Field(pattern=f"^{CLUSTER_NAME}$")] | None = None

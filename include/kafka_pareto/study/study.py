@@ -20,9 +20,9 @@ from kafka_pareto.study.sections import ForeignCluster, OwnBrokers, Validation
 
 
 class Study(Section):
-    """Defines a study. See `include/studies/` for those that are ready to use.
+    """Defines a study. `include/studies/` has the shipped ones.
 
-    `kind` says what is asked and `driver` which system is loaded; each adds keys of its own.
+    `kind` and `driver` add keys of their own.
     """
 
     declaration: ClassVar[Driver]

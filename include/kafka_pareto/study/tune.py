@@ -30,14 +30,12 @@ from kafka_pareto.study.warm_start import WarmStart
 
 
 class Tune(Study):
-    """Adds the search: factors and objectives, the first design, learning, and confirmation.
+    """Adds the search: factors, objectives, design, learning and confirmation.
 
-    `objectives`, if given, must name all of the driver's: each is reported in every study. `constraints` and
-    `forbidden` regions apply to configurations, `limits` to measured values; the baseline is exempt. Each objective is
-    modelled and searched. `strategy: one_shot` measures only the design before the search, as in the paper. `rounds`
-    then measures more where the surrogates promise most, and may begin with what earlier campaigns have learned
-    (`warm_start`). With `advice` the design begins with configurations that guides and vendors advise
-    (`include/advice`), as far as the study varies them, and the best of them is measured beside the pick.
+    `constraints` and `forbidden` apply to configurations, `limits` to measured values; the baseline is exempt.
+    `objectives` must name all of the driver's. `strategy: one_shot`, the paper's, measures only the design before the
+    search; `rounds` then measures where the surrogates expect most. `advice` adds configurations from guides and
+    vendors (`include/advice`) to the design, and measures the best of them beside the pick.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset()

@@ -14,10 +14,10 @@ Campaigns: TypeAlias = Literal["latest"] | list[str]
 
 
 class WarmStart(Section):
-    """Names earlier campaigns of the same study, from which the rounds of a new one learn.
+    """Lets the rounds learn from earlier campaigns of the same study.
 
-    `campaigns` are their ids, or `latest`: the most recently measured of those with usable trials. Every
-    `half_life_days` halve the weight of their repetitions.
+    `campaigns` are their IDs, or `latest`: the newest with usable trials. Repetitions lose half their weight every
+    `half_life_days`.
     """
 
     campaigns: Campaigns

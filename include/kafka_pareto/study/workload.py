@@ -27,13 +27,13 @@ FileBesideStudy = Annotated[str, AfterValidator(_stays_with_the_study)]
 
 
 class PayloadFile(Section):
-    """Cuts records from a user's text file, in the study's folder or below it."""
+    """Cuts records from a text file in or below the study's folder."""
 
     file: FileBesideStudy
 
 
 class CompressiblePayload(Section):
-    """Makes records that zlib shrinks to about this fraction of their size."""
+    """Makes records that zlib compresses to about this fraction."""
 
     compressed_fraction: Annotated[float, Field(ge=0.05, le=0.7)]
 
@@ -61,7 +61,7 @@ Payload = Annotated[
 
 
 class Topic(Section):
-    """Defines the kind of topic to send to."""
+    """Defines the topic."""
 
     topic_partitions: Count = 3
     replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3
@@ -75,11 +75,10 @@ class Topic(Section):
 
 
 class Workload(Topic):
-    """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none.
+    """Adds the records sent; `keys` is the number of distinct keys, 0 for none.
 
-    `faults` occur in every repetition, one after the other: a broker that leads a partition is killed (`leader_killed`)
-    or stopped (`broker_stopped`) for a while. `fault_times` sets when the first begins and how long each lasts; the
-    pause between two is as long.
+    `faults` follow each other in every repetition: a broker that leads a partition is killed (`leader_killed`) or
+    stopped (`broker_stopped`). The pause between two is as long as each.
     """
 
     payload: Payload = "random"

@@ -36,17 +36,16 @@ SETTINGS: dict[str, Setting] = {
 
 
 class Live(Section):
-    """Let the group read what a producer sends meanwhile, at this rate, for `seconds` after the warm-up."""
+    """Sets the rate at which a producer sends while the group reads, for `seconds` after the warm-up."""
 
     rate_records_s: Annotated[float, Field(gt=0)]
     seconds: Annotated[float, Field(gt=0)]
 
 
 class ConsumerProtocol(Protocol):
-    """Add how one repetition reads: first all that the topic holds, unthrottled; then, with `live`, what is sent.
+    """Adds reading: first the whole topic, unthrottled; then, with `live`, new records.
 
-    Either part has a group and a process of its own. `warmup_seconds` of each do not count. `timeout_s` limits each
-    part, from the start of its process to the end.
+    Each part has its own group and process, a `warmup_seconds` that does not count, and the time limit `timeout_s`.
     """
 
     warmup_seconds: Annotated[float, Field(ge=0)] = 1.0
@@ -73,10 +72,7 @@ _PROTOCOL = ConsumerProtocol(repetitions=5, warmup_seconds=1.0, live=Live(rate_r
 
 
 class ReadWorkload(Topic):
-    """Define what the topic holds when it is read: so many records, sent with the properties of `producer`.
-
-    The records that are sent while a group follows them are as large, and sent with the same properties.
-    """
+    """Adds the topic's records, sent with the properties of `producer`; `live` sends the same kind."""
 
     records: Count = 2_000_000
     record_size_bytes: Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)] = 1024
@@ -100,10 +96,10 @@ class ReadWorkload(Topic):
 
 
 class CompareConsumer(Compare, TopicStudy):
-    """Compare settings of a group of consumers.
+    """Compares settings of a consumer group.
 
-    Levels may be consumer properties, `consumers` (threads with a consumer each, one group), and broker properties of
-    the study's own brokers.
+    Levels may be consumer properties, `consumers` (threads with a consumer each), and properties of the study's own
+    brokers.
     """
 
     declaration: ClassVar[Driver] = DRIVER

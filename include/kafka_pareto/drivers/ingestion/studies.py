@@ -60,10 +60,10 @@ SETTINGS: dict[str, Setting] = {
 
 
 class IngestionProtocol(Protocol):
-    """Add how long one ingestion may take, from the start of its processes to their end, and its warm-up.
+    """Adds the time limit of an ingestion, and its warm-up.
 
-    Each process first sends `warmup_rows` rows in the same way to a topic of their own, because a JVM is slow until its
-    code is compiled. Their rate is `cold_rows_s`. With 0 the file itself is sent cold.
+    Each process first sends `warmup_rows` rows to a topic of their own (quantity `cold_rows_s`), because a new JVM is
+    slow. With 0 the file itself is sent cold.
     """
 
     timeout_s: Annotated[float, Field(gt=0)] = 600.0
@@ -73,10 +73,7 @@ class IngestionProtocol(Protocol):
 
 
 class RowsWorkload(Topic):
-    """Define the file: `rows` made-up books from the study's seed, or a `file` of the user's with a header.
-
-    A `file` is a path on the machine that measures. Lines that are no row are tolerated up to a fraction.
-    """
+    """Adds the rows: `rows` generated from the study's seed, or a `file` with a header on the measuring machine."""
 
     rows: Count = PUBLISHED_ROWS
     file: str | None = None
@@ -85,12 +82,12 @@ class RowsWorkload(Topic):
 
 
 class CompareIngestion(Compare, TopicStudy):
-    """Compare ways of sending the rows of a CSV file to a topic, each row as one record.
+    """Compares ways to send the rows of a CSV file to a topic, one record per row.
 
-    Levels may be producer properties, broker properties of the study's own brokers, and of the ingestion: `path` (the
-    client's `send()`, record batches built from the rows, Kafka's own load tool, or kcat), `reader`, `encoding`,
-    `senders` (threads), `producers`, `processes`, `page_cache` (whether the file is in memory), `resumable`,
-    `partitions` (0: the workload's) and `rows` (0: all).
+    Levels may be producer properties, properties of the study's own brokers, and `path` (the client's `send()`, record
+    batches built from the rows, Kafka's own load tool, or kcat), `reader`, `encoding`, `senders` (threads),
+    `producers`, `processes`, `page_cache` (whether the file is in memory), `resumable`, `partitions` (0: the
+    workload's) and `rows` (0: all).
     """
 
     declaration: ClassVar[Driver] = DRIVER

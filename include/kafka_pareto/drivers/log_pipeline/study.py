@@ -98,7 +98,7 @@ def request_rate_of(text: str) -> RequestRate:
 
 
 class Burst(Section):
-    """Period in which requests arrive faster, and by which factor."""
+    """Sets when requests arrive `times` as fast."""
 
     from_s: Annotated[float, Field(gt=0)] = 60.0
     until_s: Annotated[float, Field(gt=0)] = 90.0
@@ -106,10 +106,10 @@ class Burst(Section):
 
 
 class Replay(Section):
-    """An access log whose requests `workload: replay` sends, and the factor by which they are sped up.
+    """Names the access log that `workload: replay` sends, `times` as fast.
 
-    The file has nginx's combined or common log format, or one JSON object per line with `time` (seconds since 1970, or
-    ISO) and `request` or `uri`. It lies in the study's folder or below it.
+    Its format is nginx's common or combined, or one JSON object per line with `time` (seconds since 1970, or ISO) and
+    `request` or `uri`. It is in or below the study's folder.
     """
 
     file: FileBesideStudy
@@ -117,12 +117,11 @@ class Replay(Section):
 
 
 class LogPipelineProtocol(Protocol):
-    """Adds the duration of a run and the time limit for its last requests to reach Hive.
+    """Adds the duration of a run, and the time limit for its last requests to reach Hive.
 
-    Each run is preceded by `warmup_s` of requests that do not count. It begins once these are in Hive, or after
-    `drain_s`; until then a few requests keep Filebeat awake. Steady-state figures exclude the first `steady_from_s`. A
-    pipeline still delivering to Hive `drain_s` after the last request was too slow; once nothing more arrives, what is
-    missing is lost.
+    A run begins when the requests of `warmup_s`, which do not count, are in Hive, or after `drain_s`; until then a few
+    requests keep Filebeat awake. Steady-state figures exclude the first `steady_from_s`. A pipeline that still delivers
+    `drain_s` after the last request was too slow; if nothing more arrives, missing events are lost.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180

@@ -20,10 +20,9 @@ _DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durabili
 
 # The driver's class comes first: its protocol overrides the common one.
 class TuneLogPipeline(LogPipelineStudy, Tune):
-    """Tunes a log pipeline. Factors and baseline are settings of its parts, as listed for `CompareLogPipeline`.
+    """Tunes a log pipeline. Factors and baseline are settings of its parts, as in its comparisons.
 
-    `load` and `workload` define the requests, the same in all runs. The only case is `pipeline`; its shipper is
-    Filebeat.
+    `load` and `workload` define the requests of all runs. The only case is `pipeline`; it ships with Filebeat.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})

@@ -65,13 +65,13 @@ _PROTOCOL = ProducerProtocol(
 
 # The kind comes first: what it says of the brokers takes the place of the common answers.
 class CompareProducer(Compare, ProducerStudy):
-    """Compare settings of a producer.
+    """Compares settings of a producer.
 
-    A `protocol` without a `kind` changes only what it names of the default; so does its `paced`.
+    A `protocol` without a `kind`, and its `paced`, override only the keys they name.
 
-    Levels may be producer properties, broker properties of the study's own brokers, and of the load `record.size`
-    (bytes), `producers` (threads with a producer each) and `payload`: `random` letters, `text` that shrinks to about 30
-    %, or `zeros`. The fixed rate is a fraction of what the part's reference holds.
+    Levels may be producer properties, properties of the study's own brokers, and `record.size` (bytes), `producers`
+    (threads with a producer each) and `payload` (`random` letters, `text` that shrinks to about 30 %, or `zeros`). The
+    paced rate is a fraction of the throughput that the part's reference sustains.
     """
 
     kind: Literal["compare"] = "compare"

@@ -17,10 +17,10 @@ _HOLDS_FOR = {
 
 
 class Paced(Section):
-    """A fixed rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
+    """Adds a part at `rate_fraction` of the baseline's capacity, which a ramp finds before the campaign.
 
-    The load generator sends at this rate for `seconds`, after the unthrottled part. Kafka's tool has one part only,
-    sends all of it at this rate, and takes no `seconds`.
+    The load generator sends it for `seconds`, after the unthrottled part. Kafka's tool sends everything at this rate
+    and takes no `seconds`.
     """
 
     rate_fraction: Annotated[float, Field(gt=0, le=1)]
@@ -29,14 +29,12 @@ class Paced(Section):
 
 
 class ProducerProtocol(Protocol):
-    """Add how one repetition is sent, and how much of it.
+    """Adds how much a repetition sends, and how.
 
-    Within each run, the CVs are of the records' latencies, and of the throughput of successive windows. `timeout_s`
-    limits one load, from the start of its process to the end.
+    CVs within a run use record latencies, and the throughput of successive windows. `timeout_s` limits one load.
 
-    With `jvm: fresh`, every load starts a JVM of its own. With `warm`, one JVM serves the loads of a measuring step
-    with a producer of its own for each, so that `warmup_seconds` and `paced.warmup_seconds` may be short. The first
-    load of a JVM warms up for longer by itself.
+    `jvm: fresh` starts a JVM per load. `warm` uses one JVM per measuring step and a new producer per load, with one
+    longer warm-up at its start; the other warm-ups may be short.
     """
 
     kind: Literal["cold_burst", "steady"]

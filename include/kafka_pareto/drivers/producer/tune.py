@@ -34,10 +34,10 @@ from kafka_pareto.study.workload import PayloadFile, ProducerLoad, Workload
 
 # The driver's class comes first: its protocol takes the place of the common one.
 class TuneProducer(ProducerStudy, Tune):
-    """Tune a producer. Factors and baseline are producer properties.
+    """Tunes a producer. Factors and baseline are producer properties.
 
-    A case is a record size. Constraints may name it, as `record.size`. `durability` is the weakest that may be
-    recommended; the baseline's where the study says nothing.
+    A case is a record size; constraints may use it as `record.size`. `durability` is the weakest to recommend, by
+    default the baseline's.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset(DURABILITY_PROPERTIES)

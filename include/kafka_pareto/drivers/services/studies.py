@@ -84,11 +84,11 @@ def load_of(text: str) -> Load:
 
 
 class Capacity(Section):
-    """The rule by which a rate of orders counts as sustained, and how long each rate is tried.
+    """Decides which rates of orders are sustainable; `seconds` is the duration of each attempt.
 
-    The p95 latency must be at most `latency_p95_ms`. The number of waiting orders must not grow by more than
-    `open_growth_fraction` of the rate, nor reach two seconds' worth of it (or four times `latency_p95_ms`, if that is
-    more). Every order must be completed. The first `warmup_s` do not count.
+    The p95 latency must be at most `latency_p95_ms`. Waiting orders must not grow by more than `open_growth_fraction`
+    of the rate, nor reach two seconds' worth of it (or four times `latency_p95_ms`, if longer). Every order must be
+    completed. The first `warmup_s` do not count.
     """
 
     latency_p95_ms: Annotated[float, Field(gt=0)] = 500.0
@@ -104,10 +104,10 @@ class Capacity(Section):
 
 
 class ServicesProtocol(Protocol):
-    """The protocol of a repetition, with warm-up and the longest wait for the last confirmation.
+    """Adds the warm-up, and the longest wait for the last confirmation.
 
-    Services that have just started first process `warmup_orders`; if their brokers have just started too, repeatedly
-    for `warmup_s`. At a rate, orders of the first `paced_warmup_s` do not count.
+    New services first process `warmup_orders`, repeatedly for `warmup_s` if their brokers are new too. In a
+    rate-limited load, the first `paced_warmup_s` do not count.
     """
 
     warmup_orders: Count = 500
@@ -121,12 +121,12 @@ class ServicesProtocol(Protocol):
 
 
 class CompareServices(Compare):
-    """A comparison of topologies, each a cluster of the study's own, under orders that five services process.
+    """Compares topologies, each with its own brokers, under orders that five services process.
 
-    Levels may be `topology` (a name of `topologies`), `load` (`burst`: as fast as possible; `500/s`; `60%` of the
-    reference topology's capacity, or `60% own` of the level's own; `capacity`: the highest sustained rate), `orders`
+    Levels may be `topology` (a name in `topologies`), `load` (`burst`: as fast as possible; `500/s`; `60%` of the
+    reference topology's capacity, or `60% own` of the level's own; `capacity`: the highest sustainable rate), `orders`
     (of a burst), `paced_s` (duration of a rate), `hospitals` (number of keys; 0 for a key per order), `delivery`
-    (`exactly_once`: by transactions), `fault`, and producer properties of all services.
+    (`exactly_once`: with transactions), `fault`, and producer properties of all services.
     """
 
     declaration: ClassVar[Driver] = DRIVER

@@ -13,9 +13,9 @@ _MOST_BROKERS = 9
 
 
 class Topology(Section):
-    """The brokers, and the layout of each topic on them.
+    """Defines brokers and the layout of each topic.
 
-    `partitioning` is `round_robin` (a record's number modulo the partitions) or `key` (its key's hash).
+    `partitioning` uses a record's number modulo the partitions (`round_robin`), or its key's hash (`key`).
     """
 
     brokers: Annotated[int, Field(ge=1, le=_MOST_BROKERS)]

@@ -31,7 +31,6 @@ from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.records import TimedLoad
 from kafka_pareto.doctor.diagnosis import Diagnosis, diagnoses
 from kafka_pareto.drivers.common.load_tool import LoadRequest
-from kafka_pareto.drivers.consumer import config as consumer_config
 from kafka_pareto.drivers.consumer.attempt import quantities_of as consumers_quantities
 from kafka_pareto.drivers.consumer.load import ConsumerLoad, ConsumerRequest, LiveLoad
 from kafka_pareto.drivers.producer.attempt import quantities_of as producers_quantities
@@ -39,7 +38,7 @@ from kafka_pareto.drivers.producer.client_bottleneck import expected_window
 from kafka_pareto.drivers.producer.load_generator import LoadGenerator
 from kafka_pareto.drivers.producer.payload import payload_lines
 from kafka_pareto.errors import BadInputError, KafkaParetoError
-from kafka_pareto.kafka import known_properties
+from kafka_pareto.kafka import consumer_properties, known_properties
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.measurement.fingerprint import usable_cores
@@ -206,7 +205,7 @@ def _followed(cause: Cause, follower: Follower, topic: str, brokers: Brokers) ->
     )
     result = ConsumerLoad(brokers.bootstrap_servers, None, brokers.settings).run(request)
     settings = {
-        **consumer_config.DEFAULTS, **follower.properties, "consumers": 1, "partitions": follower.partitions,
+        **consumer_properties.DEFAULTS, **follower.properties, "consumers": 1, "partitions": follower.partitions,
     }  # fmt: skip
     found = consumers_quantities([result], consumers=1)
     return Planted(cause.name, settings, None, _known(found.values()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,8 +13,10 @@ from kafka_pareto.doctor.readings import Places, file_systems, link_speed, read
 from kafka_pareto.doctor.records import DoctorReport
 from kafka_pareto.doctor.verdicts import Circumstances, judge
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.kafka.settings_forms import decoded
+from kafka_pareto.kafka.user_settings import ClientFile, read_client_file
 from kafka_pareto.measurement.own_topics import left_topics
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import DoctorRequest
@@ -32,8 +33,10 @@ def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host
         for name, value in (("TOPIC", request.topic), ("GROUP", request.group), ("KAFKA_CONFIG", request.kafka_config)):
             if value is not None:
                 raise BadInputError(f"{name}={value}: there is no cluster to ask; name one by KAFKA=host:port,…")
-    files = {"producer": request.producer, "consumer": request.consumer}
-    clients = {name: _properties(name.upper(), path) for name, path in files.items() if path is not None}
+    files: dict[ClientName, Path | None] = {"producer": request.producer, "consumer": request.consumer}
+    clients: dict[str, ClientFile] = {
+        name: _client_file(name, path) for name, path in files.items() if path is not None
+    }
     facts: ClusterFacts | None = None
     left: tuple[str, ...] = ()
     if request.kafka is not None:
@@ -63,11 +66,16 @@ def _report(kafka: str, guide: Guide, places: Places, left: tuple[str, ...]) -> 
         source=guide.source,
         findings=[judge(check, read(check, places), circumstances) for check in guide.checks],
         topics_left=left,
+        client_files={name: file.report_lines() for name, file in places.clients.items()},
     )
 
 
-def _properties(option: str, path: Path) -> dict[str, str]:
-    """Read a client's properties; messages quote nothing from the file, which may hold secrets."""
-    with suppress(OSError, ValueError):
-        return parse_properties(path.read_text(encoding="utf-8-sig"))
-    raise BadInputError(f"{option}={path}: cannot be read as a .properties file in UTF-8")
+def _client_file(client: ClientName, path: Path) -> ClientFile:
+    """Read a client's settings; messages quote nothing from the file that may be a secret."""
+    place = f"{client.upper()}={path}"
+    try:
+        return read_client_file(decoded(path.read_bytes()), client, is_measured=False)
+    except OSError as error:
+        raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BadInputError(f"{place}: cannot be read as a {client}'s settings: {error}") from error

@@ -29,6 +29,7 @@ def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None
         counts=words.count_text(report),
         items=words.items_text(report),
         left=words.left_text(report),
+        client_files=words.client_file_lines(report),
         expected=lambda finding: words.expected_text(finding.check.rule, report.cores),
         found=words.found_text,
         advice=words.advice_text,

@@ -13,6 +13,7 @@ from kafka_pareto.doctor.guide import Check, Plain, Source
 from kafka_pareto.doctor.host import Host, LocalBroker, Mount
 from kafka_pareto.doctor.jvm_options import jvm_options
 from kafka_pareto.doctor.records import Found
+from kafka_pareto.kafka.user_settings import ClientFile
 
 _LOOPBACK = "lo"
 _GB = 10**9
@@ -42,13 +43,13 @@ class Places:
         host: This machine.
         cluster: The cluster's answers; None without a cluster. This machine then stands for a broker's.
         here: The brokers whose processes are visible on this machine.
-        clients: The properties of the user's `producer` and `consumer`, if given.
+        clients: The settings files of the user's `producer` and `consumer`, if given.
     """
 
     host: Host
     cluster: ClusterFacts | None
     here: Sequence[LocalBroker]
-    clients: Mapping[str, Mapping[str, str]]
+    clients: Mapping[str, ClientFile]
 
     @property
     def is_a_brokers_machine(self) -> bool:
@@ -214,10 +215,12 @@ def _client(check: Check, places: Places) -> Reading:
     given = places.clients.get(check.reads.source)
     if given is None:
         return Reading(reason=f"no_{check.reads.source}")
-    value = given.get(check.reads.name)
-    is_given = value is not None
-    text = _plain(value) if is_given else check.reads.default
-    return Reading((Found(subject="file" if is_given else "Kafka's default", value=text),))
+    name = check.reads.name
+    if name in given.other_defaults:
+        return Reading(reason="other_default")
+    is_given = name in given.used
+    value = given.used[name] if is_given else check.reads.default
+    return Reading((Found(subject="file" if is_given else "Kafka's default", value=_plain(value)),))
 
 
 _OF_MACHINE: Mapping[Source, Callable[[Check, Places], Reading]] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from pydantic import Field
+
 from kafka_pareto.doctor.guide import Check, Plain
 from kafka_pareto.storage.record import Frozen, Record
 
@@ -44,6 +46,7 @@ class DoctorReport(Record):
         brokers_here: Ids of those whose processes are visible on this machine.
         cores: Of this machine, if the brokers run on it; else None.
         topics_left: Topics of this tool's campaigns; left over if no campaign is loading the cluster.
+        client_files: How the files of `producer` and `consumer` were understood, line by line.
         guide: The title of the guide.
         source: Its author and address.
     """
@@ -58,6 +61,7 @@ class DoctorReport(Record):
     source: str
     findings: list[Finding]
     topics_left: tuple[str, ...] = ()
+    client_files: dict[str, list[str]] = Field(default_factory=dict)
 
     def count(self, verdict: Verdict) -> int:
         """Count the checks with this verdict."""

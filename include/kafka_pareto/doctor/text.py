@@ -9,6 +9,7 @@ from kafka_pareto.doctor.words import (
     VERDICT_WORDS,
     advice_text,
     by_group,
+    client_file_lines,
     count_text,
     expected_text,
     found_text,
@@ -25,6 +26,8 @@ _TITLE_WIDTH = 42
 def report_text(report: DoctorReport) -> str:
     """Return the findings by group, fixes for those not met, and the counts; without a trailing newline."""
     lines = [f"Looked at: {subject_text(report)}", f"Guide: {report.source}"]
+    for line in client_file_lines(report):
+        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     for name, findings in by_group(report).items():
         lines += ["", name, *(line for finding in findings for line in _lines(finding, report.cores))]
     lines += ["", items_text(report), count_text(report)]

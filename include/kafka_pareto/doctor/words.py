@@ -45,6 +45,7 @@ REASONS: Mapping[str, str] = {
     "no_group": "no consumer group was named: GROUP=…",
     "no_producer": "no file was named: PRODUCER=producer.properties",
     "no_consumer": "no file was named: CONSUMER=consumer.properties",
+    "other_default": "the file does not set it, and the default of its program is not Kafka's: state it",
     "in_code": "this is in the program that sends, not in a setting",
     "not_measured": "this command writes nothing, so it measures no disk",
 }
@@ -95,6 +96,11 @@ def subject_text(report: DoctorReport) -> str:
     release = f"Kafka {report.kafka_version}" if report.kafka_version else "Kafka of an unknown release"
     here = f"{len(report.brokers_here)} of {len(report.brokers)} brokers run here"
     return f"{report.kafka} ({release}; {here})"
+
+
+def client_file_lines(report: DoctorReport) -> list[str]:
+    """List how each client's file was understood."""
+    return [f"{client.capitalize()}: {line}" for client, lines in report.client_files.items() for line in lines]
 
 
 def count_text(report: DoctorReport) -> str:

@@ -1,4 +1,4 @@
-"""librdkafka's names and values of producer settings, from its CONFIGURATION.md (2.16), as Java's producer has them."""
+"""librdkafka's names and values of client settings, from its CONFIGURATION.md (2.16), as Java's clients have them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX
 
 _NAMES = {
+    "auto.commit.enable": "enable.auto.commit",
     "compression.codec": "compression.type",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+    "fetch.wait.max.ms": "fetch.max.wait.ms",
     "max.in.flight": "max.in.flight.requests.per.connection",
     "message.max.bytes": "max.request.size",
     "message.send.max.retries": "retries",
@@ -30,20 +33,32 @@ _WITHOUT_COUNTERPART = {
     "broker.address.ttl",
     "broker.version.fallback",
     "compression.level",
+    "consume.callback.max.messages",
+    "coordinator.query.interval.ms",
     "debug",
     "delivery.report.only.error",
+    "enable.auto.offset.store",
     "enable.gapless.guarantee",
+    "enable.partition.eof",
     "enable.random.seed",
     "enable.ssl.certificate.verification",
+    "fetch.error.backoff.ms",
+    "fetch.queue.backoff.ms",
+    "group.protocol.type",
     "internal.termination.signal",
     "log.connection.close",
     "log.queue",
     "log.thread.name",
     "log_level",
     "message.copy.max.bytes",
+    "offset.store.method",
+    "offset.store.path",
+    "offset.store.sync.interval.ms",
     "plugin.library.paths",
     "queue.buffering.backpressure.threshold",
     "queue.buffering.max.messages",
+    "queued.max.messages.kbytes",
+    "queued.min.messages",
     "queuing.strategy",
     "receive.message.max.bytes",
     "sasl.password",
@@ -69,18 +84,27 @@ _TOPIC = "topic."
 # Names of a topic's configuration, which kcat and others write with the prefix.
 _OF_TOPICS = {
     "acks",
+    "auto.commit.enable",
+    "auto.commit.interval.ms",
+    "auto.offset.reset",
     "compression.codec",
     "compression.level",
     "compression.type",
+    "consume.callback.max.messages",
     "delivery.timeout.ms",
     "message.timeout.ms",
+    "offset.store.method",
+    "offset.store.path",
+    "offset.store.sync.interval.ms",
     "partitioner",
     "queuing.strategy",
     "request.required.acks",
     "request.timeout.ms",
 }
-# librdkafka takes these in either case; Java's producer does not.
-_WORDS = ("acks", "compression.type")
+# librdkafka takes these in either case; Java's clients do not.
+_WORDS = ("acks", "auto.offset.reset", "compression.type", "isolation.level")
+_RESETS = {"beginning": "earliest", "smallest": "earliest", "end": "latest", "largest": "latest", "error": "none"}
+_SWITCHES = ("check.crcs", "enable.auto.commit", "enable.idempotence")
 _TRUE_OR_FALSE = {"1": "true", "t": "true", "0": "false", "f": "false"}
 # Where a 0 means unlimited, or left to the system, Java's producer has another number.
 _ZERO = {
@@ -88,13 +112,6 @@ _ZERO = {
     "delivery.timeout.ms": str(INT_MAX),
     "receive.buffer.bytes": "-1",
     "send.buffer.bytes": "-1",
-}
-_DEFAULTS = {
-    "batch.size": "batch.size (1000000)",
-    "buffer.memory": "queue.buffering.max.kbytes (1048576)",
-    "delivery.timeout.ms": "message.timeout.ms (300000)",
-    "enable.idempotence": "enable.idempotence (false)",
-    "max.in.flight.requests.per.connection": "max.in.flight (1000000)",
 }
 _LEVEL = "compression.level"
 _LEAST_LZ4_HC_LEVEL = 3
@@ -108,11 +125,6 @@ def shown_by(names: Mapping[str, str]) -> bool:
 def without_counterpart(name: str) -> bool:
     """Return whether librdkafka has the setting and Java's client does not."""
     return name in _WITHOUT_COUNTERPART
-
-
-def unstated_defaults(names: Mapping[str, object]) -> list[str]:
-    """Return the settings not among Kafka's names given, whose defaults Java does not share, with the default."""
-    return [shown for name, shown in _DEFAULTS.items() if name not in names]
 
 
 def translated(given: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
@@ -145,8 +157,8 @@ def _in_java(written: str, name: str, value: str) -> str:
     if name in _ZERO and word == "0":
         return _ZERO[name]
     if name in _WORDS:
-        return word
-    return _TRUE_OR_FALSE.get(word, value) if name == "enable.idempotence" else value
+        return _RESETS.get(word, word) if name == "auto.offset.reset" else word
+    return _TRUE_OR_FALSE.get(word, value) if name in _SWITCHES else value
 
 
 def _level(codec: str, level: str) -> tuple[str, str, str]:

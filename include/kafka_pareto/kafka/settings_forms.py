@@ -1,4 +1,4 @@
-"""Recognise the form of a producer's settings file and translate its names to Kafka's."""
+"""Recognise the form of a client's settings file and translate its names to Kafka's."""
 
 from __future__ import annotations
 
@@ -6,37 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 from kafka_pareto.kafka import librdkafka_names
+from kafka_pareto.kafka.client_rules import ClientRules, Form
 from kafka_pareto.kafka.properties_file import parse_properties, property_text
-
-Form = Literal["Java properties", "Spring Boot", "librdkafka"]
 
 OF_THE_CLIENT = "belongs to your client and is not measured"
 
 _SPRING = "spring.kafka."
-# Spring binds batch-size, batchSize and batch_size alike.
-_SPRING_NAMES = {
-    "acks": "acks",
-    "batchsize": "batch.size",
-    "bootstrapservers": "bootstrap.servers",
-    "buffermemory": "buffer.memory",
-    "clientid": "client.id",
-    "compressiontype": "compression.type",
-    "keyserializer": "key.serializer",
-    "retries": "retries",
-    "transactionidprefix": "transactional.id",
-    "valueserializer": "value.serializer",
-}
 _SPRING_CLIENT_KEYS = re.compile(r"(ssl|security)\..+|bootstrapservers\.[0-9]+")
-_NO_SPRING_KEY = "Spring Boot ignores this key; Kafka's own names belong under spring.kafka.producer.properties"
-# Spring's DataSize. Its units are case-sensitive.
-_DATA_SIZES = ("batch.size", "buffer.memory")
-_DATA_SIZE = re.compile(r"([+-]?[0-9]{1,18})([a-zA-Z]{1,2})")
-_UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KB", "MB", "GB", "TB"))}
+_NO_SPRING_KEY = "Spring Boot ignores this key; Kafka's own names belong under spring.kafka.{client}.properties"
 
 _SEVERAL = "such as Spring's profiles; keep the one in use"
 _PROPERTIES_SEPARATOR = re.compile(r"^[#!]---[ \t]*\r?$", re.MULTILINE)
@@ -78,7 +60,7 @@ def decoded(content: bytes) -> str:
         return content.decode("iso-8859-1")
 
 
-def recognised(text: str) -> Recognised:
+def recognised(text: str, rules: ClientRules) -> Recognised:
     """Return the settings in the form that the names show.
 
     Raises:
@@ -86,23 +68,23 @@ def recognised(text: str) -> Recognised:
             properties, these would lose some lines or mix those of two programs.
     """
     of_yaml = _yaml_mapping(text)
-    given = _properties(text) if of_yaml is None else dict(_flat(of_yaml))
+    given = _properties(text, rules) if of_yaml is None else dict(_flat(of_yaml))
     if any(name.startswith(_SPRING) for name in given):
         if of_yaml is None and len([part for part in _PROPERTIES_SEPARATOR.split(text) if part.strip()]) > 1:
             raise ValueError(f"holds several documents, {_SEVERAL}")
-        return Recognised("Spring Boot", *_of_spring(given))
+        return Recognised("Spring Boot", *_of_spring(given, rules))
     if of_yaml is not None and any(isinstance(value, dict) for value in of_yaml.values()):
-        raise ValueError("is YAML without spring.kafka.producer; write Kafka's own names, one name=value a line")
+        raise ValueError(f"is YAML without spring.kafka.{rules.client}; write Kafka's own names, one name=value a line")
     if librdkafka_names.shown_by(given):
         translated, left_out = librdkafka_names.translated(given)
         return Recognised("librdkafka", [Setting(*each) for each in translated], left_out)
     return Recognised("Java properties", [Setting(name, name, value) for name, value in given.items()])
 
 
-def _properties(text: str) -> dict[str, str]:
+def _properties(text: str, rules: ClientRules) -> dict[str, str]:
     sections = _INI_SECTION.findall(text)
     if len(sections) > 1:
-        raise ValueError("is an INI file with several sections; keep only the producer's")
+        raise ValueError(f"is an INI file with several sections; keep only the {rules.client}'s")
     return parse_properties(_INI_SECTION.sub("", text) if sections else text)
 
 
@@ -169,8 +151,9 @@ def _flat(node: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, str]
             yield name, "" if value is None else property_text(value)
 
 
-def _of_spring(given: Mapping[str, str]) -> tuple[list[Setting], dict[str, str]]:
-    """Return the producer's settings; those under `producer` go before those of all clients."""
+def _of_spring(given: Mapping[str, str], rules: ClientRules) -> tuple[list[Setting], dict[str, str]]:
+    """Return the client's settings; those under its own name go before those of all clients."""
+    client = f"{rules.client}."
     shared, own, left_out = [], [], {}
     for written, value in given.items():
         rest = re.sub(r"\.?\[([^]]*)\]", r".\1", written.removeprefix(_SPRING))  # properties[linger.ms]
@@ -178,25 +161,18 @@ def _of_spring(given: Mapping[str, str]) -> tuple[list[Setting], dict[str, str]]
             left_out[written] = "is not under spring.kafka"
         elif rest.startswith("properties."):
             shared.append(Setting(written, rest.removeprefix("properties."), value))
-        elif rest.startswith("producer.properties."):
-            own.append(Setting(written, rest.removeprefix("producer.properties."), value))
-        elif rest.startswith("producer."):
-            key = re.sub("[-_]", "", rest.removeprefix("producer.")).lower()
-            if name := _SPRING_NAMES.get(key):
-                own.append(Setting(written, name, _bytes(written, value) if name in _DATA_SIZES else value))
+        elif rest.startswith(f"{client}properties."):
+            own.append(Setting(written, rest.removeprefix(f"{client}properties."), value))
+        elif rest.startswith(client):
+            # Spring binds batch-size, batchSize and batch_size alike.
+            key = re.sub("[-_]", "", rest.removeprefix(client)).lower()
+            if name := rules.spring_names.get(key):
+                convert = rules.spring_values.get(name)
+                own.append(Setting(written, name, convert(written, value) if convert else value))
             else:
-                left_out[written] = OF_THE_CLIENT if _SPRING_CLIENT_KEYS.fullmatch(key) else _NO_SPRING_KEY
+                no_key = _NO_SPRING_KEY.format(client=rules.client)
+                left_out[written] = OF_THE_CLIENT if _SPRING_CLIENT_KEYS.fullmatch(key) else no_key
         else:
-            left_out[written] = "is not a setting of the producer"
+            left_out[written] = f"is not a setting of the {rules.client}"
     taken = {each.name for each in own}
     return [*(each for each in shared if each.name not in taken), *own], left_out
-
-
-def _bytes(written: str, value: str) -> str:
-    """Return a size as a number of bytes; text that is no size is returned as it is."""
-    size = _DATA_SIZE.fullmatch("".join(value.split()))
-    if size is None:
-        return value
-    if size[2] not in _UNITS:
-        raise ValueError(f"{written}: {value!r}: the unit must be one of {', '.join(_UNITS)}")
-    return str(int(size[1]) * _UNITS[size[2]])

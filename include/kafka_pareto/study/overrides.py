@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.kafka.user_settings import NOTHING_USED, ProducerFile, read_producer_file
+from kafka_pareto.kafka.user_settings import NOTHING_USED, ClientFile, read_producer_file
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.compare import Compare
@@ -106,7 +106,7 @@ def with_overrides(
     return checked(type(study), content, f"{study.name} with this campaign's overrides")
 
 
-def read_baseline(text: str, place: str) -> ProducerFile:
+def read_baseline(text: str, place: str) -> ClientFile:
     """Read a user's producer settings, which replace a study's baseline.
 
     The text may be stored and shown, so one that may hold a secret is rejected. The BadInputError names `place`,

@@ -14,7 +14,7 @@ from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
 from kafka_pareto.study.options import Approval, DesignOptions, Options
 
 if TYPE_CHECKING:
-    from kafka_pareto.kafka.user_settings import ProducerFile
+    from kafka_pareto.kafka.user_settings import ClientFile
 
 _Count = Annotated[int, Field(gt=0)]
 _Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -43,7 +43,7 @@ class RunRequest(DesignOptions, Approval):
     )
 
     @cached_property
-    def producer_file(self) -> ProducerFile | None:
+    def producer_file(self) -> ClientFile | None:
         """Return the settings in the baseline's file; None without one."""
         from kafka_pareto.kafka.settings_forms import decoded  # noqa: PLC0415
         from kafka_pareto.study.overrides import read_baseline  # noqa: PLC0415  (imports every kind of study)
@@ -132,8 +132,10 @@ class DoctorRequest(Options):
     kafka_config: Path | None = Field(None, description="Its client.properties.")
     topic: str | None = Field(None, description="A topic to check.")
     group: str | None = Field(None, description="A consumer group to check.")
-    producer: Path | None = Field(None, description="A producer.properties to check.")
-    consumer: Path | None = Field(None, description="A consumer.properties to check.")
+    producer: Path | None = Field(
+        None, description="A producer's settings to check: Java or Spring properties, YAML, or librdkafka's."
+    )
+    consumer: Path | None = Field(None, description="A consumer's settings to check, in the same forms.")
     format: Literal["text", "json", "html"] = Field("text", description="text, json or html.")
 
 

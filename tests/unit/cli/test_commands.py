@@ -243,7 +243,7 @@ def test_doctor_names_a_cluster_that_does_not_answer_and_keeps_its_password(stat
 def test_doctor_refuses_a_file_that_is_not_there(state: Path) -> None:
     done = _stack(state, "doctor", KAFKA_PARETO_OPTION_PRODUCER="/none.properties")
     assert (done.returncode, done.stdout) == (65, "")
-    assert done.stderr == "error: PRODUCER=/none.properties: cannot be read as a .properties file in UTF-8\n"
+    assert done.stderr == "error: PRODUCER=/none.properties: cannot be read: No such file or directory\n"
 
 
 def test_sizing_prints_both_numbers_where_the_guide_has_one(state: Path) -> None:

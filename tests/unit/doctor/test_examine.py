@@ -10,8 +10,10 @@ from kafka_pareto.doctor.cluster_facts import ClusterFacts
 from kafka_pareto.doctor.examine import examine
 from kafka_pareto.doctor.guide import Guide, load_guide
 from kafka_pareto.doctor.host import Host, LocalBroker, local_brokers
+from kafka_pareto.doctor.page import doctor_page
 from kafka_pareto.doctor.readings import Places, read
 from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding
+from kafka_pareto.doctor.text import report_text
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Broker
 from kafka_pareto.settings import load_settings
@@ -74,6 +76,43 @@ def test_a_clients_file_that_cannot_be_read_is_named_and_not_quoted(guide: Guide
     with pytest.raises(BadInputError, match=r"^CONSUMER=.*consumer\.properties: cannot be read") as refused:
         examine(DoctorRequest(consumer=file), guide, load_settings())
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_consumers_settings_in_springs_form_are_judged_as_spring_binds_them(guide: Guide, tmp_path: Path) -> None:
+    file = tmp_path / "application.yaml"
+    file.write_text(
+        "spring:\n  kafka:\n    consumer:\n      fetch-min-size: 1MB\n      fetch-max-wait: 500ms\n      group-id: g\n"
+        "      auto-offset-reset: earliest\n      properties:\n        heartbeat.interval.ms: 10000\n"
+        "        interceptor.classes: com.example.Audit\n    producer:\n      acks: all\n"
+    )
+    report = examine(DoctorRequest(consumer=file, producer=file), guide, load_settings())
+    met = ("fetch_min", "fetch_wait", "heartbeat", "offset_reset")
+    assert [of(report, name).verdict for name in met] == ["met"] * len(met)
+    assert {of(report, name).found[0].subject for name in (*met, "acks")} == {"file"}
+    assert (of(report, "auto_commit").verdict, of(report, "auto_commit").reason) == ("not_readable", "other_default")
+    first, *others = report.client_files["consumer"]
+    assert first == (
+        "read as Spring Boot: fetch.min.bytes=1048576, fetch.max.wait.ms=500, auto.offset.reset=earliest, "
+        "heartbeat.interval.ms=10000"
+    )
+    own = "belongs to your client and is not measured"
+    assert others == [
+        "left out spring.kafka.producer.acks: is not a setting of the consumer",
+        f"left out spring.kafka.consumer.group-id: {own}",
+        f"left out spring.kafka.consumer.properties.interceptor.classes: {own}",
+        "note: defaults differ from Kafka's: state enable.auto.commit (false in listeners)",
+    ]
+    lines = report_text(report).splitlines()
+    assert "Producer: read as Spring Boot: acks=all" in lines
+    assert f"Consumer: left out spring.kafka.consumer.group-id: {own}" in lines
+    assert "fetch.min.bytes=1048576" in doctor_page(report)
+
+
+def test_a_consumers_file_that_kafka_refuses_is_refused(guide: Guide, tmp_path: Path) -> None:
+    file = tmp_path / "consumer.properties"
+    file.write_text("session.timeout.ms=3000\n")
+    with pytest.raises(BadInputError, match=r"heartbeat\.interval\.ms 3000 must be below session\.timeout\.ms 3000: "):
+        examine(DoctorRequest(consumer=file), guide, load_settings())
 
 
 @pytest.mark.parametrize("option", ["topic", "group", "kafka_config"])

@@ -6,8 +6,7 @@ import subprocess
 
 import pytest
 
-from kafka_pareto.drivers.consumer import config as consumer_config
-from kafka_pareto.kafka import known_properties
+from kafka_pareto.kafka import consumer_properties, known_properties
 from kafka_pareto.kafka.known_properties import INT_MAX
 from kafka_pareto.settings import Settings
 
@@ -37,7 +36,7 @@ def definitions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     argv = [settings.java, "-cp", f"{settings.kafka_jars}/*", str(program), request.param]
     lines = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
     found = {name: rest for name, *rest in (line.split("\t") for line in lines if line.count("\t") == 3)}
-    return found, {"producer": known_properties, "consumer": consumer_config}[request.param]
+    return found, {"producer": known_properties, "consumer": consumer_properties}[request.param]
 
 
 def test_defaults_are_those_of_kafkas_client(definitions):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.kafka.user_settings import ProducerFile, read_producer_file
+from kafka_pareto.kafka.user_settings import ClientFile, read_producer_file
 from tests.recorded import FIXTURES
 
 pytestmark = pytest.mark.fast
@@ -13,7 +13,7 @@ FILES = FIXTURES / "user_settings"
 REMOVED = "no producer of Kafka 4.3 knows it"
 
 
-def read(name: str) -> ProducerFile:
+def read(name: str) -> ClientFile:
     return read_producer_file((FILES / name).read_text(encoding="utf-8"))
 
 

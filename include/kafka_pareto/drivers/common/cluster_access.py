@@ -13,6 +13,7 @@ from kafka_pareto.bottleneck.broker_metrics import BROKER_METRICS
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.kafka import consumer_properties
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.kafka.known_properties import DEFAULTS
@@ -68,6 +69,11 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
         raise BadInputError(
             f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
             "what tunes the producer belongs into the study's baseline"
+        )
+    if tunable := sorted(set(properties) & {*consumer_properties.DEFAULTS, consumer_properties.AUTO_OFFSET_RESET}):
+        raise BadInputError(
+            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
+            "what tunes a consumer belongs into the reference of a study with driver consumer"
         )
     return study.cluster.bootstrap_servers, path
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kafka_pareto.drivers.common.jvm_process import LoadProcess
 from kafka_pareto.drivers.common.load_tool import Execution, read_last_line
-from kafka_pareto.drivers.consumer.config import resolved
 from kafka_pareto.drivers.consumer.output import ConsumerOutput, LagSample, lag_trend
 from kafka_pareto.drivers.consumer.quantities import ConsumerQuantities, FetchMetrics, LiveFigures, ReadingFigures
+from kafka_pareto.kafka.consumer_properties import resolved
 from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.settings import Settings

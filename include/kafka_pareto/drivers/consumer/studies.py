@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from kafka_pareto.drivers.consumer.config import BOUNDS, CHOICES, DEFAULTS, conflict_in
 from kafka_pareto.drivers.consumer.declaration import DRIVER
 from kafka_pareto.drivers.consumer.quantities import ratio_in
+from kafka_pareto.kafka.consumer_properties import BOUNDS, CHOICES, DEFAULTS, conflict_in
 from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, unknown_property_rule
 from kafka_pareto.study.compare import Compare

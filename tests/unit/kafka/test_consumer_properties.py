@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kafka_pareto.drivers.consumer.config import (
+from kafka_pareto.kafka.consumer_properties import (
     CHOICES,
     DEFAULTS,
     conflict_in,

@@ -57,8 +57,12 @@ BOUNDS: dict[str, Bounds] = {
     "send.buffer.bytes": (-1, INT_MAX),
 }
 
-SET_BY_THE_BROKERS = ("heartbeat.interval.ms", "session.timeout.ms")
+_SESSION = ("heartbeat.interval.ms", "session.timeout.ms")
+SET_BY_THE_BROKERS = (*_SESSION, "partition.assignment.strategy")
 """The properties that a consumer refuses with `group.protocol` consumer (KIP-848): the brokers hold them then."""
+
+AUTO_OFFSET_RESET = "auto.offset.reset"
+"""Where a group without offsets begins; no study varies it, since a measured group reads all that it is given."""
 
 
 def unknown_property_rule(name: str) -> str:
@@ -85,7 +89,9 @@ def conflict_in(properties: Mapping[str, PropertyValue]) -> str:
     if str(properties.get("group.protocol", "classic")).lower() == "consumer":
         held = [name for name in SET_BY_THE_BROKERS if name in properties]
         return f"{held[0]} must be left out with group.protocol consumer: the brokers hold it" if held else ""
-    heartbeat_ms, session_ms = (int(resolved(properties)[name]) for name in SET_BY_THE_BROKERS)
+    heartbeat_ms, session_ms = (int(resolved(properties)[name]) for name in _SESSION)
+    if heartbeat_ms < 0:
+        return f"heartbeat.interval.ms {heartbeat_ms} must be at least 0"
     if heartbeat_ms >= session_ms:
         return f"heartbeat.interval.ms {heartbeat_ms} must be below session.timeout.ms {session_ms}"
     return ""

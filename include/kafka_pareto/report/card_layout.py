@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import BaseModel
 
@@ -79,43 +80,50 @@ def cards_text(cards: Cards) -> str:
     return "\n".join(card_text(decision, context, cards.campaign) for decision, context in pairs)
 
 
-def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
-    """Return one card: verdict, settings, gains, trade-offs, latency breakdown, measurement."""
+def card_text(decision: Decision, context: CardContext, campaign: str, width: int = WIDTH) -> str:
+    """Return one card: verdict, settings, gains, trade-offs, latency breakdown, measurement.
+
+    Sentences wrap at `width` columns, and tables are set narrower if they need it.
+    """
+    label, table = partial(labelled, width=width), partial(card_table, width=width)
     parts = card_parts(decision, context, campaign)
     title, headline = whom_it_holds_for(decision), parts.headline
-    on_one_line = len(title) + 2 + len(headline) <= WIDTH
-    first = [f"{title}{headline:>{WIDTH - len(title)}}"] if on_one_line else [title, f"{headline:>{WIDTH}}"]
-    lines = ["=" * WIDTH, *first, "=" * WIDTH]
-    lines += labelled("Why", [reason_of(decision)])
-    lines += [line for warning in parts.warnings for line in labelled("WARNING", [warning])]
-    lines += ["", *card_table(parts.settings), ""]
+    on_one_line = len(title) + 2 + len(headline) <= width
+    first = [f"{title}{headline:>{width - len(title)}}"] if on_one_line else [title, f"{headline:>{width}}"]
+    lines = ["=" * width, *first, "=" * width]
+    lines += label("Why", [reason_of(decision)])
+    lines += [line for warning in parts.warnings for line in label("WARNING", [warning])]
+    lines += ["", *table(parts.settings), ""]
     for rows in (parts.gains, parts.gains_over_baseline):
-        lines += [*card_table(rows), ""] if rows else []
-    lines += labelled("Advice", parts.advice)
-    lines += [line for sentence in parts.price for line in labelled(parts.price_label, [sentence])]
-    lines += labelled("Unresolved", parts.unresolved)
-    lines += ["", *card_table(parts.breakdown), ""] if parts.breakdown else []
-    for label, sentences in {"Explanation": parts.explanation, **parts.context, "Evidence": [parts.evidence]}.items():
-        lines += labelled(label, sentences)
-    lines += [line for note in parts.notes for line in labelled("Note", [note])]
+        lines += [*table(rows), ""] if rows else []
+    lines += label("Advice", parts.advice)
+    lines += [line for sentence in parts.price for line in label(parts.price_label, [sentence])]
+    lines += label("Unresolved", parts.unresolved)
+    lines += ["", *table(parts.breakdown), ""] if parts.breakdown else []
+    for name, sentences in {"Explanation": parts.explanation, **parts.context, "Evidence": [parts.evidence]}.items():
+        lines += label(name, sentences)
+    lines += [line for note in parts.notes for line in label("Note", [note])]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def card_table(rows: Sequence[Row]) -> list[str]:
-    """Return a table of a card, with a rule below its header."""
-    header, *lines = table_lines(rows)
-    rule = "-" * max(map(len, (header, *lines)))
-    return [f"  {line}" for line in (header, rule, *lines)]
+def card_table(rows: Sequence[Row], width: int = WIDTH) -> list[str]:
+    """Return a table of a card, with a rule below its header; one that is too wide loses spaces between columns."""
+    for indent, gap in (("  ", "  "), ("  ", " "), ("", " ")):
+        header, *lines = table_lines(rows, gap=gap)
+        rule = "-" * max(map(len, (header, *lines)))
+        if len(indent) + len(rule) <= width:
+            break
+    return [f"{indent}{line}" for line in (header, rule, *lines)]
 
 
-def labelled(label: str, sentences: Sequence[str]) -> list[str]:
+def labelled(label: str, sentences: Sequence[str], width: int = WIDTH) -> list[str]:
     """Wrap each sentence on its own lines, the label beside the first; longer words are kept whole."""
     return [
         line
         for at, sentence in enumerate(sentences)
         for line in textwrap.wrap(
             " ".join(sentence.split()),
-            WIDTH,
+            width,
             initial_indent=f"  {'' if at else label:<12}",
             subsequent_indent=" " * 14,
             break_long_words=False,

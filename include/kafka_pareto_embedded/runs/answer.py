@@ -7,14 +7,17 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.comparison import answer as comparison_answer
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.report import answer as tuning_answer
+from kafka_pareto.report.card_layout import card_text
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps.compare import accepted_repetitions
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.compare import Compare
 
+_WIDTH = 80
+
 
 def answer_lines(store: Store, keys: CampaignKeys) -> list[str]:
-    """Return the answer of a campaign that has ended, in 80 columns.
+    """Return the answer of a campaign that has ended, in 80 columns; with a single case, its decision card follows.
 
     Raises:
         ArtifactError: If an artifact of its report is missing or damaged.
@@ -26,7 +29,11 @@ def answer_lines(store: Store, keys: CampaignKeys) -> list[str]:
         repetitions = {case: accepted_repetitions(campaign, case) for case in study.cases}
         return comparison_answer.answer_lines(study, parts, repetitions)
     cards = campaign.read_record(keys.report("cards.json"), Cards)
-    return tuning_answer.answer_lines(cards.cards, study.declaration)
+    answer = tuning_answer.answer_lines(cards.cards, study.declaration)
+    if len(cards.cards) > 1:
+        return answer
+    card = card_text(cards.cards[0], cards.contexts[0], cards.campaign, _WIDTH)
+    return [*answer, "", *card.splitlines()]
 
 
 def whole_text(store: Store, keys: CampaignKeys) -> str:

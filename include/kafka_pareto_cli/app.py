@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.requests import (
     ActiveRequest,
@@ -27,7 +24,8 @@ from kafka_pareto.study.requests import (
     SizingOptions,
     StudyRequest,
 )
-from kafka_pareto_cli.options import as_typed, command_options
+from kafka_pareto_cli.options import command_options
+from kafka_pareto_cli.replies import AsJson, clear_errors, replying
 from kafka_pareto_cli.starting import (
     approved,
     form_of,
@@ -40,11 +38,13 @@ from kafka_pareto_cli.starting import (
     start,
     store_settings,
 )
+from kafka_pareto_embedded.terminal.reply import Reply
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 a step failed, 2 unknown option, 65 bad input, 75 not available now, try again, 77 your "
-    "consent is needed, 130 interrupted."
+    "consent is needed, 130 interrupted, 143 terminated."
 )
+_RESULT_CODES = f"{_EXIT_CODES} With --exit-code: 0 a change is recommended, 10 none is, 11 undecided."
 
 app = typer.Typer(
     help="Find the best settings for your Kafka clients, measured on your own cluster.",
@@ -55,7 +55,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Local = Annotated[bool, typer.Option("--local", help="Run in this process, without a stack; results go to a folder.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of results, with --local: kafka-pareto-store by default.")
@@ -64,11 +63,16 @@ Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards
 ResultsFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of a run with --local; by default the running stack's store.")
 ]
-_MEASURE, _IN_FORCE, _CHECK, _STACK = "Measure", "What is in force", "Check", "The embedded stack"
+_MEASURE, _ACTIVE, _CHECK, _STACK = "Measure", "What is in force", "Check", "The embedded stack"
+
+
+def _ends(*examples: str, exit_codes: str = _EXIT_CODES) -> str:
+    """Return the end of a command's help: its examples, one per line, and the exit codes."""
+    return "\n\n".join(["Examples:", *(f"  kafka-pareto {example}" for example in examples), exit_codes])
 
 
 @app.command(
-    epilog="For example: kafka-pareto plan quick --kafka broker:9092 --ceiling-mib-s 20 --ceiling-gib 5",
+    epilog=_ends("plan quick", "plan quick --kafka broker:9092 --ceiling-mib-s 20 --ceiling-gib 5"),
     rich_help_panel=_MEASURE,
 )
 @command_options(RunRequest, "plan", "study")
@@ -76,7 +80,7 @@ def plan(
     options: Callable[[], RunRequest], local: Local = False, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
     """Show what a campaign would cost; on a terminal, ask whether to start it. Needs no stack and no cluster."""
-    with clear_errors():
+    with clear_errors(as_json):
         request, settings = located(options(), load_settings())
         from kafka_pareto_cli.planning import plan_campaign, print_plan  # noqa: PLC0415
 
@@ -94,8 +98,10 @@ def plan(
 
 
 @app.command(
-    epilog="For example: kafka-pareto run my-study.yaml --local --kafka broker:9092 --config client.properties "
-    f"--ceiling-mib-s 20 --ceiling-gib 5. {_EXIT_CODES}",
+    epilog=_ends(
+        "run quick",
+        "run my-study.yaml --local --kafka broker:9092 --config client.properties --ceiling-mib-s 20 --ceiling-gib 5",
+    ),
     rich_help_panel=_MEASURE,
 )
 @command_options(RunRequest, "run", "study")
@@ -109,7 +115,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a campaign to its end and print its answer: on the stack, which is started, or with --local here."""
-    with clear_errors():
+    with clear_errors(as_json):
         if as_json and not local:
             raise BadInputError("--json: needs --local; of a run on the stack, `kafka-pareto result --json` prints it")
         request, settings = located(options(), load_settings())
@@ -119,21 +125,26 @@ def run(
         start(request, settings, console, local=local, store=store, form="json" if as_json else form_of(whole))
 
 
-@app.command(rich_help_panel=_MEASURE)
+@app.command(
+    epilog=_ends(
+        "ingest books.csv books", "ingest books.csv books --kafka broker:9092 --ceiling-mib-s 20 --ceiling-gib 5 --yes"
+    ),
+    rich_help_panel=_MEASURE,
+)
 @command_options(IngestRequest, "ingest", "file", "topic")
-def ingest(options: Callable[[], IngestRequest]) -> None:
+@replying
+def ingest(options: Callable[[], IngestRequest]) -> Reply:
     """Send a CSV file to a topic; resume where an earlier run stopped."""
-    with clear_errors():
-        request = options()
-        from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
+    request = options()
+    from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
 
-        ingest_file(request, load_settings())
+    return ingest_file(request, load_settings())
 
 
-@app.command(rich_help_panel=_MEASURE)
+@app.command(epilog=_ends("studies", "studies --json"), rich_help_panel=_MEASURE)
 def studies(as_json: AsJson = False) -> None:
     """List the studies that can be run."""
-    with clear_errors():
+    with clear_errors(as_json):
         from kafka_pareto_cli.studies import list_studies, print_studies  # noqa: PLC0415
 
         found, problems = list_studies(load_settings().studies)
@@ -145,7 +156,12 @@ def studies(as_json: AsJson = False) -> None:
             print(f"left out: {problem}", file=sys.stderr)
 
 
-@app.command(rich_help_panel=_MEASURE)
+@app.command(
+    epilog=_ends(
+        "result quick", "result my-study --store kafka-pareto-store --json --exit-code", exit_codes=_RESULT_CODES
+    ),
+    rich_help_panel=_MEASURE,
+)
 def result(
     study: Annotated[str, typer.Argument(help="The study's name.")],
     campaign: Annotated[
@@ -160,7 +176,7 @@ def result(
     ] = False,
 ) -> None:
     """Print what a finished campaign came to: its cards, or a form for scripts."""
-    with clear_errors():
+    with clear_errors(as_json):
         from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
         if as_json and as_junit:
@@ -170,105 +186,113 @@ def result(
     raise typer.Exit(code if exit_code else 0)
 
 
-@app.command("in-force", hidden=True)  # as make calls it
-@app.command("active", rich_help_panel=_IN_FORCE)
+@app.command("in-force", epilog=_ends("active quick"), hidden=True)  # as make calls it
+@app.command("active", epilog=_ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
 @command_options(ActiveRequest, "in-force", "study")
 def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
     """Show the settings in force for a study, and copy its files to a folder if one is given."""
-    with clear_errors():
+    with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.rollout import show_active  # noqa: PLC0415
 
         show_active(request, store_settings(store), as_json=as_json)
 
 
-@app.command(rich_help_panel=_IN_FORCE)
+@app.command(
+    epilog=_ends(
+        "rollback quick --record-size 1024", "rollback my-study --record-size 1024 --store kafka-pareto-store"
+    ),
+    rich_help_panel=_ACTIVE,
+)
 @command_options(RollBackRequest, "rollback", "study")
-def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None) -> None:
+@replying
+def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None) -> Reply:
     """Go back to what was in force before, for one record size of a study."""
-    with clear_errors():
-        request = options()
-        from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here  # noqa: PLC0415
+    request = options()
+    from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here  # noqa: PLC0415
 
-        if store is not None:
-            roll_back_here(request, store_settings(store))
-            return
-        code = roll_back(request, running_stack())
-    raise typer.Exit(code)
+    if store is not None:
+        return roll_back_here(request, store_settings(store))
+    return roll_back(request, running_stack())
 
 
-@app.command(rich_help_panel=_IN_FORCE)
+@app.command(epilog=_ends("retune steady"), rich_help_panel=_ACTIVE)
 @command_options(StudyRequest, "retune", "study")
-def retune(options: Callable[[], StudyRequest]) -> None:
+@replying
+def retune(options: Callable[[], StudyRequest]) -> Reply:
     """Check whether the settings in force are still the best, and tune again where they are not."""
-    with clear_errors():
-        request = options()
-        from kafka_pareto_embedded.runs.rollout import retune_now  # noqa: PLC0415
+    request = options()
+    from kafka_pareto_embedded.runs.rollout import retune_now  # noqa: PLC0415
 
-        code = retune_now(request, running_stack())
-    raise typer.Exit(code)
+    return retune_now(request, running_stack())
 
 
 @app.command(
-    epilog="For example: kafka-pareto doctor --kafka broker:9092 --producer producer.properties",
+    epilog=_ends("doctor", "doctor --kafka broker:9092 --producer producer.properties"),
     rich_help_panel=_CHECK,
 )
 @command_options(DoctorRequest, "doctor")
 def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> None:
     """Check a cluster, its machine and its clients against a published guide; set nothing."""
-    with clear_errors():
+    with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
 
         print_report(request.model_copy(update={"format": "json"}) if as_json else request, load_settings())
 
 
-@app.command(epilog="For example: kafka-pareto sizing --records-s 100000 --record-size 1024", rich_help_panel=_CHECK)
+@app.command(epilog=_ends("sizing --records-s 100000 --record-size 1024"), rich_help_panel=_CHECK)
 @command_options(SizingOptions, "sizing")
 def sizing(options: Callable[[], SizingOptions], as_json: AsJson = False) -> None:
     """Show what a load needs of a cluster."""
-    with clear_errors():
+    with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_sizing  # noqa: PLC0415
 
         print_sizing(request.model_copy(update={"format": "json"}) if as_json else request)
 
 
-@app.command(rich_help_panel=_CHECK)
+@app.command(
+    epilog=_ends("remove-topics", "remove-topics --kafka broker:9092 --config client.properties --yes"),
+    rich_help_panel=_CHECK,
+)
 @command_options(RemoveTopicsRequest, "remove-topics")
-def remove_topics(options: Callable[[], RemoveTopicsRequest]) -> None:
+@replying
+def remove_topics(options: Callable[[], RemoveTopicsRequest]) -> Reply:
     """Delete topics that campaigns have left on a cluster, while nothing loads it."""
-    with clear_errors():
-        request = options()
-        from kafka_pareto_embedded.runs.remove_topics import remove_topics as remove  # noqa: PLC0415
+    request = options()
+    from kafka_pareto_embedded.runs.remove_topics import remove_topics as remove  # noqa: PLC0415
 
-        remove(request, load_settings())
+    return remove(request, load_settings())
 
 
-@app.command(rich_help_panel=_STACK)
-def up() -> None:
+@app.command(epilog=_ends("up"), rich_help_panel=_STACK)
+@replying
+def up() -> Reply:
     """Start the stack and wait until it is ready."""
-    with clear_errors():
-        from kafka_pareto_cli.stack_texts import print_addresses  # noqa: PLC0415
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
+    from kafka_pareto_cli.stack_texts import addresses  # noqa: PLC0415
+    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        require_checkout()
-        print_addresses(lifecycle.up(say))
+    require_checkout()
+    found = addresses(lifecycle.up(say))
+    for name, address in found.items():
+        say(f"{name:<8} {address}")
+    return Reply({name.lower(): address for name, address in found.items()})
 
 
-@app.command(rich_help_panel=_STACK)
-def down() -> None:
+@app.command(epilog=_ends("down"), rich_help_panel=_STACK)
+@replying
+def down() -> Reply:
     """Stop the stack; its data stays."""
-    with clear_errors():
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
+    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        lifecycle.down(say)
+    return Reply({"stopped": lifecycle.down(say)})
 
 
-@app.command(rich_help_panel=_STACK)
+@app.command(epilog=_ends("status", "status --json"), rich_help_panel=_STACK)
 def status(as_json: AsJson = False) -> None:
     """Show what runs where."""
-    with clear_errors():
+    with clear_errors(as_json):
         from kafka_pareto_cli.stack_texts import print_topics_left, status_rows  # noqa: PLC0415
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
@@ -288,40 +312,27 @@ def status(as_json: AsJson = False) -> None:
             print_topics_left(stack, processes)
 
 
-@app.command("import", rich_help_panel=_STACK)
+@app.command("import", epilog=_ends("import kafka-pareto-store"), rich_help_panel=_STACK)
+@replying
 def import_folder(
     folder: Annotated[Path, typer.Argument(help="The folder of results, as kafka-pareto-store.", show_default=False)],
-) -> None:
+) -> Reply:
     """Copy campaigns that were run with --local to the running stack, whose explorer then shows them."""
-    with clear_errors():
-        from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
+    from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
 
-        stack = running_stack()
-        for name in import_campaigns(folder, stack.settings()):
-            say(f"imported {name}")
-        say(f"Explorer  {stack.airflow_url}/kafka-pareto/")
+    stack = running_stack()
+    imported, explorer = import_campaigns(folder, stack.settings()), f"{stack.airflow_url}/kafka-pareto/"
+    for name in imported:
+        say(f"imported {name}")
+    say(f"Explorer  {explorer}")
+    return Reply({"imported": imported, "explorer": explorer})
 
 
-@app.command(rich_help_panel=_STACK)
-def clean() -> None:
+@app.command(epilog=_ends("clean"), rich_help_panel=_STACK)
+@replying
+def clean() -> Reply:
     """Stop the stack and remove all of its state."""
-    with clear_errors():
-        from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
+    from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
-        lifecycle.clean(say)
-
-
-@contextmanager
-def clear_errors() -> Iterator[None]:
-    """Print a user's mistake as one message, without a traceback; let TERM end a command in order, like Ctrl-C."""
-    os.umask(0o077)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    except KafkaParetoError as error:
-        for line in as_typed(str(error)).splitlines():
-            print(f"error: {line}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        raise SystemExit(128 + signal.SIGINT) from None
+    removed = lifecycle.clean(say)
+    return Reply({"removed": None if removed is None else str(removed)})

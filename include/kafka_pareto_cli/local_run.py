@@ -26,6 +26,7 @@ from kafka_pareto.study.options import DesignOptions
 from kafka_pareto.study.requests import RunRequest
 from kafka_pareto_cli.planning import reaching
 from kafka_pareto_embedded.runs.request import started_with, timestamp
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 STORE = Path("kafka-pareto-store")
 # The plan and the answer are printed here; httpx would tell of every reading of a broker's metrics.
@@ -127,7 +128,7 @@ class _StepMessages(logging.Handler):
         self._console, self._status = console, status
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
+        text = as_typed(record.getMessage())
         if self._status is not None and record.levelno == logging.INFO and text.startswith("["):
             self._status.update(Text(text[: self._console.width - 3]))  # beside the spinner
         else:

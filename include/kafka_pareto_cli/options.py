@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from kafka_pareto.command_line import flag, with_options
+from kafka_pareto.command_line import with_options
 from kafka_pareto.errors import BadInputError, did_you_mean
-from kafka_pareto.study.options import MAKE_NAMES, AnyOptions, read_options
-from kafka_pareto.study.requests import (
-    ActiveRequest,
-    DoctorRequest,
-    IngestRequest,
-    RollBackRequest,
-    RunRequest,
-    SizingOptions,
-)
-
-PREFIX = "KAFKA_PARETO_OPTION_"
-_SHORT_NAMES = {
-    "bootstrap_servers": "kafka",
-    "client_config": "config",
-    "kafka_config": "config",
-    "consent": "yes",
-    "case": "record_size",
-}
-
-
-_MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequest, SizingOptions)
+from kafka_pareto.study.options import AnyOptions, read_options
+from kafka_pareto_embedded.terminal.as_typed import PREFIX, called_by_make, command_name, make_name
 
 
 def command_options(
@@ -74,41 +54,6 @@ def options_of(
         helps = "`make help` explains every target" if is_make else f"`kafka-pareto {command} --help` explains it"
         raise BadInputError("\n".join([*problems, f"{helps} and its options"]))
     return options
-
-
-def called_by_make(environment: Mapping[str, str]) -> bool:
-    """Return whether `make` has called, which passes every option, empty where it was not given."""
-    return any(name.startswith(PREFIX) for name in environment)
-
-
-def command_name(option: str) -> str:
-    """Return what the command calls the option."""
-    return flag(_SHORT_NAMES.get(option, option))
-
-
-def make_name(option: str) -> str:
-    """Return what `make` calls the option."""
-    return MAKE_NAMES.get(option, option.upper())
-
-
-_POSITIONAL = ("study", "file", "topic")
-_AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--study": "STUDY"} | {
-    make_name(option): command_name(option)
-    for model in _MODELS
-    for option in model.model_fields
-    if option not in _POSITIONAL
-}
-_NAMED = re.compile(rf"(?<![\w-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w-])")
-
-
-def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return a message with options as they are typed; unchanged where `make` passed them.
-
-    The library names an option as `make` does, and a step as the step's own argument.
-    """
-    if called_by_make(environment):
-        return message
-    return _NAMED.sub(lambda found: _AS_TYPED[found[1]] + (found[2] if found[2] not in (None, "=yes") else ""), message)
 
 
 def _unknown(name: str, value: str, known: list[str], command: str) -> str:

@@ -12,14 +12,16 @@ from kafka_pareto_embedded.runs.remove_topics import topics_left_on
 from kafka_pareto_embedded.stack.stack import Stack
 
 
-def print_addresses(stack: Stack) -> None:
-    """Print where everything is, and where the logins are kept."""
-    say(f"Airflow  {stack.airflow_url}")
-    say(f"MLflow   {stack.mlflow_url}")
-    say(f"MinIO    {stack.s3_url}")
-    say(f"Kafka    {stack.bootstrap_servers}")
-    say(f"Logs     {stack.logs}")
-    say(f"Logins   {stack.logins}")
+def addresses(stack: Stack) -> dict[str, str]:
+    """Return where everything is, and where the logins are kept."""
+    return {
+        "Airflow": stack.airflow_url,
+        "MLflow": stack.mlflow_url,
+        "MinIO": stack.s3_url,
+        "Kafka": stack.bootstrap_servers,
+        "Logs": str(stack.logs),
+        "Logins": str(stack.logins),
+    }
 
 
 def status_rows(stack: Stack, processes: list[ProcessState]) -> list[tuple[str, ...]]:
@@ -44,7 +46,5 @@ def print_topics_left(stack: Stack, processes: list[ProcessState]) -> None:
         return
     with suppress(ClusterError):
         if topics := topics_left_on(stack):
-            print(
-                "\nTopics of campaigns; while none runs, they were left there, and `make remove-topics` deletes them:"
-            )
+            say("\nTopics of campaigns; while none runs, they were left there, and `make remove-topics` deletes them:")
             print("\n".join(topics))

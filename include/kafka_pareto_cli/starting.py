@@ -12,6 +12,7 @@ from rich.console import Console
 from kafka_pareto.errors import BadInputError, ConsentError
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.study.requests import ResultForm, RunRequest
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 if TYPE_CHECKING:
     from kafka_pareto_embedded.stack.stack import Stack
@@ -139,5 +140,5 @@ def require_checkout() -> None:
 
 
 def say(line: str) -> None:
-    """Print a line at once."""
-    print(line, flush=True)
+    """Print a line at once, with commands as the user typed them."""
+    print(as_typed(line), flush=True)

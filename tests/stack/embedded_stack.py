@@ -16,10 +16,10 @@ import psutil
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.tracking.provision import STEPS_USER
-from kafka_pareto_cli.options import PREFIX
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
 from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.as_typed import PREFIX
 
 ROOT = Path(__file__).parent.parent.parent
 CAMPAIGN_BEGINS = re.compile(r"^Campaign (\S+) of study ", re.MULTILINE)

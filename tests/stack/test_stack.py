@@ -62,7 +62,7 @@ def test_topics_that_were_left_are_in_the_status_until_they_are_removed(stack: E
     code, said = stack.command("status")
     assert code == 0
     assert said.splitlines()[-1] == left
-    assert "`make remove-topics` deletes them" in said
+    assert "`kafka-pareto remove-topics` deletes them" in said
     code, said = stack.command("remove-topics")
     assert (code, said.splitlines()[-1]) == (0, f"{left}: deleted")
     assert left not in stack.command("status")[1]
@@ -92,7 +92,7 @@ def test_up_with_other_ports_than_those_in_use_is_refused(stack: EmbeddedStack) 
     finally:
         stack.environment[variable] = in_use
     assert code == 65
-    assert f"{variable}=8099: the stack runs with {in_use}; stop it first with `make down`" in said
+    assert f"{variable}=8099: the stack runs with {in_use}; stop it first with `kafka-pareto down`" in said
 
 
 def test_every_socket_of_every_process_is_on_loopback(stack: EmbeddedStack) -> None:

@@ -83,11 +83,11 @@ def running() -> Stack:
     return stack
 
 
-def down(say: Say) -> None:
-    """Stop the whole stack; print nothing if nothing runs."""
+def down(say: Say) -> bool:
+    """Stop the whole stack and return whether it was up; print nothing if nothing runs."""
     state = state_folder(os.environ)
     if not state.is_dir():
-        return
+        return False
     with _alone(state):
         supervisor = Supervisor(state)
         if was_up := supervisor.is_up():
@@ -99,6 +99,7 @@ def down(say: Say) -> None:
             say("Stopped what killed processes had left.")
         if was_up:
             say("Stopped.")
+    return was_up
 
 
 def sweep_credentials(stack: Stack, say: Say) -> None:
@@ -120,7 +121,7 @@ def status() -> tuple[Stack | None, list[ProcessState]]:
     return Stack.load(), Supervisor(state_folder(os.environ)).processes()
 
 
-def clean(say: Say) -> None:
+def clean(say: Say) -> Path | None:
     """Stop the stack and remove its state folder; the checkout's own state folder holds the installed tools as well.
 
     Raises:
@@ -128,7 +129,7 @@ def clean(say: Say) -> None:
     """
     state = state_folder(os.environ)
     if not state.exists():
-        return
+        return None
     if state != TOOLS.resolve() and not (state / _MARK).is_file():
         raise BadInputError(
             f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone: {_MARK} is not in it, which every start "
@@ -139,6 +140,7 @@ def clean(say: Say) -> None:
     if state == TOOLS.resolve() and TOOLS.is_symlink():
         state.mkdir(mode=0o700)  # the checkout's link leads to it; what is made next goes there again
     say(f"Removed {state}.")
+    return state
 
 
 def _claim(state: Path) -> None:

@@ -13,6 +13,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import DoctorRequest, SizingOptions, SizingRequest
 from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
@@ -31,7 +32,7 @@ def print_report(request: DoctorRequest, settings: Settings) -> None:
         case "html":
             print(doctor_page(report))
         case "text":
-            print(report_text(report))
+            print(as_typed(report_text(report)))
 
 
 def print_sizing(options: SizingOptions) -> None:

@@ -18,6 +18,7 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.tracking import links
 from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 
 def finished_text(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, *, whole: bool = False) -> str:
@@ -65,7 +66,7 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
-    one_factor = one_factor_command(study)
+    one_factor, down = as_typed(one_factor_command(study)), as_typed("make down")
     return "\n".join(
         [
             shown,
@@ -74,7 +75,7 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
             "",
             "Next:",
             f"  {one_factor}  one factor with levels of your own",
-            f"  {'make down':<{len(one_factor)}}  stops the stack; what was measured stays",
+            f"  {down:<{len(one_factor)}}  stops the stack; what was measured stays",
         ]
     )
 
@@ -94,8 +95,9 @@ def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
     elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):
         commands = {"make run STUDY=cold_burst": "enough repetitions for a decision, in half an hour"}
     commands["make down"] = "stops the stack; what was measured stays"
-    width = max(len(command) for command in commands)
-    return ["Next:", *(f"  {command:<{width}}  {text}" for command, text in commands.items())]
+    typed = {as_typed(command): text for command, text in commands.items()}
+    width = max(map(len, typed))
+    return ["Next:", *(f"  {command:<{width}}  {text}" for command, text in typed.items())]
 
 
 def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:

@@ -15,6 +15,7 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.waiting import holds_within
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.progress import FollowedRun, Progress, Row
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 from kafka_pareto_embedded.terminal.display import open_display
 
 _POLL_S = 1.5
@@ -87,7 +88,7 @@ def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
     except StackError as error:
         message = str(error)
     print(f"\n{row.name} failed:")
-    print("\n".join(f"  {line}" for line in message.splitlines()), flush=True)
+    print("\n".join(f"  {line}" for line in as_typed(message).splitlines()), flush=True)
 
 
 def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
@@ -95,7 +96,7 @@ def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
     for row in rows:
         notice = runs.notice(run_id, row.task)
         if notice is not None:
-            print(f"\n{notice.subject}\n{notice.text}", flush=True)
+            print(f"\n{notice.subject}\n{as_typed(notice.text)}", flush=True)
 
 
 def message_in(log: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
 from kafka_pareto_embedded.terminal.display import duration
+from kafka_pareto_embedded.terminal.reply import Reply
 
 _MIB = 1 << 20
 _GIB = 1 << 30
@@ -32,8 +33,8 @@ _ANSWERS_WITHIN_S = 5.0
 _CALM_WITHIN_S = 120.0
 
 
-def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
-    """Send the file, or what of it is still missing, and prints how far it is and what came of it.
+def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -> Reply:
+    """Send the missing part of the file; print the progress, and print and return the outcome.
 
     Args:
         request: The options.
@@ -66,6 +67,7 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
             arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
             shown.update(task, completed=begun.bytes)
     print(said_of(arrived, request))
+    return Reply(counts_of(arrived, request))
 
 
 def wanted_of(request: IngestRequest) -> FileToSend:
@@ -184,6 +186,22 @@ def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
         return
     text = f"{rows:,} rows, {rows / seconds:,.0f} rows/s, {read / _MIB / seconds:,.1f} MiB/s" if seconds > 0 else ""
     shown.update(task, completed=before + read, said=text)
+
+
+def counts_of(arrived: Arrived, request: IngestRequest) -> dict[str, str | int | float]:
+    """Return the outcome for scripts: the rows sent by this run, and those in the topic in total."""
+    output, held = arrived.output, arrived.held
+    return {
+        "file": str(request.file),
+        "topic": request.topic,
+        "rows_sent": output.rows_acknowledged,
+        "elapsed_s": output.elapsed_s,
+        "rows_in_topic": held.topic.rows if held.topic else 0,
+        "rows_in_file": held.file.rows if held.file else 0,
+        "malformed_rows": held.file.malformed if held.file else 0,
+        "blank_lines": held.file.blank_lines if held.file else 0,
+        "resumptions": output.resumptions,
+    }
 
 
 def said_of(arrived: Arrived, request: IngestRequest) -> str:

@@ -15,10 +15,11 @@ from kafka_pareto_embedded.bootstrap.preflight import find_java
 from kafka_pareto_embedded.lifecycle import lifecycle
 from kafka_pareto_embedded.runs.lease_store import WAIT_S, lease_store
 from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.reply import Reply
 
 
-def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> None:
-    """Delete the topics of all campaigns, while nothing loads the cluster, and print their names.
+def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> Reply:
+    """Delete the topics of all campaigns, while nothing loads the cluster; print and return the outcome of each.
 
     Raises:
         ConsentError: If another cluster's owner has not agreed; the list is printed first.
@@ -32,14 +33,17 @@ def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: floa
         topics = left_topics(cluster)
         print("\n".join([f"{counted(len(topics), 'topic')} of campaigns on {servers}", *topics]))
         if not topics:
-            return
+            return Reply({"cluster": servers, "topics": {}})
         description = cluster.describe()
         is_ours = stack is not None and description.cluster_id == stack.settings().own_cluster_id
         if not (is_ours or request.consent):
             raise ConsentError("this cluster was not started by the stack: read the list, and add CONSENT=yes")
         with exclusive_load(lease_store(), cluster, description, wait_s):
+            outcomes: dict[str, str] = {}
             for topic in topics:
-                print(f"{topic}: {cluster.delete_topic(topic)}")
+                outcomes[topic] = cluster.delete_topic(topic)
+                print(f"{topic}: {outcomes[topic]}")
+    return Reply({"cluster": servers, "topics": outcomes})
 
 
 def topics_left_on(stack: Stack) -> list[str]:

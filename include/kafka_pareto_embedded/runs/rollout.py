@@ -32,6 +32,8 @@ from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, 
 from kafka_pareto_embedded.runs.progress import TaskProgress
 from kafka_pareto_embedded.runs.request import timestamp
 from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.as_typed import as_typed
+from kafka_pareto_embedded.terminal.reply import Reply
 
 _CAME_BY = {
     "recommended": "recommended by campaign {}",
@@ -40,11 +42,11 @@ _CAME_BY = {
 }
 
 
-def roll_back(request: RollBackRequest, stack: Stack) -> int:
+def roll_back(request: RollBackRequest, stack: Stack) -> Reply:
     """Trigger the run that goes back, follow it, and print what is in force then.
 
     Returns:
-        0 if it has ended well, 1 if it failed.
+        The run and the active settings; exit code 0 if it has ended well, 1 if it failed.
 
     Raises:
         BadInputError: If nothing is in force, or Airflow refuses a parameter.
@@ -57,14 +59,14 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
         raise _no_active_settings(store, request.study, case)
     asked = {"study": request.study, "case": case, "reason": request.reason}
     parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": "", "from_version": now.version}
-    code = _run_dag(stack, settings_dag_of(cluster_of_version(store, now)), f"rollback__{timestamp()}", parameters)
-    if code == 0:
-        print()
-        _print(active_settings(store, request.study, case))
-    return code
+    ended = _run_dag(stack, settings_dag_of(cluster_of_version(store, now)), f"rollback__{timestamp()}", parameters)
+    if ended.exit_code:
+        return ended
+    print()
+    return Reply({**ended.fields, **_shown(store, request)})
 
 
-def roll_back_here(request: RollBackRequest, settings: Settings) -> None:
+def roll_back_here(request: RollBackRequest, settings: Settings) -> Reply:
     """Go back in a folder of results, in which nothing else moves settings, and print what is in force then.
 
     Raises:
@@ -72,20 +74,30 @@ def roll_back_here(request: RollBackRequest, settings: Settings) -> None:
     """
     store = open_store(settings)
     step.run(store, request.study, request.case, by=getpass.getuser(), reason=request.reason)
-    _print(active_settings(store, request.study, request.case))
+    return Reply(_shown(store, request))
 
 
-def retune_now(request: StudyRequest, stack: Stack) -> int:
+def _shown(store: Store, request: RollBackRequest) -> dict[str, Any]:
+    """Print the active settings after a rollback, and return them for scripts."""
+    now = active_settings(store, request.study, request.case)
+    _print(now)
+    return {"active": None if now is None else now.model_dump(mode="json")}
+
+
+def retune_now(request: StudyRequest, stack: Stack) -> Reply:
     """Trigger a check of the settings in force and follow it to its decision; return as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
     check_dag = retune_dag_of(request.study if cluster else "")
-    code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
+    ended = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
+    tuning = []
     with stack_runs(stack, tune_dag_of(cluster)) as runs:
         for run_id, parameters in runs.active():
             if parameters.get("study") == request.study and "campaign" in parameters:
                 print(f"\nTuning: {runs.address(run_id)}")
-                print(f"To follow it: make run STUDY={request.study} CAMPAIGN={parameters['campaign']}")
-    return code
+                again = f"make run STUDY={request.study} CAMPAIGN={parameters['campaign']}"
+                print(f"To follow it: {as_typed(again)}")
+                tuning.append({"campaign": parameters["campaign"], "run": runs.address(run_id)})
+    return Reply({**ended.fields, "tuning": tuning}, ended.exit_code)
 
 
 def show_active(request: ActiveRequest, settings: Settings, *, as_json: bool = False) -> None:
@@ -109,18 +121,20 @@ def show_active(request: ActiveRequest, settings: Settings, *, as_json: bool = F
             print(f"  copied to {copies[at]}")
 
 
-def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any]) -> int:
+def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any]) -> Reply:
     with stack_runs(stack, dag_id) as runs:
         runs.trigger(run_id, parameters)
-        print(f"Started: {runs.address(run_id)}", flush=True)
+        address = runs.address(run_id)
+        print(f"Started: {address}", flush=True)
         progress = follow(runs, run_id, TaskProgress(), Console())
         if progress.run_state == "failed":
-            for row in failed_rows(progress):
+            failed = failed_rows(progress)
+            for row in failed:
                 say_what_failed(runs, run_id, row)
-            print(f"\nThe whole log: {runs.address(run_id)}")
-            return 1
+            print(f"\nThe whole log: {address}")
+            return Reply({"error": f"{', '.join(row.name for row in failed) or 'the run'} failed", "run": address}, 1)
         say_notices(runs, run_id, progress.rows)
-    return 0
+    return Reply({"run": address})
 
 
 def _print(settings: ActiveSettings | None) -> None:

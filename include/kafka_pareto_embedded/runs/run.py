@@ -31,6 +31,7 @@ from kafka_pareto_embedded.runs.request import (
     timestamp,
 )
 from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 _INTERRUPTED = 130
 _STUDY_POLL_S = 2.0
@@ -70,6 +71,8 @@ def run_campaign(
 ) -> int:
     """Trigger the campaign's run, or join the one that works on it, and follow it; return as `run` does.
 
+    An interruption stops the run that this call has triggered; one that it has joined continues.
+
     `credentials` keeps a copy of the user's `client.properties`; None where there is none.
     """
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
@@ -82,7 +85,10 @@ def run_campaign(
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
-        if _has_started(runs, run_id):
+        if run_id != own_id:
+            _say(f"\nNo longer following. The run continues: {runs.address(run_id)}")
+            _say(f"To follow it again: {_go_on(parameters)}")
+        elif _has_started(runs, run_id):
             _say_interrupted(runs, run_id, store, parameters)
         else:
             _say("\nNo run was started. To begin, run the same command again.")
@@ -93,7 +99,7 @@ def run_campaign(
         _say_failure(runs, run_id, progress, parameters, is_new)
         return 1
     say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
-    _say(f"\n{finished_text(stack, store, keys, runs.address(run_id), whole=whole)}")
+    print(f"\n{finished_text(stack, store, keys, runs.address(run_id), whole=whole)}", flush=True)
     return 0
 
 
@@ -197,4 +203,4 @@ def _go_on(parameters: Mapping[str, Any]) -> str:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    print(as_typed(line), flush=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_pareto_cli.options import PREFIX
+from kafka_pareto_embedded.terminal.as_typed import PREFIX
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, RunRequest, StudyRequest
 from kafka_pareto_cli.app import app
-from kafka_pareto_cli.options import make_name
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.terminal.as_typed import make_name
 
 pytestmark = [pytest.mark.fast, pytest.mark.slow]
 

@@ -12,7 +12,8 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.options import DesignOptions, read_options
 from kafka_pareto.study.requests import ActiveRequest, RollBackRequest, RunRequest
 from kafka_pareto_cli.app import app
-from kafka_pareto_cli.options import PREFIX, as_typed, make_name, options_of
+from kafka_pareto_cli.options import options_of
+from kafka_pareto_embedded.terminal.as_typed import PREFIX, as_typed, make_name
 
 pytestmark = pytest.mark.fast
 
@@ -138,6 +139,15 @@ def test_an_installed_command_says_that_the_stack_is_of_a_checkout_and_writes_no
         ("name it by --bootstrap-servers", "name it by --kafka"),
         ("KAFKA_PARETO_STUDIES=/x: STUDY: Kafka", "KAFKA_PARETO_STUDIES=/x: STUDY: Kafka"),
         ("both, as in FACTOR=linger.ms LEVELS=0,5", "both, as in --factor=linger.ms --levels=0,5"),
+        ("start it with `make up`, then", "start it with `kafka-pareto up`, then"),
+        ("make run STUDY=quick CAMPAIGN=c KAFKA_CONFIG=…", "kafka-pareto run quick --campaign=c --config=…"),
+        ("make rollback STUDY=paper RECORD_SIZE=1024", "kafka-pareto rollback paper --record-size=1024"),
+        ("make in-force STUDY=quick", "kafka-pareto active quick"),
+        (
+            "make remove-topics KAFKA=a:1, with KAFKA_CONFIG",
+            "kafka-pareto remove-topics --kafka=a:1, with --config",
+        ),
+        ("there is no minio; run `make setup`", "there is no minio; run `make setup`"),
     ],
 )
 def test_a_message_names_options_as_they_were_typed_and_as_make_takes_them_where_make_called(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.report.card_layout import cards_text
+from kafka_pareto.report.card_layout import card_text, cards_text
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.compare import compare_study
@@ -17,6 +18,7 @@ from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.runs.finished_text import finished_text, one_factor_command
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.as_typed import PREFIX
 from tests.recorded import STUDIES, paper_study
 from tests.unit.report.test_cards import context_of, recorded_decision
 
@@ -31,6 +33,11 @@ FIRST_SCREEN = [
     "1,024 B: KEEP THE BASELINE: the pick makes something worse",
 ]
 KEYS = CampaignKeys("paper", "c")
+
+
+@pytest.fixture(autouse=True)
+def _make_has_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"{PREFIX}STUDY", "")
 
 
 @pytest.fixture
@@ -110,3 +117,37 @@ def test_the_first_screen_has_a_line_for_each_record_size_in_80_columns(store: F
     assert answer.splitlines() == FIRST_SCREEN
     assert max(map(len, FIRST_SCREEN)) <= 80
     assert len(said.splitlines()) <= 25
+
+
+def test_commands_to_try_are_named_as_the_user_types_them(
+    store: FolderStore, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(name)
+    said = finished_text(stack, store, KEYS, "http://run")
+    next_commands = said[said.index("\nNext:") :].splitlines()[2:]
+    assert [line.split("  ")[1] for line in next_commands] == [
+        "kafka-pareto active paper",
+        "kafka-pareto retune paper",
+        "kafka-pareto down",
+    ]
+
+
+def test_the_first_screen_of_a_single_case_ends_with_its_whole_card_in_80_columns(
+    store: FolderStore, stack: Stack
+) -> None:
+    cards = Cards.model_validate_json(store.get(KEYS.report("cards.json")))
+    only = cards.model_copy(update={"cards": cards.cards[:1], "contexts": cards.contexts[:1]})
+    store.put(KEYS.report("cards.json"), only.model_dump_json().encode())
+    said = finished_text(stack, store, KEYS, "http://run")
+    shown = said[: said.index("\n\nExplorer")].splitlines()
+    card = card_text(only.cards[0], only.contexts[0], "c", 80).splitlines()
+    assert [line.split() for line in shown[:5]] == [
+        line.split() for line in (*FIRST_SCREEN[:2], "", FIRST_SCREEN[4], "")
+    ]
+    assert shown[5:] == card
+    assert max(map(len, shown)) <= 80
+    whole = card_text(only.cards[0], only.contexts[0], "c")
+    assert " ".join(whole.replace("=", "").replace("-", "").split()) == (
+        " ".join("\n".join(card).replace("=", "").replace("-", "").split())
+    ), "nothing is left out"

@@ -222,3 +222,32 @@ def test_ctrl_c_before_there_is_a_run_stops_one_that_appears_and_says_if_none_do
     assert run.run_campaign(stack, runs, store, {"study": "quick", "campaign": "c"}) == 130
     assert said in capsys.readouterr().out
     assert len(runs.stopped) == (looks > 0)
+
+
+class JoinedRuns(SlowToSee):
+    """A run that somebody else has started works on the campaign; Ctrl-C arrives while it is followed."""
+
+    def __init__(self) -> None:
+        super().__init__(looks=0)
+        self.stopped: list[str] = []
+
+    def active(self) -> list[tuple[str, dict[str, Any]]]:
+        return [("theirs", {"study": "quick", "campaign": "c"})]
+
+    def address(self, run_id: str) -> str:
+        return f"http://airflow/{run_id}"
+
+    def state(self, run_id: str) -> str:  # noqa: ARG002
+        raise KeyboardInterrupt
+
+    def stop(self, run_id: str) -> None:
+        self.stopped.append(run_id)
+
+
+def test_ctrl_c_stops_following_a_run_that_somebody_else_has_started_and_the_run_continues(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, stack = JoinedRuns(), Stack(tmp_path, read_ports({}))
+    code = run.run_campaign(stack, runs, FolderStore(tmp_path / "store"), {"study": "quick", "campaign": "c"})
+    assert (code, runs.stopped, runs.triggered) == (130, [], [])
+    assert "No longer following. The run continues: http://airflow/theirs\n" in capsys.readouterr().out

@@ -1,0 +1,72 @@
+"""End a command: its reply as text or JSON, its errors as messages, and its exit code."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from typing import Annotated, Any, cast
+
+import typer
+
+from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto_embedded.terminal.as_typed import as_typed
+from kafka_pareto_embedded.terminal.reply import Reply
+
+_INTERRUPTED, _TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object, everything else to stderr.")]
+
+
+def replying(main: Callable[..., Reply]) -> Callable[..., None]:
+    """Give a command `--json`, which prints its reply; what the command itself prints then goes to stderr."""
+
+    def command(*, as_json: bool = False, **given: Any) -> None:
+        with clear_errors(as_json):
+            with redirect_stdout(sys.stderr) if as_json else nullcontext():
+                reply = main(**given)
+            if as_json:
+                code = {"exit_code": reply.exit_code} if reply.exit_code else {}
+                print(json.dumps({**reply.fields, **code}, indent=2))
+            raise typer.Exit(reply.exit_code)
+
+    option = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_AsOneObject)
+    parameters = inspect.signature(main, eval_str=True).parameters.values()
+    of_main = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    cast(Any, command).__signature__ = inspect.Signature([*of_main, option])
+    command.__name__, command.__doc__ = main.__name__, main.__doc__
+    return command
+
+
+@contextmanager
+def clear_errors(as_json: bool = False) -> Iterator[None]:
+    """Print a user's mistake as one message, without a traceback; let TERM end a command in order, like Ctrl-C.
+
+    The message goes to stderr; `as_json` also prints an object with `error` and `exit_code` to stdout.
+    """
+    os.umask(0o077)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+
+    def end(message: str, code: int) -> SystemExit:
+        if as_json:
+            print(json.dumps({"error": message, "exit_code": code}, indent=2))
+        return SystemExit(code)
+
+    try:
+        yield
+    except KafkaParetoError as error:
+        message = as_typed(str(error))
+        for line in message.splitlines():
+            print(f"error: {line}", file=sys.stderr)
+        raise end(message, error.exit_code) from None
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        raise end("interrupted", _INTERRUPTED) from None
+    except SystemExit as ended:
+        if ended.code == _TERMINATED:
+            raise end("terminated", _TERMINATED) from None
+        raise

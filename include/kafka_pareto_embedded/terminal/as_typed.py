@@ -1,0 +1,72 @@
+"""Name commands and options as the user gave them: to `make`, or typed to `kafka-pareto`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from kafka_pareto.command_line import flag
+from kafka_pareto.study.options import MAKE_NAMES
+from kafka_pareto.study.requests import (
+    ActiveRequest,
+    DoctorRequest,
+    IngestRequest,
+    RollBackRequest,
+    RunRequest,
+    SizingOptions,
+)
+
+PREFIX = "KAFKA_PARETO_OPTION_"
+_SHORT_NAMES = {
+    "bootstrap_servers": "kafka",
+    "client_config": "config",
+    "kafka_config": "config",
+    "consent": "yes",
+    "case": "record_size",
+}
+_MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequest, SizingOptions)
+
+
+def called_by_make(environment: Mapping[str, str]) -> bool:
+    """Return whether `make` has called, which passes every option, empty where it was not given."""
+    return any(name.startswith(PREFIX) for name in environment)
+
+
+def command_name(option: str) -> str:
+    """Return what the command calls the option."""
+    return flag(_SHORT_NAMES.get(option, option))
+
+
+def make_name(option: str) -> str:
+    """Return what `make` calls the option."""
+    return MAKE_NAMES.get(option, option.upper())
+
+
+_POSITIONAL = ("study", "file", "topic")
+_AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--study": "STUDY"} | {
+    make_name(option): command_name(option)
+    for model in _MODELS
+    for option in model.model_fields
+    if option not in _POSITIONAL
+}
+_NAMED = re.compile(rf"(?<![\w-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w-])")
+_TARGETS = "run rollback retune in-force ingest remove-topics doctor sizing up down status clean"
+_COMMAND = re.compile(rf"\bmake ({'|'.join(_TARGETS.split())})(?![\w-])(?: STUDY=(?=\S))?")
+_RENAMED = {"in-force": "active"}
+
+
+def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return a message with commands and options as they are typed; unchanged if `make` has called.
+
+    The library names a command and its options as `make` does, and a step as the step's own argument.
+    """
+    if called_by_make(environment):
+        return message
+    named = _COMMAND.sub(_typed_command, message)
+    return _NAMED.sub(lambda found: _AS_TYPED[found[1]] + (found[2] if found[2] not in (None, "=yes") else ""), named)
+
+
+def _typed_command(found: re.Match[str]) -> str:
+    has_study = found[0].endswith("=")
+    return f"kafka-pareto {_RENAMED.get(found[1], found[1])}{' ' if has_study else ''}"

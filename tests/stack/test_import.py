@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,13 @@ def test_its_explorer_lists_what_a_local_run_has_measured(stack: EmbeddedStack, 
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["imported quick kept", f"Explorer  {stack.stack.airflow_url}/kafka-pareto/"]
+    again = subprocess.run(
+        [*command, "--json"], cwd=stack.project, env=stack.environment, capture_output=True, timeout=120, check=True
+    )
+    assert json.loads(again.stdout) == {
+        "imported": ["quick kept"],
+        "explorer": f"{stack.stack.airflow_url}/kafka-pareto/",
+    }
     theirs, keys = open_store(stack.stack.settings()), campaign.keys
     assert ("quick", "kept") in [(entry.study, entry.campaign) for entry in list_campaigns(theirs)]
     assert theirs.keys("quick/kept/") == campaign.store.keys("quick/kept/")

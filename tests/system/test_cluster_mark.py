@@ -174,12 +174,13 @@ def test_topics_that_were_left_are_listed_and_removed_with_consent_while_nothing
         remove_topics(agreed, single_broker.settings, wait_s=2.0)
     assert left in cluster.topics("kafka-pareto")
 
-    remove_topics(agreed, single_broker.settings)
+    removed = remove_topics(agreed, single_broker.settings)
+    assert removed.fields == {"cluster": single_broker.bootstrap_servers, "topics": {left: "deleted"}}
     wait_until("brokers know that the topic is gone", lambda: left not in cluster.topics("kafka-pareto"), 30)
     assert others in cluster.topics("kafka-pareto")
     cluster.delete_topic(others)
 
     held = exclusive_load(FolderStore(tmp_path / "campaigns"), cluster, cluster.describe(), 1.0)
     with held:  # a list without a topic is printed, whoever loads the cluster, and nothing is made there
-        remove_topics(request, single_broker.settings, wait_s=0.0)
+        assert remove_topics(request, single_broker.settings, wait_s=0.0).fields["topics"] == {}
     assert "0 topics of campaigns" in capsys.readouterr().out

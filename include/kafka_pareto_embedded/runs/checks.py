@@ -30,7 +30,7 @@ def print_report(request: DoctorRequest, settings: Settings) -> None:
         case "json":
             print(report.model_dump_json(indent=2))
         case "html":
-            print(doctor_page(report))
+            print(as_typed(doctor_page(report)))
         case "text":
             print(as_typed(report_text(report)))
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.drivers.ingestion.file_ingestion import Arrived
+from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput, RowsFound
 from kafka_pareto.errors import BadInputError, ConsentError
 from kafka_pareto.study.requests import IngestRequest
-from kafka_pareto_embedded.runs.ingest import require_ceilings, require_consent, wanted_of
+from kafka_pareto_embedded.runs.ingest import counts_of, require_ceilings, require_consent, wanted_of
 from tests.fakes import FakeCluster
 
 pytestmark = pytest.mark.fast
@@ -72,3 +74,20 @@ def test_delimiter_and_encoding_reach_the_tool_as_it_names_them(tmp_path: Path) 
     wanted = wanted_of(request(tmp_path, delimiter="tab", encoding="latin-1"))
 
     assert (wanted.delimiter, wanted.encoding) == ("\t", "latin_1")
+
+
+def test_the_reply_counts_what_was_sent_now_and_what_is_there(tmp_path: Path) -> None:
+    sent = IngestionOutput.model_construct(rows_acknowledged=3, elapsed_s=1.5, resumptions=0)
+    found = RowsFound(rows=7, hash="0" * 32, malformed=1, blank_lines=2)
+    held = CheckOutput(file=found, topic=found.model_copy(update={"malformed": 0, "blank_lines": 0}))
+    assert counts_of(Arrived(sent, held), request(tmp_path)) == {
+        "file": str(tmp_path / "rows.csv"),
+        "topic": "books",
+        "rows_sent": 3,
+        "elapsed_s": 1.5,
+        "rows_in_topic": 7,
+        "rows_in_file": 7,
+        "malformed_rows": 1,
+        "blank_lines": 2,
+        "resumptions": 0,
+    }

@@ -32,6 +32,7 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.overrides import overrides_of, without_impossible
 from kafka_pareto.study.requests import CLIENT_CONFIG, RunRequest
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import settings_file_of
 from kafka_pareto.study.topic_study import TopicStudy
 from kafka_pareto.study.tune import tune_study
 from kafka_pareto_embedded.bootstrap.preflight import find_java
@@ -92,7 +93,7 @@ def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
         needs_stack=isinstance(study, TopicStudy) and study.own_brokers is None and study.cluster is None,
         needs_consent=study.cluster is not None and not study.cluster.consent,
         login=_login(request),
-        baseline=_baseline(request, study),
+        baseline=_baseline(request, study, settings),
         topics=_topics(study),
         plan=plan.model_copy(update={"overrides": overrides}),
     )
@@ -200,10 +201,14 @@ def _login(request: RunRequest) -> str:
     return f"{request.client_config}: {', '.join([*shown, *more])}"
 
 
-def _baseline(request: RunRequest, study: Study) -> list[str]:
+def _baseline(request: RunRequest, study: Study, settings: Settings) -> list[str]:
     if request.producer_file is not None:
         first, *others = request.producer_file.report_lines()
         return [f"{request.baseline}, {first}", *others]
+    if named := settings_file_of(settings.studies, request.study):
+        file, found = named
+        first, *others = found.report_lines()
+        return [f"the study's {file}, {first}", *others]
     given = study.reference if isinstance(study, Compare) else tune_study(study).baseline
     said = ", ".join(f"{name}={property_text(value)}" for name, value in given.items())
     return [f"the study's: {said}" if said else "Kafka's defaults"]

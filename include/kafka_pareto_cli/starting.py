@@ -94,6 +94,7 @@ def start(
         print_result(chosen, keys.study, keys.campaign, form)
         console.print(f"\n{files_text(keys, chosen)}", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit
+    from kafka_pareto.study.study_file import settings_file_of  # noqa: PLC0415
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
 
@@ -101,6 +102,9 @@ def start(
 
     if request.producer_file is not None:
         say("\n  ".join([f"Baseline {request.baseline}:", *request.producer_file.report_lines()]))
+    elif named := settings_file_of(settings.studies, request.study):
+        file, found = named
+        say("\n  ".join([f"Baseline of the study, {file}:", *found.report_lines()]))
     raise typer.Exit(run_campaign(lifecycle.up(say), request, whole=form == "whole"))
 
 

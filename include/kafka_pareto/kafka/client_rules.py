@@ -32,6 +32,7 @@ class ClientRules:
         not_varied: Matches the other names that Kafka's client knows.
         of_the_other: The other client's settings, and `other`, its name.
         changes_the_meaning: Returns why a setting with this value cannot be measured; empty if it can be.
+        set_by_the_load: Settings that are known, and not taken over by a measurement, each with the reason.
         never_empty: Names without which the client starts, but not with an empty value.
         why_no_start: Returns why a client with these settings does not start or work, given the used settings, their
             names as written, and all texts by Kafka's names; empty if it works.
@@ -50,6 +51,7 @@ class ClientRules:
     not_varied: re.Pattern[str]
     of_the_other: Mapping[str, PropertyValue]
     changes_the_meaning: Callable[[str, str], str]
+    set_by_the_load: Mapping[str, str]
     never_empty: tuple[str, ...]
     why_no_start: Callable[[Used, Mapping[str, str], Mapping[str, str]], str]
     notes: Callable[[Form, Used, Mapping[str, str]], Iterable[str]]

@@ -81,6 +81,7 @@ CONSUMER = ClientRules(
     ),
     of_the_other=known_properties.DEFAULTS,
     changes_the_meaning=_changes_the_meaning,
+    set_by_the_load={AUTO_OFFSET_RESET: "is earliest in each load: a measured group reads all that the topic holds"},
     never_empty=("group.instance.id",),
     why_no_start=_why_no_start,
     notes=_notes,

@@ -77,6 +77,7 @@ PRODUCER = ClientRules(
     ),
     of_the_other=consumer_properties.DEFAULTS,
     changes_the_meaning=_changes_the_meaning,
+    set_by_the_load={},
     never_empty=("partitioner.class", "transactional.id"),
     why_no_start=_why_no_start,
     notes=_notes,

@@ -15,8 +15,6 @@ from kafka_pareto.kafka.producer_rules import PRODUCER
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.kafka.settings_forms import OF_THE_CLIENT, recognised
 
-NOTHING_USED = PRODUCER.nothing_used
-
 _RULES = {rules.client: rules for rules in (PRODUCER, CONSUMER)}
 _PLACEHOLDER = re.compile(r"\$\{|#\{|\{\{|%[({]|\$[A-Za-z_(]|@[A-Za-z_.-]+@")
 _NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]{0,199}", re.ASCII)
@@ -55,6 +53,11 @@ class ClientFile:
             whose = "Kafka's" if self.form == "Spring Boot" else "Java's"
             yield f"defaults differ from {whose}: state {', '.join(self.other_defaults.values())}"
         yield from self.notes
+
+
+def nothing_used(client: ClientName) -> str:
+    """Return the error for a client's file without a tunable setting."""
+    return _RULES[client].nothing_used
 
 
 def read_producer_file(text: str) -> ClientFile:
@@ -96,9 +99,12 @@ def read_client_file(text: str, client: ClientName, *, is_measured: bool = True)
                 f"{value}; keep one"
             )
         used[name], written_as[name] = typed, written
+        if is_measured and name in rules.set_by_the_load:
+            left_out[written] = rules.set_by_the_load[name]
     given = {name: value for _, name, value in found.settings}
     if reason := rules.why_no_start(used, written_as, given):
         raise ValueError(reason)
+    used = {name: value for name, value in used.items() if not (is_measured and name in rules.set_by_the_load)}
     left_out.pop("", None)  # a file that ends in a backslash has an empty name, which Kafka ignores
     notes = tuple(rules.notes(found.form, used, given)) if is_measured else ()
     return ClientFile(found.form, used, left_out, notes, rules.unstated_defaults(found.form, used))

@@ -34,6 +34,7 @@ class Compare(Study):
     grid: Grid | None = None
     published_by: str = ""
 
+    baseline_key: ClassVar[str] = "reference"
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Names the factors that count clients, each with the throughputs that may grow with it."""
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {}

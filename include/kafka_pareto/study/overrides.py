@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.known_properties import PropertyValue
-from kafka_pareto.kafka.user_settings import NOTHING_USED, ClientFile, read_producer_file
+from kafka_pareto.kafka.user_settings import ClientFile, nothing_used, read_producer_file
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.compare import Compare
@@ -122,7 +122,7 @@ def read_baseline(text: str, place: str) -> ClientFile:
             "out: the client configuration says how to log in"
         )
     if not found.used:
-        raise BadInputError(f"{place}: {NOTHING_USED}")
+        raise BadInputError(f"{place}: {nothing_used('producer')}")
     return found
 
 

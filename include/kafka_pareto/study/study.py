@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import Durability
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, Factor, configuration_id
@@ -26,7 +27,10 @@ class Study(Section):
     """
 
     declaration: ClassVar[Driver]
-    baseline_may_be_a_file: ClassVar[bool] = False
+    baseline_key: ClassVar[str] = "baseline"
+    """Names the key that holds the settings that are compared with."""
+    baseline_client: ClassVar[ClientName | None] = None
+    """Names the client whose settings file that key may name; None if it may not."""
     text_key: ClassVar[str] = "workload.payload.file"
     """Names the key that holds the name of `text_file`."""
 

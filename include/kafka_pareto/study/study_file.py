@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.settings_forms import decoded
-from kafka_pareto.kafka.user_settings import NOTHING_USED, read_producer_file
+from kafka_pareto.kafka.user_settings import ClientFile, nothing_used, read_client_file
 from kafka_pareto.study.cluster_names import YAML_ERRORS
 from kafka_pareto.study.declarations import driver_module, driver_names
 from kafka_pareto.study.identifiers import STUDY_NAME
@@ -57,24 +57,41 @@ def load_named_study(folder: Path, name: str) -> Study:
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Validate the text of a study file by its `kind` and `driver`; `file` names it in messages.
 
-    A `baseline` that is a string names a properties file relative to `folder`, if the driver takes one; the study then
-    holds its values. Files with payload or logs must be in `folder` or below; their text is read by `read_corpus`.
+    A `baseline` (of a comparison: `reference`) that is a string names a client's settings file relative to `folder`, if
+    the driver takes one; the study then holds its values. Files with payload or logs must be in `folder` or below;
+    their text is read by `read_corpus`.
     """
     content = _mapping(text, file)
     model = _class_of(content, file)
-    if folder is not None and model.baseline_may_be_a_file and isinstance(content.get("baseline"), str):
-        path = folder / content["baseline"]
-        try:
-            baseline = read_producer_file(decoded(_read_bytes(path, file, f"baseline: {path}: ")))
-        except ValueError as error:
-            raise StudyError(file, [f"baseline: {path}: {error}"]) from error
-        if not baseline.used:
-            raise StudyError(file, [f"baseline: {path}: {NOTHING_USED}"])
-        content["baseline"] = baseline.used
+    if folder is not None and (settings := _settings_file(model, content, file, folder)):
+        content[model.baseline_key] = settings.used
     study = checked(model, content, file)
     if folder is not None:
         read_corpus(study, folder, file)
     return study
+
+
+def settings_file_of(folder: Path, name: str) -> tuple[str, ClientFile] | None:
+    """Return the settings file that the study `<folder>/<name>.yaml` names, and its settings; None if it names none."""
+    path = folder / f"{name}.yaml"
+    content = _mapping(_read_text(path, str(path), ""), str(path))
+    model = _class_of(content, str(path))
+    settings = _settings_file(model, content, str(path), folder)
+    return None if settings is None else (content[model.baseline_key], settings)
+
+
+def _settings_file(model: type[Study], content: dict[str, Any], file: str, folder: Path) -> ClientFile | None:
+    key, named = model.baseline_key, content.get(model.baseline_key)
+    if model.baseline_client is None or not isinstance(named, str):
+        return None
+    place = f"{key}: {folder / named}: "
+    try:
+        settings = read_client_file(decoded(_read_bytes(folder / named, file, place)), model.baseline_client)
+    except ValueError as error:
+        raise StudyError(file, [f"{place}{error}"]) from error
+    if not settings.used:
+        raise StudyError(file, [f"{place}{nothing_used(model.baseline_client)}"])
+    return settings
 
 
 def read_section(path: Path, model: type[AnySection]) -> AnySection:

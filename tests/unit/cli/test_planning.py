@@ -55,6 +55,20 @@ def test_a_baseline_and_a_login_are_shown_as_they_were_understood_without_a_secr
         assert f"\n{name} " in f"\n{text}"
 
 
+def test_the_settings_file_that_a_study_names_is_shown_as_it_was_understood(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "schema_version: 1\nkind: compare\ndriver: consumer\nname: mine\ndescription: Polls.\n"
+        "testbed: {brokers: 1}\nworkload: {replication_factor: 1, min_insync_replicas: 1}\n"
+        "reference: consumer.properties\ntables: [{factor: max.poll.records, levels: [500, 2000]}]\n"
+    )
+    (tmp_path / "consumer.properties").write_text("fetch.min.bytes=65536\nauto.offset.reset=latest\n")
+    planned = plan_campaign(RunRequest(study="mine"), Settings(studies=tmp_path))
+    assert planned.baseline == [
+        "the study's consumer.properties, read as Java properties: fetch.min.bytes=65536",
+        "left out auto.offset.reset: is earliest in each load: a measured group reads all that the topic holds",
+    ]
+
+
 def test_a_cluster_of_ones_own_without_ceilings_is_refused_by_the_names_of_the_options() -> None:
     with pytest.raises(BadInputError, match="give both --ceiling-mib-s and --ceiling-gib"):
         plan_campaign(RunRequest(bootstrap_servers="a:9092"), Settings())

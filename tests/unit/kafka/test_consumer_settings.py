@@ -38,13 +38,13 @@ OWN_ASSIGNOR = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
             },
         ),
         (
-            "fetch.wait.max.ms=10\nfetch.message.max.bytes=2048\ntopic.auto.offset.reset=Smallest\n"
+            "fetch.wait.max.ms=10\nfetch.message.max.bytes=2048\ntopic.auto.commit.interval.ms=9\n"
             "enable.auto.commit=f\nisolation.level=READ_COMMITTED\n",
             "librdkafka",
             {
                 "fetch.max.wait.ms": 10,
                 "max.partition.fetch.bytes": 2048,
-                "auto.offset.reset": "earliest",
+                "auto.commit.interval.ms": 9,
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
             },
@@ -75,6 +75,15 @@ def test_names_that_are_left_out_are_named_with_the_reason() -> None:
         "fetch.min.byte": "no consumer of Kafka 4.3 knows it; did you mean fetch.min.bytes?",
         "zookeeper.connect": "no consumer of Kafka 4.3 knows it",
     }
+
+
+@pytest.mark.parametrize("line", ["topic.auto.offset.reset=Smallest", "auto.offset.reset=earliest"])
+def test_where_a_group_begins_is_read_and_is_not_measured(line: str) -> None:
+    assert read_client_file(line, "consumer", is_measured=False).used == {"auto.offset.reset": "earliest"}
+    measured = read_consumer_file(f"max.poll.records=5\n{line}\n")
+    assert measured.used == {"max.poll.records": 5}
+    (reason,) = measured.left_out.values()
+    assert reason.startswith("is earliest in each load")
 
 
 def test_springs_keys_of_producers_and_unknown_ones_are_left_out() -> None:

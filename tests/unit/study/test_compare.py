@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.comparison.rows import notes
+from kafka_pareto.drivers.consumer.studies import CompareConsumer
 from kafka_pareto.drivers.producer.compare import CompareProducer
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.steps.compare import compared_part
@@ -15,7 +16,7 @@ from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import CategoricalFactor, NumericFactor
 from kafka_pareto.study.overrides import overrides_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
-from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.study_file import dump_study, load_study, parse_study
 from kafka_pareto.study.workload import CompressiblePayload
 from tests.compared import comparison
 from tests.recorded import FIXTURES, paper_study
@@ -37,6 +38,45 @@ def test_a_study_of_ones_own_takes_at_most_twelve_lines() -> None:
     assert len(lines) <= 12
     study = shipped_good("in_twelve_lines")
     assert (study.cases, study.protocol.repetitions) == (["linger_ms"], 5)
+
+
+CONSUMERS = """\
+schema_version: 1
+kind: compare
+driver: consumer
+name: mine
+description: Polls.
+reference: application.yml
+tables:
+  - {factor: max.poll.records, levels: [500, 2000]}
+"""
+
+
+def test_a_comparisons_reference_may_be_the_settings_file_of_its_client(tmp_path: Path) -> None:
+    (tmp_path / "application.yml").write_text(
+        "spring.kafka.consumer.max-poll-records: 2000\nspring.kafka.consumer.enable-auto-commit: false\n"
+        "spring.kafka.consumer.auto-offset-reset: latest\nspring.kafka.producer.acks: '1'\n"
+    )
+    consumers = parse_study(CONSUMERS, "mine", tmp_path)
+    assert isinstance(consumers, CompareConsumer)
+    assert consumers.properties({}) == {"max.poll.records": 2000, "enable.auto.commit": "false"}
+    assert parse_study(dump_study(consumers), "frozen") == consumers
+    text = CONSUMERS.replace("consumer", "producer").replace("max.poll.records, levels: [500", "linger.ms, levels: [5")
+    assert compare_study(parse_study(text, "mine", tmp_path)).reference == {"acks": "1"}
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("interceptor.classes=a.B", "interceptor.classes: no load generator runs your interceptors"),
+        ("session.timeout.ms=3000", "heartbeat.interval.ms 3000 must be below session.timeout.ms 3000: Kafka's"),
+        ("acks=all", "holds no tunable property of Kafka's consumer, like max.poll.records=1000"),
+    ],
+)
+def test_a_reference_file_that_cannot_be_measured_is_refused_by_its_name(tmp_path: Path, line: str, rule: str) -> None:
+    (tmp_path / "application.yml").write_text(f"{line}\n")
+    with pytest.raises(StudyError, match=rf"mine: reference: .*application\.yml: {rule}"):
+        parse_study(CONSUMERS, "mine", tmp_path)
 
 
 def test_a_part_is_called_like_its_factor_with_underscores_unless_it_has_a_name() -> None:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.drivers.consumer.declaration import DRIVER
 from kafka_pareto.drivers.consumer.quantities import ratio_in
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.consumer_properties import BOUNDS, CHOICES, DEFAULTS, conflict_in
 from kafka_pareto.kafka.known_properties import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.known_properties import PropertyValue, is_idempotent, unknown_property_rule
@@ -103,6 +104,7 @@ class CompareConsumer(Compare, TopicStudy):
     """
 
     declaration: ClassVar[Driver] = DRIVER
+    baseline_client: ClassVar[ClientName | None] = "consumer"
 
     kind: Literal["compare"] = "compare"
     driver: Literal["consumer"] = "consumer"

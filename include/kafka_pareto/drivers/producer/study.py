@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from kafka_pareto.drivers.producer.declaration import DRIVER
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
+from kafka_pareto.kafka.client_rules import ClientName
 from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
@@ -32,7 +33,7 @@ class ProducerStudy(TopicStudy):
     """Add how one repetition is sent. What is sent follows from the case and the configuration."""
 
     declaration: ClassVar[Driver] = DRIVER
-    baseline_may_be_a_file: ClassVar[bool] = True
+    baseline_client: ClassVar[ClientName | None] = "producer"
 
     protocol: ProducerProtocol
 

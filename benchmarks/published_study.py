@@ -1,6 +1,6 @@
 """Set a kept campaign of `paper` beside the published study: `python -m benchmarks.published_study [FOLDER]`.
 
-Prints Tables 1 and 2 and what Figures 3 to 7 show, as Markdown for the documentation, from the files that
+Prints Tables 1 and 2 and what Figures 3 to 7 show, as Markdown, from the files that
 `python -m benchmarks.keep_campaign paper <campaign>` wrote. The published numbers are those of
 `data/published_study.json`; where the study's text gives a figure no numbers, its statement stands beside ours.
 """
@@ -47,7 +47,7 @@ def main(
 
 
 def comparison(kept: KeptCampaign, published: dict[str, Any]) -> list[str]:
-    """Return the page's sections in lines of Markdown, after a line on what was measured."""
+    """Return the sections in lines of Markdown, after a line on what was measured."""
     paper = load_named_study(STUDIES, "paper")
     changed = "; ".join(map(str, overrides_of(paper, _with_later_keys(kept.study, paper)))) or "nothing"
     measured = f"{len(kept.repetitions):,} valid repetitions, design and confirmation. Unlike `paper.yaml`: {changed}."

@@ -45,17 +45,21 @@ def test_the_table_of_scenarios_holds_the_kept_means(part: str, named: str) -> N
         ], variant
 
 
-@pytest.mark.parametrize(("part", "named"), [("scenarios", ""), ("light_load", ", light load")])
-def test_the_table_of_predictions_holds_the_errors_of_means_and_of_stages(part: str, named: str) -> None:
-    table = kept(part)
-    for variant in table.index.unique(level=0):
-        found = table.loc[variant].dropna(subset="predicted")
-        if found.empty:
-            continue
-        whole = found.loc["latency_mean_ms"]
-        errors = (found["predicted"] - found["mean"]).abs()[STAGES]
-        mean, stages, largest = cells_of(f"{variant}{named}", 4)
-        assert mean == f"{whole.predicted / whole['mean'] - 1:+.0%}".replace("%", " %")
-        assert stages == f"{errors.sum() / whole['mean']:.0%}".replace("%", " %")
-        label = next(each.label for each in LOG_PIPELINE.stage_quantities if each.name == errors.idxmax())
-        assert largest.startswith(label)
+def test_the_errors_of_predictions_are_those_of_the_kept_tables() -> None:
+    of_mean: dict[tuple[str, str], int] = {}
+    of_stages: dict[tuple[str, str], float] = {}
+    for part in ("scenarios", "light_load"):
+        table = kept(part)
+        for variant in table.index.unique(level=0):
+            found = table.loc[variant].dropna(subset="predicted")
+            if not found.empty:
+                whole = found.loc["latency_mean_ms"]
+                errors = (found["predicted"] - found["mean"]).abs()[STAGES]
+                of_mean[part, variant] = round(100 * (whole.predicted / whole["mean"] - 1))
+                of_stages[part, variant] = errors.sum() / whole["mean"]
+    page = " ".join(RESULTS.split())
+    assert f"except in zero_wait ({of_mean.pop(('scenarios', 'zero_wait'))} %)" in page
+    assert f"within {min(of_mean.values())} to {max(of_mean.values()):+} % of the measured mean" in page
+    assert "about a quarter of the mean in micro_batching, io_control and hybrid" in page
+    quarter = [of_stages["scenarios", variant] for variant in ("micro_batching", "io_control", "hybrid")]
+    assert quarter == pytest.approx([0.25] * 3, abs=0.025)

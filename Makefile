@@ -121,7 +121,7 @@ test-fast: setup ## the quick tests that need no server: of the Java, the page, 
 	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m 'fast and not slow' -n 2 --dist worksteal
 
-benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs
+benchmark: setup ## which search finds most: the tables of benchmarks/tables.md, from stored runs
 	$(PYTHON) -m benchmarks.search
 
 benchmark-runs: setup $(STAMPS)/peers ## its runs anew: every strategy and its peers (4.4 GB), 20 to 30 minutes

@@ -1,1 +1,1 @@
-"""Make the figures of the documentation and of `benchmarks/README.md`, each by one command."""
+"""Make the figures of the documentation and of the benchmarks, each by one command."""

@@ -60,7 +60,7 @@ class Situation:
 
 
 def main() -> None:
-    """Print a table for each kind of data, and write them into the README."""
+    """Print a table for each kind of data, and write them into `tables.md`."""
     kinds = {
         **{f"kept campaign `{name}`": [kept(name)] for name in ("cold_burst", "steady", "paper")},
         **{f"grid, `rounds`, {budget} repetitions": list(of_rounds(budget)) for budget in ROUNDS_UP_TO},

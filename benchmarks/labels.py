@@ -1,7 +1,7 @@
 """Count how often a log pipeline's run is labelled right: on queues whose truth is known, and on kept campaigns.
 
 `python -m benchmarks.labels` simulates queues, labels each as a run is labelled, and writes the tables into
-`benchmarks/README.md`. The kept campaigns have no truth apart: of them the table shows what each label rests on.
+`benchmarks/tables.md`. The kept campaigns have no truth apart: of them the table shows what each label rests on.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def labels(simulation: Simulation, steady_s: int, seeds: int) -> Counter[Pipelin
 
 
 def main() -> None:
-    """Print both tables, and write them into the README."""
+    """Print both tables, and write them into `tables.md`."""
     found = {name: [labels(run, steady_s, SEEDS) for steady_s in STEADY] for name, (run, _) in track(SCENARIOS.items())}
     lines = [f"| steady for | {' | '.join(f'{steady_s} s' for steady_s in STEADY)} |", "|---" * (len(STEADY) + 1) + "|"]
     for name, counts in found.items():

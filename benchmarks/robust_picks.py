@@ -3,7 +3,7 @@
 This project's pick beside those of simpler strategies, at equal budgets of repetitions, on the recorded grid of
 `benchmarks.strategies.table` and on its noise times 1, 2 and 4 (`benchmarks.strategies.noisy_grid`). A pick has lost
 where its true balanced gain (the sum of the log-gains in throughput and p95 latency over the baseline) is at most 70 %
-of the one that it promised. Writes the table of `benchmarks/README.md` and `benchmarks/data/robust_picks.csv`.
+of the one that it promised. Writes the table of `benchmarks/tables.md` and `benchmarks/data/robust_picks.csv`.
 """
 
 from __future__ import annotations

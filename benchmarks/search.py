@@ -1,7 +1,7 @@
 """Compare what the strategies find with few repetitions: `python -m benchmarks.search`.
 
 Reads what every strategy asked for on the recorded grid (`benchmarks.search_runs`). Makes the table of
-`benchmarks/README.md` and the figure `docs/images/search.png`. All volumes are shares of the whole table's.
+`benchmarks/tables.md` and the figure `docs/images/search.png`. All volumes are shares of the whole table's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kafka_pareto.report.figures import STYLE
 Values = npt.NDArray[np.float64]
 
 BUDGETS = (20, 30, 40, 60, 80, 100, 120, 160, 200, 240)
-README = Path(__file__).parent / "README.md"
+TABLES = Path(__file__).parent / "tables.md"
 FIGURE = Path(__file__).parent.parent / "docs" / "images" / "search.png"
 OWN, ONE_SHOT = "rounds", "one_shot"
 LABELS = {
@@ -56,11 +56,11 @@ def main() -> None:
 
 
 def write_section(name: str, text: str) -> None:
-    """Put the text between the markers of this name in the benchmarks' README."""
+    """Put the text between the markers of this name in the benchmarks' page of tables."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    before, rest = README.read_text(encoding="utf-8").split(begin)
+    before, rest = TABLES.read_text(encoding="utf-8").split(begin)
     after = rest.split(end)[1]
-    README.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+    TABLES.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def budgets_of(runs: Runs) -> list[int]:

@@ -108,7 +108,7 @@ class Replay:
 
 
 def main() -> None:
-    """Print the table, and write it into the README."""
+    """Print the table, and write it into `tables.md`."""
     with clear_errors():
         lines = list(table([replayed(folder) for folder in sorted((DATA / "campaigns").iterdir())]))
         print("\n".join(lines))

@@ -3,7 +3,7 @@
 Uses the recorded grid of `benchmarks.strategies.table`. One of the three answering blocks is yesterday's campaign; the
 two others answer today's. Today's campaign starts in three ways. A cold one starts with nothing. A warm one starts with
 yesterday's results. A misled one starts with yesterday's values, but shuffled among all configurations of the table, as
-if the cluster had changed in everything but its baseline. Writes the table of `benchmarks/README.md`.
+if the cluster had changed in everything but its baseline. Writes the table of `benchmarks/tables.md`.
 """
 
 from __future__ import annotations

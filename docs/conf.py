@@ -18,6 +18,7 @@ include_patterns = [
     "docs/*.md",
     "docs/results/*.md",
     "benchmarks/README.md",
+    "benchmarks/tables.md",
     "benchmarks/data/README.md",
 ]
 exclude_patterns = [".state", ".git"]
@@ -28,20 +29,21 @@ html_copy_source = False
 html_show_sphinx = False
 _GROUP = re.compile(r"^- ([^:]+): ((?:.|\n(?=  ))+)", re.MULTILINE)
 _PAGE = re.compile(r"\]\(([\w/-]+)\.md\)")
-_RESULTS = "docs/results"
-"""The page that lists the pages of the folder of this name."""
+_LISTS = {"docs/results": "results/", "benchmarks/README": "tables"}
+"""Pages that list others, and how the names of these begin."""
 _FIRST_PAGE = (
     '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">README</a>\n'
 )
 
 
 def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
-    """Make the lists of pages in the README and in the results the site's contents; a page in neither is an error."""
+    """Make the lists of pages in the README and two others the site's contents; a page in none is an error."""
     if name == root_doc:
         for caption, links in _GROUP.findall(source[0].partition("## Documentation")[2]):
             source[0] += _contents(_PAGE.findall(links), caption)
-    elif name == _RESULTS:
-        source[0] += _contents([page for page in _PAGE.findall(source[0]) if page.startswith("results/")])
+    elif name in _LISTS:
+        listed = dict.fromkeys(_PAGE.findall(source[0]))
+        source[0] += _contents([page for page in listed if page.startswith(_LISTS[name])])
 
 
 def _contents(pages: list[str], caption: str = "") -> str:

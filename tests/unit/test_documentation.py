@@ -195,6 +195,25 @@ def statements(code: str) -> list[str]:
     return [ast.unparse(each) for each in tree.body if not isinstance(each, ast.Import | ast.ImportFrom)]
 
 
+def test_the_tables_of_the_benchmarks_page_are_of_those_that_the_commands_write() -> None:
+    sections = re.split(r"^## ", (ROOT / "benchmarks/README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    tables = (ROOT / "benchmarks/tables.md").read_text(encoding="utf-8")
+    excerpts = [section for section in sections if "](tables.md#" in section and "\n| " in section]
+    unknown = []
+    for excerpt in excerpts:
+        rows = [cells_of(line) for line in excerpt.partition("\n|---")[2].partition("\n\n")[0].splitlines()[1:]]
+        written = [cells_of(line) for line in tables.splitlines() if line.startswith("| ")]
+        unknown += [
+            row for row in rows if not set(row) <= {cell for each in written if each[0] == row[0] for cell in each}
+        ]
+    assert len(excerpts) >= 5
+    assert unknown == []
+
+
+def cells_of(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split(" | ")]
+
+
 def test_what_prevents_harm_to_a_cluster_names_a_test_that_is_there_in_each_row() -> None:
     page = (ROOT / "docs/existing-clusters.md").read_text(encoding="utf-8")
     _, *tables = page.split("| what can happen | what prevents it | tested by |")

@@ -62,10 +62,10 @@ def test_the_table_holds_medians_and_paired_differences_of_both_kinds() -> None:
 
 
 def test_a_section_is_written_between_its_own_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text("a\n<!-- one: begin -->\nold\n<!-- one: end -->\nb\n<!-- two: begin -->\n<!-- two: end -->\n")
-    monkeypatch.setattr(search, "README", readme)
+    page = tmp_path / "tables.md"
+    page.write_text("a\n<!-- one: begin -->\nold\n<!-- one: end -->\nb\n<!-- two: begin -->\n<!-- two: end -->\n")
+    monkeypatch.setattr(search, "TABLES", page)
     search.write_section("one", "new")
 
     expected = "a\n<!-- one: begin -->\nnew\n<!-- one: end -->\nb\n<!-- two: begin -->\n<!-- two: end -->\n"
-    assert readme.read_text() == expected
+    assert page.read_text() == expected

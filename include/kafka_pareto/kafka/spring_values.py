@@ -34,7 +34,7 @@ def milliseconds_text(written: str, value: str) -> str:
     """Return a duration as a number of milliseconds, rounded down; other text is returned as it is."""
     if re.fullmatch(r"[+-]?[pP][\w.+-]{0,40}", value.strip()):
         raise ValueError(f"{written}: {value!r}: write a duration in one unit, like 500ms or 5s")
-    duration = _NUMBER_AND_UNIT.fullmatch("".join(value.split()))
+    duration = _NUMBER_AND_UNIT.fullmatch(value.strip())
     if duration is None:
         return value
     unit = duration[2].lower()

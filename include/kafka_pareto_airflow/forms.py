@@ -14,7 +14,9 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
 from kafka_pareto.study.options import (
+    CAMPAIGN_HELP,
     LONGEST_REASON,
+    STUDY_HELP,
     Approval,
     CompareOptions,
     MeasuringOptions,
@@ -42,8 +44,7 @@ class CompareAsked(MeasuringOptions, CompareOptions):
 class _Action(Options):
     action: Literal["accept", "ask", "roll_back"] = Field(
         "accept",
-        title="Action",
-        description="Put something into force, ask a person first, or go back to what was in force before.",
+        description="accept: activate settings. ask: ask a person first. roll_back: return to the previous version.",
     )
 
 
@@ -116,10 +117,9 @@ def _campaign_parameters(studies: list[str], default: str) -> dict[str, Param]:
         type=["null", "string"],
         pattern=f"^{CAMPAIGN_ID}$",
         title="Campaign",
-        description="Empty: start a new campaign. An earlier id: resume that campaign.",
+        description=CAMPAIGN_HELP,
     )
-    what = "Defines what is varied, how it is measured, and the goals."
-    return {**study_parameter(studies, default, what), "campaign": campaign}
+    return {**study_parameter(studies, default, STUDY_HELP), "campaign": campaign}
 
 
 def _parameters(model: type[BaseModel], names: Collection[str] | None = None) -> dict[str, Param]:

@@ -4,7 +4,6 @@ import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "
 import { button, el, fileLinks, fill, link, quiet, table } from "./dom.js";
 import { counted, moment } from "./values.js";
 
-const LONGEST_REASON = 500;
 const CHANGES = /--changes-seen=(?<name>[0-9a-f]{10})/u;
 const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
 
@@ -52,12 +51,12 @@ function history(view) {
 }
 
 /** Show a record size's active settings if the view is still `current()`; call `moved` when they may have changed. */
-export async function showActive({ study, case: size, case_label: at }, dag, moved, current) {
+export async function showActive({ study, case: size, case_label: at }, { dag, options }, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
   const title = "Go back to what was in force before";
   const conf = { action: "roll_back", study, case: size };
-  const goBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, moved });
+  const goBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, options, moved });
   const back = button("Go back …", goBack, { id: "go-back", disabled: Boolean(view.way_back.refused) });
   const nothing = quiet("Nothing was put in force here yet: the baseline is taken to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
@@ -76,17 +75,17 @@ export async function showActive({ study, case: size, case_label: at }, dag, mov
 }
 
 /** Show a button that activates a measured configuration, or why that is not allowed. */
-export async function offer(place, path, { conf, at, dag }, moved) {
+export async function offer(place, path, { conf, at, dag, options }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
-  const accept = () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, dag, moved });
+  const accept = () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, dag, options, moved });
   place.replaceChildren(button(`${title} …`, accept, { disabled: Boolean(move.refused) }), quiet(move.refused));
 }
 
-function confirmMove({ title, move, conf, at, dag, moved }) {
+function confirmMove({ title, move, conf, at, dag, options, moved }) {
   const dialog = document.getElementById("move");
   const from = move.from_version === null ? "the baseline" : `version ${move.from_version}`;
-  const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
+  const reason = el("textarea", { id: "reason", rows: 2, maxlength: options.reason.maxLength });
   const said = el("p", { role: "status" });
   let seen = {};
   const close = button("Cancel", () => dialog.close());
@@ -110,7 +109,7 @@ function confirmMove({ title, move, conf, at, dag, moved }) {
       : el("p", {}, "The settings are the same; only the evidence is another."),
     move.unmeasured ? el("p", { class: "warning" }, `Warning: ${move.unmeasured}`) : "",
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
-    el("label", { for: "reason" }, "Reason (kept with the version)"),
+    el("label", { for: "reason" }, `${options.reason.title}: ${options.reason.description}`),
     reason,
     said,
     el("div", { class: "downloads" }, confirm, close),

@@ -23,6 +23,7 @@ const state = {
   current: () => true,
   following: null,
   settingsDag: null,
+  options: {},
 };
 
 const page = shell({ path: "api/campaigns", hidden: [], openCampaign });
@@ -54,6 +55,7 @@ async function openCampaign(name, current = opening()) {
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
   state.settingsDag = overview.settings_dag;
+  state.options = overview.options;
   panels.progress(overview.progress, null, overview.tune_dag);
   if (overview.progress.finished) followApproval(overview.tune_dag);
   else follow(overview.progress, overview.tune_dag);
@@ -89,7 +91,7 @@ async function openSize(current = opening()) {
 /** Active settings and checks: neither the choice nor the charts wait for them. */
 function beside() {
   const { view, current } = state;
-  told(() => showActive(view, state.settingsDag, inForceMoved, current))();
+  told(() => showActive(view, { dag: state.settingsDag, options: state.options }, inForceMoved, current))();
   told(() => showChecks(view, current))();
 }
 
@@ -102,7 +104,7 @@ function inForceMoved() {
 function offerToMove(place, configuration) {
   const { view } = state;
   const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
-  const move = { conf, at: view.case_label, dag: state.settingsDag };
+  const move = { conf, at: view.case_label, dag: state.settingsDag, options: state.options };
   if ($(place)) told(() => offer($(place), state.path, move, inForceMoved))();
 }
 

@@ -24,6 +24,20 @@ LONGEST_REASON = 500
 MAKE_NAMES = {"bootstrap_servers": "KAFKA", "client_config": "KAFKA_CONFIG", "case": "RECORD_SIZE"}
 """Names in `make` that are not the option's own in capitals."""
 
+COMMAND_NAMES = {
+    "bootstrap_servers": "kafka",
+    "client_config": "config",
+    "kafka_config": "config",
+    "consent": "yes",
+    "case": "record_size",
+}
+"""Names in the command that are not the option's own."""
+
+STUDY_HELP = "The study's name. The command also takes the path of your own file; its default is quick."
+CAMPAIGN_HELP = "Resume this campaign. Empty: start a new one."
+
+_UNITS = {"_mib_s": " (MiB/s)", "_gib": " (GiB)", "_s": " (s)"}
+
 PATTERN_RULES = {
     "campaign": "must be 1 to 63 letters, digits, '-' or '_'",
     "study": "must be lower-case letters, digits, '-' or '_'",
@@ -40,10 +54,18 @@ PATTERN_RULES = {
 """Rules of the options' patterns in words."""
 
 
-class Options(BaseModel):
-    """Base of option models; None means not given."""
+def option_words(option: str) -> str:
+    """Return the command's name of an option in words: the title of its field in Airflow's forms."""
+    name = COMMAND_NAMES.get(option, option)
+    unit = next((each for each in _UNITS if name.endswith(each)), "")
+    words = name.removesuffix(unit).replace("_", " ").capitalize()
+    return words + _UNITS.get(unit, "")
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+
+class Options(BaseModel):
+    """Base of option models; None means not given. Titles are the command's words."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, field_title_generator=lambda name, _: option_words(name))
 
 
 def plain(text: str) -> str:
@@ -77,47 +99,40 @@ Words = Annotated[str, AfterValidator(plain)]
 class MeasuringOptions(Options):
     """Options of every kind of campaign."""
 
-    seed: int | None = Field(None, ge=0, title="Seed", description="Random seed, instead of the study's.")
-    repetitions: int | None = Field(
-        None, ge=1, title="Repetitions", description="Of each configuration, instead of the study's."
-    )
+    seed: int | None = Field(None, ge=0, description="Random seed. Empty: the study's.")
+    repetitions: int | None = Field(None, ge=1, description="Repetitions of each configuration. Empty: the study's.")
     cool_down_s: float | None = Field(
         None,
         ge=0,
         allow_inf_nan=False,
-        title="Pause in seconds",
-        description="Before every load, instead of the study's.",
+        description="Pause before each run, in seconds. Empty: the study's.",
     )
     bootstrap_servers: str | None = Field(
         None,
         pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
-        title="Bootstrap servers",
-        description="host:port,… of a cluster of your own. It needs both ceilings and your consent.",
+        description="Bootstrap servers of your cluster, as host:port,… Needs both ceilings and your consent.",
     )
     client_config: str | None = Field(
         None,
         pattern="^[A-Za-z0-9._-]+$",
-        title="Client configuration",
-        description="Name of a client.properties file (SASL, TLS) in the installation's folder for these.",
+        description="The cluster's client.properties (SASL, TLS). The command takes a path, the form the name of a "
+        "file in the installation's folder.",
     )
     ceiling_mib_s: float | None = Field(
         None,
         gt=0,
         allow_inf_nan=False,
-        title="Ceiling in MiB/s",
-        description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
+        description="Highest rate sent to your cluster, in MiB/s. At most the study's ceiling.",
     )
     ceiling_gib: float | None = Field(
         None,
         gt=0,
         allow_inf_nan=False,
-        title="Ceiling in GiB",
-        description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
+        description="Largest total sent to your cluster, in GiB. At most the study's ceiling.",
     )
     consent: bool = Field(
         False,
-        title="Consent",
-        description="The campaign may start on a cluster of your own, as planned.",
+        description="Consent: start on your cluster, as planned.",
     )
 
 
@@ -128,25 +143,22 @@ class TuneOptions(Options):
         list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]] | None,
         *_LIST,
         Field(
-            title="Record sizes in bytes",
-            description="A list like [1024, 8192], instead of the study's; empty: the study's.",
+            description="Sizes in bytes: 1024,8192 in the command, [1024, 8192] in the form. Empty: the study's.",
             json_schema_extra={"uniqueItems": True},
         ),
     ] = None
     baseline: str | None = Field(
         None,
         max_length=10_000,
-        title="Baseline",
-        description="The producer.properties that you use today, instead of the study's baseline. No secrets: text "
-        "that names sasl, ssl, a password or the like is refused.",
+        description="The settings that you use today, instead of the study's baseline. The command takes a file (Java "
+        "or Spring properties, YAML, or librdkafka's), the form the text of a producer.properties without secrets.",
         # The step rejects such text too, naming the property.
         json_schema_extra={"format": "multiline", "pattern": f"^(?![\\s\\S]*({SENSITIVE_NAMES}))"},
     )
     warm_start: str | None = Field(
         None,
         pattern=f"^{CAMPAIGN_IDS}$",
-        title="Warm start",
-        description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
+        description="Earlier campaigns to learn from, if the study has rounds: latest, or IDs like id,id.",
     )
 
 
@@ -157,22 +169,19 @@ class CompareOptions(Options):
         list[Annotated[str, Field(pattern=f"^{CASE}$")]] | None,
         *_LIST,
         Field(
-            title="Parts",
-            description='A list like ["acks", "grid"], the only parts of the study to measure; empty: all.',
+            description='Parts to measure: acks,grid in the command, ["acks", "grid"] in the form. Empty: all.',
             json_schema_extra={"uniqueItems": True},
         ),
     ] = None
     factor: str | None = Field(
         None,
         pattern=f"^{FACTOR_NAME}$",
-        title="Factor",
-        description="The one factor to vary, like linger.ms, instead of the study's parts. It needs its levels.",
+        description="A single factor to vary instead of the study's parts, like linger.ms. Needs its levels.",
     )
     levels: str | None = Field(
         None,
         pattern=f"^{LEVELS}$",
-        title="Levels",
-        description="Of that factor, like 0,5,20 or 60%,500/s. The reference's level is added where it is missing.",
+        description="Levels of the factor, like 0,5,20 or 60%,500/s. The reference's level is added if missing.",
     )
 
 
@@ -185,8 +194,7 @@ class Approval(Options):
 
     approval: bool = Field(
         False,
-        title="Approval",
-        description="What is recommended comes into force only when somebody has approved it in Airflow.",
+        description="The recommended settings become active only after approval in Airflow.",
     )
 
 
@@ -210,19 +218,18 @@ class Move(Options):
     case: str | None = Field(
         None,
         pattern=f"^({CASE})?$",
-        title="Case",
-        description="A record size in bytes. Empty: all that the campaign recommends. Going back needs it.",
+        description="The case: a record size in bytes, or the study's name for it. A rollback needs it. To accept, "
+        "empty means every case with a recommendation.",
     )
     from_version: int | None = Field(
         None,
         ge=0,
-        title="From version",
-        description="Refused if another is in force by then; 0: if any is; empty: not looked at.",
+        description="Refused unless this version is still active. 0: refused if any is. Empty: not checked.",
     )
     by: Words = Field("", description="Who wants it.")
     reason: Annotated[
         str,
-        Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$", title="Reason", description="Kept with the version."),
+        Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$", description="Stored with the version."),
         AfterValidator(plain),
     ] = ""
     request: Words = Field("", description="The same request moves something only once.")
@@ -238,14 +245,12 @@ class Wanted(Move):
     configuration: str | None = Field(
         None,
         pattern=f"^({CONFIGURATION_ID})?$",
-        title="Configuration",
-        description="One that the campaign has confirmed; empty: what it recommends.",
+        description="A configuration that the campaign has confirmed. Empty: the recommended one.",
     )
     changes_seen: str = Field(
         "",
         pattern=f"^({CHANGES_NAME})?$",
-        title="Changes seen",
-        description="Of the cluster since it was measured: the name by which the step told of them; empty: none.",
+        description="Cluster changes since measuring that you accept: the name in the step's message. Empty: none.",
     )
     ask: bool = Field(False, description="A person is asked first: nothing moves yet.")
     answer: Literal["approve", "reject", "not_asked"] = Field(

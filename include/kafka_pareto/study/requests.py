@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
-from kafka_pareto.study.options import Approval, DesignOptions, Options
+from kafka_pareto.study.options import CAMPAIGN_HELP, STUDY_HELP, Approval, DesignOptions, Move, Options
 
 if TYPE_CHECKING:
     from kafka_pareto.kafka.user_settings import ClientFile
@@ -33,14 +33,10 @@ class RunRequest(DesignOptions, Approval):
     The `client.properties` never does.
     """
 
-    study: str = Field("quick", description="The study's name, or the path of a file of your own; quick by default.")
-    campaign: Annotated[
-        str | None, Field(pattern=f"^{CAMPAIGN_ID}$", description="Resume this campaign instead of starting a new one.")
-    ] = None
-    client_config: str | None = Field(None, description="The cluster's client.properties (SASL, TLS).")
-    baseline: str | None = Field(
-        None, description="The file of settings that you use today: Java or Spring properties, YAML, or librdkafka's."
-    )
+    study: str = Field("quick", description=STUDY_HELP)
+    campaign: Annotated[str | None, Field(pattern=f"^{CAMPAIGN_ID}$", description=CAMPAIGN_HELP)] = None
+    client_config: str | None = Field(None, description=DesignOptions.model_fields["client_config"].description)
+    baseline: str | None = Field(None, description=DesignOptions.model_fields["baseline"].description)
 
     @cached_property
     def producer_file(self) -> ClientFile | None:
@@ -85,10 +81,8 @@ class StudyRequest(Options):
 class RollBackRequest(StudyRequest):
     """The version before the one in force."""
 
-    case: Annotated[
-        str, Field(pattern=f"^{CASE}$", description="A record size in bytes, or the name that the study has instead.")
-    ]
-    reason: str = Field("", description="Kept with the version.")
+    case: Annotated[str, Field(pattern=f"^{CASE}$", description=Move.model_fields["case"].description)]
+    reason: str = Field("", description=Move.model_fields["reason"].description)
 
 
 class ActiveRequest(StudyRequest):

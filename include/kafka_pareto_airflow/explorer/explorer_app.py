@@ -33,6 +33,7 @@ from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, settings_dag_of, tune_dag_of
 from kafka_pareto.study.objectives import Limit
+from kafka_pareto.study.options import Wanted
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_airflow.explorer.access import MayRead, Readers
 from kafka_pareto_airflow.explorer.answers import STORED_PAGE_POLICY, download, guard_answers
@@ -133,6 +134,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
         "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
         "tune_dag": tune_dag_of(found.study.cluster_name),
         "settings_dag": settings_dag_of(found.study.cluster_name),
+        "options": {"reason": Wanted.model_json_schema()["properties"]["reason"]},
         "tracked": bool(load_settings().mlflow_tracking_uri),
     }
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from kafka_pareto.command_line import flag
-from kafka_pareto.study.options import MAKE_NAMES
+from kafka_pareto.study.options import COMMAND_NAMES, MAKE_NAMES
 from kafka_pareto.study.requests import (
     ActiveRequest,
     DoctorRequest,
@@ -18,13 +18,6 @@ from kafka_pareto.study.requests import (
 )
 
 PREFIX = "KAFKA_PARETO_OPTION_"
-_SHORT_NAMES = {
-    "bootstrap_servers": "kafka",
-    "client_config": "config",
-    "kafka_config": "config",
-    "consent": "yes",
-    "case": "record_size",
-}
 _MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequest, SizingOptions)
 
 
@@ -35,7 +28,7 @@ def called_by_make(environment: Mapping[str, str]) -> bool:
 
 def command_name(option: str) -> str:
     """Return what the command calls the option."""
-    return flag(_SHORT_NAMES.get(option, option))
+    return flag(COMMAND_NAMES.get(option, option))
 
 
 def make_name(option: str) -> str:

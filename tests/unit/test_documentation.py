@@ -211,7 +211,7 @@ def test_the_tables_of_the_benchmarks_page_are_of_those_that_the_commands_write(
 
 
 def cells_of(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split(" | ")]
+    return [cell.strip() for cell in row.strip("|").split("|")]
 
 
 def test_what_prevents_harm_to_a_cluster_names_a_test_that_is_there_in_each_row() -> None:

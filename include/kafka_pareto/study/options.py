@@ -209,7 +209,7 @@ def require_of_kind(said: Iterable[str], kind: str, study: str) -> None:
 
 
 class Move(Options):
-    """A request to move the settings in force of one case.
+    """A request to change the active settings of one case.
 
     `request` identifies a retry, which announces the earlier move again and leaves later changes alone. An empty
     `cluster` is the installation's own; None allows any.
@@ -226,14 +226,14 @@ class Move(Options):
         ge=0,
         description="Refused unless this version is still active. 0: refused if any is. Empty: not checked.",
     )
-    by: Words = Field("", description="Who wants it.")
+    by: Words = Field("", description="Who requests it.")
     reason: Annotated[
         str,
         Field(max_length=LONGEST_REASON, pattern="^[^\\u0000]*$", description="Stored with the version."),
         AfterValidator(plain),
     ] = ""
-    request: Words = Field("", description="The same request moves something only once.")
-    cluster: str | None = Field(None, description="Moves settings of this one alone; empty: of the installation's own.")
+    request: Words = Field("", description="ID of the request. A repeated request changes nothing.")
+    cluster: str | None = Field(None, description="Change settings of this cluster only. Empty: the installation's.")
 
 
 class Wanted(Move):
@@ -252,14 +252,14 @@ class Wanted(Move):
         pattern=f"^({CHANGES_NAME})?$",
         description="Cluster changes since measuring that you accept: the name in the step's message. Empty: none.",
     )
-    ask: bool = Field(False, description="A person is asked first: nothing moves yet.")
+    ask: bool = Field(False, description="Ask a person first and change nothing yet.")
     answer: Literal["approve", "reject", "not_asked"] = Field(
-        "not_asked", description="What a person said, where one was asked."
+        "not_asked", description="The person's answer, if one was asked."
     )
-    answered_at: AwareDatetime | None = Field(None, description="When they said so, in ISO 8601; not given: now.")
-    asked_at: AwareDatetime | None = Field(None, description="When they were asked, in ISO 8601; not given: just now.")
+    answered_at: AwareDatetime | None = Field(None, description="Time of the answer, in ISO 8601. Empty: now.")
+    asked_at: AwareDatetime | None = Field(None, description="Time of the question, in ISO 8601. Empty: now.")
     seen: Annotated[dict[str, int], BeforeValidator(_versions)] = Field(
-        default_factory=dict, description="Versions that the person was shown: 1024=3,8192=0"
+        default_factory=dict, description="Active versions that the person was shown, by case: 1024=3,8192=0."
     )
 
 

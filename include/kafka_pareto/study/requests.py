@@ -73,20 +73,20 @@ class RunRequest(DesignOptions, Approval):
 
 
 class StudyRequest(Options):
-    """A study with settings in force."""
+    """A study with active settings."""
 
     study: Annotated[_Study, Field(description="The study's name.")]
 
 
 class RollBackRequest(StudyRequest):
-    """The version before the one in force."""
+    """A rollback to the version before the active one."""
 
     case: Annotated[str, Field(pattern=f"^{CASE}$", description=Move.model_fields["case"].description)]
     reason: str = Field("", description=Move.model_fields["reason"].description)
 
 
 class ActiveRequest(StudyRequest):
-    """Settings in force, and a folder for their files."""
+    """Active settings, and a folder for their files."""
 
     folder: Path | None = Field(None, description="Copy the files that clients read to this folder.")
 
@@ -97,18 +97,20 @@ class IngestRequest(Options):
     file: Annotated[Path, Field(description="A CSV file with a header.")]
     topic: Annotated[
         str,
-        Field(pattern="^[A-Za-z0-9._-]{1,230}$", description="Where its rows go; created if it does not exist."),
+        Field(pattern="^[A-Za-z0-9._-]{1,230}$", description="The topic for the rows, created if it does not exist."),
     ]
-    delimiter: str = Field(",", description="Between two fields, or `tab`; a line `sep=` in the file takes precedence.")
-    encoding: Literal["utf-8", "latin-1"] = Field("utf-8", description="Of the file; its rows are sent as UTF-8.")
-    partitions: _Count | None = Field(None, description="Of a topic that is created.")
+    delimiter: str = Field(",", description="Field delimiter, or `tab`. A line `sep=` in the file takes precedence.")
+    encoding: Literal["utf-8", "latin-1"] = Field("utf-8", description="Encoding of the file. Rows are sent as UTF-8.")
+    partitions: _Count | None = Field(None, description="Partitions of the topic, if it is created.")
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
     kafka_config: Path | None = Field(None, description="Its client.properties.")
     ceiling_mib_s: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
-        None, description="The most to send to that cluster, in MiB/s."
+        None, description="Highest rate sent to that cluster, in MiB/s."
     )
-    ceiling_gib: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(None, description="In all, in GiB.")
-    consent: bool = Field(False, description="Send to that cluster as planned.")
+    ceiling_gib: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = Field(
+        None, description="Largest total sent to that cluster, in GiB."
+    )
+    consent: bool = Field(False, description="Consent: send to that cluster, as planned.")
 
 
 class RemoveTopicsRequest(Options):
@@ -116,7 +118,7 @@ class RemoveTopicsRequest(Options):
 
     kafka: str | None = Field(None, description="A cluster other than the stack's, as host:port,…")
     kafka_config: Path | None = Field(None, description="Its client.properties.")
-    consent: bool = Field(False, description="Delete the topics listed.")
+    consent: bool = Field(False, description="Consent: delete the listed topics.")
 
 
 class DoctorRequest(Options):
@@ -136,18 +138,18 @@ class DoctorRequest(Options):
 class SizingRequest(Options):
     """A load, and the cluster to carry it."""
 
-    records_s: Annotated[_Amount, Field(description="Records per second.")]
+    records_s: Annotated[_Amount, Field(title="Records (1/s)", description="Records per second.")]
     record_size: Annotated[_Count, Field(description="Bytes per record.")]
-    replication: _Count = Field(3, description="Replicas of each partition, the leader's included.")
+    replication: _Count = Field(3, description="Replicas of each partition, including the leader.")
     brokers: _Count = Field(3, description="Brokers.")
-    consumers: Annotated[int, Field(ge=0)] = Field(1, description="Consumer groups, each of which reads every record.")
+    consumers: Annotated[int, Field(ge=0)] = Field(1, description="Consumer groups. Each reads every record.")
     retention_h: _Amount = Field(168, description="Retention of records, in hours.")
-    partitions: _Count = Field(100, description="Of the topic, without their replicas.")
+    partitions: _Count = Field(100, description="Partitions of the topic, without replicas.")
     segment_gib: _Amount = Field(1, description="Size of a log segment, in GiB.")
     network_threads: _Count = Field(3, description="A broker's num.network.threads.")
     io_threads: _Count = Field(8, description="A broker's num.io.threads.")
     batch_size: _Count = Field(1_048_576, description="Bytes a producer sends to a broker in one request.")
-    round_trip_ms: _Amount = Field(10, description="From such a request to its answer, in milliseconds.")
+    round_trip_ms: _Amount = Field(10, description="Time from such a request to its response, in milliseconds.")
 
 
 class SizingOptions(SizingRequest):

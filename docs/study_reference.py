@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from kafka_pareto.drivers.consumer.studies import ConsumerProtocol, ReadWorkload
 from kafka_pareto.drivers.ingestion.studies import IngestionProtocol, RowsWorkload
-from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol
+from kafka_pareto.drivers.log_pipeline.study import LogPipelineProtocol, LogPipelineStudy
 from kafka_pareto.drivers.producer.protocol import ProducerProtocol
 from kafka_pareto.drivers.services.studies import ServicesProtocol
 from kafka_pareto.kafka.known_properties import PRODUCER_DURABILITIES
@@ -43,7 +43,12 @@ _KINDS: dict[str, type[Study]] = {"tune": Tune, "compare": Compare}
 _PAIR_KEYS = {"kind", "driver"}
 _LAYERS: dict[str, dict[str, type[Section]]] = {
     **{
-        study.__name__: {"Every study": Study, f"kind: {kind}": _KINDS[kind], f"kind: {kind}, driver: {driver}": study}
+        study.__name__: {
+            "Every study": Study,
+            f"kind: {kind}": _KINDS[kind],
+            **({f"driver: {driver}": LogPipelineStudy} if issubclass(study, LogPipelineStudy) else {}),
+            f"kind: {kind}, driver: {driver}": study,
+        }
         for (kind, driver), study in study_classes().items()
     },
     **{

@@ -140,7 +140,7 @@ class LogPipelineProtocol(Protocol):
 
 
 class LogPipelineStudy(Study):
-    """Adds the shop, the broker, the load generator and the protocol of a run. All parts run on this machine."""
+    """Adds the shop and its load. All parts run on this machine."""
 
     declaration: ClassVar[Driver] = DRIVER
     text_key: ClassVar[str] = "replay.file"

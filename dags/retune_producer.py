@@ -1,6 +1,6 @@
-"""Check the settings in force, and tune again if they have drifted.
+"""Check the active settings, and tune again if they have drifted.
 
-Measures a study's settings in force and the baseline, in blocks. Compares their ratio with the confirmed one: a slower
+Measures a study's active settings and the baseline, in blocks. Compares their ratio with the confirmed one: a slower
 machine slows both down, so that is no drift. Without drift, the DAG records that and ends. It starts `tune_producer`
 for record sizes whose ratio has changed by more than the study allows, for those that lost records, and if the cluster
 or the study has changed.
@@ -13,7 +13,7 @@ has such a DAG too, and only that DAG checks it: by hand, by its schedule, and b
 the checks that takes events; in those that do not check its study, `check` says so and all else is skipped. Checks and
 campaigns share the cluster's one slot, so there are never two loads at once.
 
-**Inputs**: the study; its settings in force; its section `retune`.
+**Inputs**: the study; its active settings; its section `retune`.
 
 **Outputs**: in the store, under `_checks/<study>/<check>/`: the frozen `study.yaml`, `plan.json`, the repetitions, and
 the result, `08_check.json`. In MLflow: the study's run `checks`, with one step per check. The asset
@@ -25,7 +25,7 @@ tasks. No measurement is lost.
 
 | task | what to look at |
 |---|---|
-| check | the study, its cluster and its consent; the campaign that the settings in force come from |
+| check | the study, its cluster and its consent; the campaign that the active settings come from |
 | check_measure | brokers and topic. Cleared, it resumes after the last stored repetition |
 | check_compare | the store; the MLflow server. A stored decision stays |
 | tune | `tune_producer` must not be paused. If this check has started a run already, it starts no second one |
@@ -71,16 +71,16 @@ def schedule_of(retune: Retune, *, takes_events: bool) -> Schedule:
 
 
 def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: CheckedStudies, schedule: Schedule) -> DAG:
-    """Return the DAG that checks the settings in force of one study, or of the study that it is asked for."""
+    """Return the DAG that checks the active settings of one study, or of the study that it is asked for."""
     arguments = checked.arguments()
     with DAG(
         dag_id=retune_dag_of(checked.only),
-        description="Checks the settings in force on the cluster itself, and tunes again where they have drifted.",
+        description="Checks the active settings on the cluster itself, and tunes again where they have drifted.",
         doc_md=__doc__,
         schedule=schedule,
         max_active_runs=1,
         tags=["kafka", "tuning"],
-        params=study_parameter(route.studies or study_names(), study, "The study whose settings in force are checked."),
+        params=study_parameter(route.studies or study_names(), study, "The study whose active settings are checked."),
         **dag_options(route.queue),
         deadline=DeadlineAlert(
             reference=DeadlineReference.DAGRUN_QUEUED_AT,
@@ -91,14 +91,14 @@ def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: Checked
         check = step_task(
             "check",
             arguments,
-            "Reads the settings in force, and checks that they can be compared with their confirmation.",
+            "Reads the active settings, and checks that they can be compared with their confirmation.",
             pre_execute=checked.leave_others,
         )
         measure = step_for_each(
             check.output,
             "check_measure",
             arguments,
-            "Measures the settings in force and the baseline in blocks, for one record size.",
+            "Measures the active settings and the baseline in blocks, for one record size.",
             pool=route.pool,
         )
         compare = step_task(

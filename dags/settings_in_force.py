@@ -1,18 +1,18 @@
-"""Change the settings in force.
+"""Change the active settings.
 
-Puts chosen settings of a study into force, asks a person first, or goes back to the previous settings. The explorer's
+Activates chosen settings of a study, asks a person first, or rolls back to the previous settings. The explorer's
 buttons and `make rollback` trigger this DAG, and so does a campaign that ends with a question. Anybody with the right
 to trigger it can do so, too. Earlier settings are kept as versions.
 
 **Inputs**: the action, and what it needs. `accept` needs the campaign. With the campaign alone, all of its
-recommendations come into force, even those with a weaker durability guarantee. With a record size and a configuration,
-that configuration comes into force; the campaign must have confirmed it. `ask` needs the campaign, and shows its cards
+recommendations become active, even those with a weaker durability guarantee. With a record size and a configuration,
+that configuration becomes active; the campaign must have confirmed it. `ask` needs the campaign, and shows its cards
 to a person under *Required Actions*. `roll_back` needs the record size, and returns it to the previous version. Each
 version records the reason and the person's name in Airflow.
 
 A question waits in a run of its own, without a time limit, and blocks nothing: campaigns, checks and other questions
-continue. An answer covers only what was shown: it does not replace settings that came into force since. Before a
-recommendation or a pick comes into force, the cluster is checked again. If its version, id or number of brokers differs
+continue. An answer covers only what was shown: it does not replace settings that became active since. Before a
+recommendation or a pick becomes active, the cluster is checked again. If its version, id or number of brokers differs
 from what the campaign measured, or the question is older than the study's `confirmation.answer_within_days`, another
 run asks a person again.
 
@@ -25,7 +25,7 @@ answer under `08_rollout/`, with its author and reason.
 
 ## When a task fails
 The last lines of its log name the error and the fix. Record sizes change one after the other: those that changed before
-the failure are in force. Fix the cause, then clear the task: it does the rest and announces everything.
+the failure are active. Fix the cause, then clear the task: it does the rest and announces everything.
 
 | task | what to look at |
 |---|---|
@@ -33,7 +33,7 @@ the failure are in force. Fix the cause, then clear the task: it does the rest a
 | approve | the store, which holds the cards. Cleared, it asks again |
 | accept | the campaign's report and confirmation: only configurations confirmed without lost records are accepted |
 | ask | this DAG must not be paused. If this run has asked the same question already, nobody is asked twice |
-| roll_back | the record size, which is required; the settings in force: without a version, nothing can go back |
+| roll_back | the record size, which is required; the active settings: without a version, nothing can go back |
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ MOST_RUNS = 1000
 
 
 def settings_dag(route: ClusterRoute) -> None:
-    """Define the DAG that moves what is in force on one cluster."""
+    """Define the DAG that changes the active settings on one cluster."""
     of_this_cluster = f"--cluster={route.cluster}"
     with DAG(
         dag_id=route.settings_dag_id,
-        description="Puts a measured configuration into force, asks a person, or goes back to the one before.",
+        description="Activates a measured configuration, asks a person, or rolls back to the previous one.",
         doc_md=__doc__,
         schedule=None,
         max_active_runs=MOST_RUNS,
@@ -87,7 +87,7 @@ def settings_dag(route: ClusterRoute) -> None:
         accept = step_task(
             "accept",
             [*ACCEPT_ARGUMENTS, of_this_cluster],
-            "Puts the campaign's recommendations, or one confirmed configuration, into force.",
+            "Activates the campaign's recommendations, or one confirmed configuration.",
             outlets=[ACTIVE_SETTINGS],
             trigger_rule="none_failed_min_one_success",  # approve is skipped where nobody is asked
             max_active_tis_per_dag=1,  # two acceptances at once: one of them would fail

@@ -2,7 +2,7 @@
 
 Measures producer settings on the cluster itself, learns their effect, and searches for the best ones. Measures the best
 again, in blocks with the baseline. Writes a decision card and a `producer.properties` for each record size. The
-recommendations then come into force: at once or, with the parameter `approval`, after a person has approved them in a
+recommendations then become active: at once or, with the parameter `approval`, after a person has approved them in a
 run of `settings_in_force`.
 
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form. An empty field keeps the study's
@@ -15,7 +15,7 @@ not needed are skipped. If the `validate` of a round fails, the campaign stops. 
 
 **Outputs**: in the store, under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
 `05_front/` and the same for each further round, `06_confirmation/` and `07_report/` (cards, `producer.properties`,
-figures, one HTML page). In MLflow: one run per campaign. What came into force is a version below
+figures, one HTML page). In MLflow: one run per campaign. What became active is a version below
 `_in_force/<study>/<record size>/`. The events of the assets `kafka_producer_recommendation` and
 `kafka_producer_settings_in_force` carry the same, so that other DAGs can be scheduled on them.
 

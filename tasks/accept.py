@@ -1,4 +1,4 @@
-"""Run the step `accept`: put a campaign's recommendations, or a picked configuration, in force."""
+"""Run the step `accept`: activate a campaign's recommendations, or a picked configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.common import CampaignOption, StudyOption, open_campaign, run_command
 
 
 def main(study: StudyOption, campaign: CampaignOption, options: Wanted) -> Manifest:
-    """Put what is recommended, or what was picked, in force as a new version."""
+    """Activate the recommendations, or the picked configuration, as a new version."""
     return accept.run(wanted=options, campaign=open_campaign(study, campaign))
 
 

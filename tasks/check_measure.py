@@ -1,4 +1,4 @@
-"""Run the step `check_measure`: measure the settings in force and the baseline for one case, on the real cluster."""
+"""Run the step `check_measure`: measure the active settings and the baseline for one case, on the real cluster."""
 
 from __future__ import annotations
 

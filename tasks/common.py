@@ -36,7 +36,7 @@ def open_campaign(study: str, campaign: str) -> Campaign:
 
 
 def open_check(study: str, check: str) -> Campaign:
-    """Open the check of what is in force in the store that the settings name."""
+    """Open the check of the active settings in the store that the settings name."""
     return Campaign.at(open_store(load_settings()), CheckKeys(study, check_campaign_id(check)))
 
 

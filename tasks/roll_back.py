@@ -1,4 +1,4 @@
-"""Run the step `roll_back`: put the settings before the newest version in force again."""
+"""Run the step `roll_back`: activate the settings before the newest version again."""
 
 from __future__ import annotations
 

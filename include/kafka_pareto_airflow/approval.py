@@ -1,4 +1,4 @@
-"""Ask a person whether a campaign's recommendations may come into force."""
+"""Ask a person whether a campaign's recommendations may become active."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CardApproval(HITLOperator):
 
     def __init__(self, *, cluster: str, **kwargs: Any) -> None:
         super().__init__(
-            subject="May the recommended settings come into force?",
+            subject="May the recommended settings become active?",
             options=[APPROVE, REJECT],
             notifiers=ApprovalNotifier(),
             **kwargs,
@@ -193,7 +193,7 @@ def _overridden(decision: Decision, now: ActiveSettings | None, changes: list[st
 
 
 def _named(decision: Decision) -> str:
-    """Return what the pick changes of what is in force, and its id."""
+    """Return what the pick changes of the active settings, and its id."""
     from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415 (as above)
 
     before, after = decision.reference_properties, decision.pick_properties or {}

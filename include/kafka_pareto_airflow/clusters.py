@@ -20,7 +20,7 @@ class ClusterRoute:
         cluster: Its name; empty for the installation's own.
         tune_dag_id: The DAG that tunes the cluster.
         compare_dag_id: The DAG that compares configurations on it.
-        settings_dag_id: The DAG that moves what is in force on it, and asks people.
+        settings_dag_id: The DAG that changes the active settings on it, and asks people.
         pool: Has one slot, so that one load at a time runs on the cluster.
         queue: The queue of an executor that has queues; workers near the cluster listen to it.
         studies: The studies that the DAG which tunes offers.

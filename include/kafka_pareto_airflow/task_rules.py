@@ -45,7 +45,7 @@ RULES: dict[str, Rule] = {
     "report": _COMPUTING,
     # The store may be restarting. A timeout would count as the person's answer; a late one is asked for anew.
     "approve": _rule(retries=2, after=timedelta(seconds=10), timeout=None),
-    # A version that is in force already is not made twice.
+    # A version that is active already is not made twice.
     "accept": _QUICK,
     "action": _QUICK,
     "roll_back": _QUICK,

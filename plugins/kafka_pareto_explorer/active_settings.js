@@ -24,7 +24,7 @@ function newest(view, study) {
     el("p", { class: "name" }, nameOf(now)),
     el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
     view.differs_from_baseline.length > 0
-      ? changesTable(view.differs_from_baseline, "baseline", "in force")
+      ? changesTable(view.differs_from_baseline, "baseline", "active")
       : el("p", {}, "Its settings are the baseline's."),
   ];
 }
@@ -45,7 +45,7 @@ function history(view) {
   return el(
     "details",
     {},
-    el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "Its only version"),
+    el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "One version"),
     table([header, ...rows], { text: [6], wrap: true }),
   );
 }
@@ -54,11 +54,11 @@ function history(view) {
 export async function showActive({ study, case: size, case_label: at }, { dag, options }, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
-  const title = "Go back to what was in force before";
+  const title = "Roll back to the previous settings";
   const conf = { action: "roll_back", study, case: size };
   const goBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, options, moved });
-  const back = button("Go back …", goBack, { id: "go-back", disabled: Boolean(view.way_back.refused) });
-  const nothing = quiet("Nothing was put in force here yet: the baseline is taken to be in use.");
+  const back = button("Roll back …", goBack, { id: "go-back", disabled: Boolean(view.way_back.refused) });
+  const nothing = quiet("No settings have been activated here yet: the baseline is assumed to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(
     "in-force",
@@ -77,7 +77,7 @@ export async function showActive({ study, case: size, case_label: at }, { dag, o
 /** Show a button that activates a measured configuration, or why that is not allowed. */
 export async function offer(place, path, { conf, at, dag, options }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
-  const title = `Put ${conf.configuration} in force`;
+  const title = `Activate ${conf.configuration}`;
   const accept = () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, dag, options, moved });
   place.replaceChildren(button(`${title} …`, accept, { disabled: Boolean(move.refused) }), quiet(move.refused));
 }
@@ -96,7 +96,7 @@ function confirmMove({ title, move, conf, at, dag, options, moved }) {
     confirm.disabled = done.begun && !done.changes;
     if (done.changes) {
       seen = { changes_seen: done.changes };
-      confirm.textContent = "Put it in force all the same";
+      confirm.textContent = "Activate anyway";
     }
     close.textContent = "Close";
   };
@@ -106,9 +106,9 @@ function confirmMove({ title, move, conf, at, dag, options, moved }) {
     el("p", {}, `Study ${conf.study} at ${at}. From ${from}:`),
     move.changes.length > 0
       ? changesTable(move.changes, "now", "afterwards")
-      : el("p", {}, "The settings are the same; only the evidence is another."),
+      : el("p", {}, "The settings are the same, with newer evidence."),
     move.unmeasured ? el("p", { class: "warning" }, `Warning: ${move.unmeasured}`) : "",
-    move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
+    move.weakens ? el("p", { class: "warning" }, `Warning: weaker durability guarantee, ${move.weakens}.`) : "",
     el("label", { for: "reason" }, `${options.reason.title}: ${options.reason.description}`),
     reason,
     said,
@@ -148,5 +148,5 @@ async function failed(run, conf) {
   const { versions } = await ask(inForcePath(conf.study, conf.case));
   const now = versions.at(-1);
   const changed = (now?.version ?? 0) !== conf.from_version;
-  return `${changed ? "Its run has failed" : "Nothing was changed"}${why ? `: ${why}` : ""}. In force now: ${nameOf(now)}.`;
+  return `${changed ? "The run failed" : "No change was made"}${why ? `: ${why}` : ""}. Active now: ${nameOf(now)}.`;
 }

@@ -87,7 +87,7 @@ export async function moveSettings(dag, conf, tell) {
     body: JSON.stringify({ logical_date: null, conf }),
   });
   if (answer.status === 403)
-    throw new Refused(`You may look, but not change what is in force: Airflow does not let you trigger ${dag}.`);
+    throw new Refused(`You may look, but not change the active settings: Airflow does not let you trigger ${dag}.`);
   if (answer.status === 404) throw new Refused(`Airflow has no DAG ${dag}; nothing was changed.`);
   if (!answer.ok) throw new Refused(`Nothing was changed: ${await said(answer)}`);
   let run = await answer.json();

@@ -25,7 +25,7 @@ const KINDS = [
   { key: "front", name: "measured front", symbol: "triangle-up", color: "#009e73", size: 11, dash: "solid", width: 2 },
   { key: "pick", name: "pick", symbol: "star-open", color: "#e69f00", size: 14, dash: "dashdot", width: 2.5 },
   { key: "baseline", name: "baseline", symbol: "x", color: "#d55e00", size: 11, dash: "dash", width: 2.5 },
-  { key: "in_force", name: "in force then", symbol: "cross", color: "#0072b2", size: 12, dash: "longdash", width: 2.5 },
+  { key: "in_force", name: "active then", symbol: "cross", color: "#0072b2", size: 12, dash: "longdash", width: 2.5 },
   { key: "recommended", name: "recommended", symbol: "star", color: "#e69f00", size: 16, dash: "solid", width: 3.5 },
 ];
 const FADED = 0.15;

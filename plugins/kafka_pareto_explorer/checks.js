@@ -7,7 +7,7 @@ import { fill, quiet, table } from "./dom.js";
 import { moment } from "./values.js";
 
 const NOTHING =
-  "Nothing was checked yet. The DAG retune_producer measures what is in force beside the baseline, and tells whether it still holds.";
+  "Nothing was checked yet. The DAG retune_producer measures the active settings beside the baseline, and tells whether it still holds.";
 
 const STYLES = [
   { color: "#d55e00", symbol: "circle" },
@@ -88,7 +88,7 @@ function changeText(change) {
 
 /** The table of all checks, newest first. */
 export function checkRows(checks, allSeries) {
-  const compared = allSeries.flatMap(({ name }) => [`${name}, in force / baseline`, "change since"]);
+  const compared = allSeries.flatMap(({ name }) => [`${name}, active / baseline`, "change since"]);
   const texts = (check) =>
     allSeries
       .map(({ objective }) => changeOf(check, objective))
@@ -131,7 +131,7 @@ async function draw(checks, allSeries) {
       margin: { l: 60, r: 20, t: 30, b: 40 },
       ...events(checks, theme),
       xaxis: { gridcolor: theme.line, type: "date" },
-      yaxis: { gridcolor: theme.line, type: "log", title: { text: "in force / baseline" }, ...logTicks(values) },
+      yaxis: { gridcolor: theme.line, type: "log", title: { text: "active / baseline" }, ...logTicks(values) },
     }),
     CHART_OPTIONS,
   );

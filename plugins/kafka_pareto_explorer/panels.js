@@ -143,7 +143,7 @@ export function approval(question) {
   if (question)
     fill(
       "approval",
-      "What this campaign recommends waits for an answer before it comes into force: ",
+      "What this campaign recommends waits for an answer before it becomes active: ",
       link(question, "approve or reject it in Airflow"),
       ".",
     );

@@ -1,4 +1,4 @@
-"""From a choice in the browser to the settings in force, and back: by a DAG of the real Airflow's."""
+"""From a choice in the browser to the active settings, and back: by a DAG of the real Airflow's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     page.get_by_label("latency CV at most", exact=True).press("Home")
     expect(page.locator("#best .name")).not_to_contain_text(recommended)
     picked = best_id(visitor)
-    page.locator("#put-best-in-force").get_by_role("button", name=f"Put {picked} in force").click()
+    page.locator("#put-best-in-force").get_by_role("button", name=f"Activate {picked}").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("row", name="batch.size")).to_be_visible()
     dialog.get_by_label("Reason").fill(REASON)
@@ -41,7 +41,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     dialog.get_by_role("button", name="Confirm").click()
     expect(dialog.get_by_role("status")).to_contain_text("the system has changed since", timeout=RUN_MS)
     assert active_settings(explorer.store, "paper", CASE) is None
-    dialog.get_by_role("button", name="Put it in force all the same").click()
+    dialog.get_by_role("button", name="Activate anyway").click()
     expect(dialog.get_by_role("status")).to_contain_text("Done", timeout=RUN_MS)
     dialog.get_by_role("button", name="Close").click()
     panel = page.locator("#in-force")
@@ -57,12 +57,12 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     artifact = explorer.store.get(InForceKeys("paper", CASE).file("producer.properties"))
     assert (tmp_path / "producer.properties").read_bytes() == artifact
 
-    panel.get_by_role("button", name="Go back").click()
+    panel.get_by_role("button", name="Roll back").click()
     dialog.get_by_role("button", name="Confirm").click()
     expect(dialog.get_by_role("status")).to_contain_text("Done", timeout=RUN_MS)
     dialog.get_by_role("button", name="Close").click()
     expect(panel).to_contain_text("(the baseline)")
-    expect(panel.get_by_role("button", name="Go back")).to_be_disabled()
+    expect(panel.get_by_role("button", name="Roll back")).to_be_disabled()
     assert [each.came_by for each in versions(explorer.store, "paper", CASE)] == ["picked", "rolled_back"]
 
 
@@ -88,8 +88,8 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     dialog.get_by_role("button", name="Confirm").click()
     status = dialog.get_by_role("status")
     expect(status).to_contain_text("Airflow does not answer. Asking again", timeout=RUN_MS)
-    expect(status).to_contain_text("decided on before there was a version, but version 1 is in force", timeout=RUN_MS)
-    expect(status).to_contain_text("In force now: Version 1")
+    expect(status).to_contain_text("decided on before there was a version, but version 1 is active", timeout=RUN_MS)
+    expect(status).to_contain_text("Active now: Version 1")
     page.unroute_all()
     assert len(versions(explorer.store, "paper", CASE)) == 1
 
@@ -107,7 +107,7 @@ def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, v
     unconfirmed = visitor.page.locator("#left option", has_text="(round 0)").first.get_attribute("value")
     visitor.page.get_by_label("left").select_option(unconfirmed)
     place = visitor.page.locator("#put-left-in-force")
-    expect(place.get_by_role("button", name=f"Put {unconfirmed} in force")).to_be_disabled()
+    expect(place.get_by_role("button", name=f"Activate {unconfirmed}")).to_be_disabled()
     expect(place).to_contain_text("was not confirmed")
 
 
@@ -144,7 +144,7 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
 
     waits = visitor.page.locator("#approval")
     open_view(explorer, visitor)
-    expect(waits).to_contain_text("waits for an answer before it comes into force")
+    expect(waits).to_contain_text("waits for an answer before it becomes active")
     visitor.picture("approval")
     with visitor.context.expect_page() as opened:
         waits.get_by_role("link").click()

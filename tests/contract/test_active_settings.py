@@ -1,4 +1,4 @@
-"""What is in force, kept in a folder and in a real MinIO alike, and moved by the steps' command lines."""
+"""The active settings, kept in a folder and in a real MinIO alike, and moved by the steps' command lines."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         '--reason=--record-size=1 {{ 1+1 }} "quoted"; rm -rf /\n\x1b[31mred',
     ]
     refused = run_step("accept", tmp_path, *picked)
-    assert "it cannot be looked at now" in refused.stderr, "there is no cluster here"
+    assert "the system cannot be reached now" in refused.stderr, "there is no cluster here"
     seen = refused.stderr.split("--changes-seen=")[1][:10]
     done = run_step("accept", tmp_path, *picked, f"--changes-seen={seen}")
     assert done.returncode == 0, done.stderr
@@ -85,7 +85,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"
     gone = run_step("roll_back", tmp_path, f"--case={OTHER_CASE}", "--by=", "--reason=", "--request=")
     assert gone.returncode == EXIT_BAD_INPUT
-    assert gone.stderr.startswith("error: --case: 1024: nothing is in force")
+    assert gone.stderr.startswith("error: --case: 1024: nothing is active")
 
 
 @pytest.mark.fast

@@ -90,7 +90,7 @@ if STEP in ("accept", "roll_back"):
     else:
         event = {"study": STUDY.name, "cases": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
     if STEP == "roll_back":
-        notice = {"kind": "in_force", "subject": "paper: gone back", "text": "1,024 B: version 2 is in force"}
+        notice = {"kind": "in_force", "subject": "paper: rolled back", "text": "1,024 B: version 2 is active"}
 if STEP.startswith("check"):
     with (ROOT / "checks.jsonl").open("a") as checks:
         checks.write(json.dumps([STEP, OPTIONS]) + "\n")

@@ -142,7 +142,7 @@ def test_what_a_study_left_on_its_former_cluster_is_shown_to_that_clusters_reade
 def test_a_move_shows_nothing_that_is_in_force_on_a_cluster_that_one_may_not_read(airflow: TestClient) -> None:
     address = f"/kafka-pareto/api/campaigns/moved/c1/{CASE}/c0123456789/move"
     move = airflow.get(address, headers=headers_of(airflow, "owner")).json()
-    assert "Only those who may read tune_producer_berlin see what is in force there" in move["refused"]
+    assert "its active settings need read access to tune_producer_berlin" in move["refused"]
     assert (move["from_version"], move["changes"]) == (None, [])
 
 

@@ -162,7 +162,7 @@ def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_i
     said = capsys.readouterr().out
     assert "roll_back: done" in said
     assert "accept:" not in said  # the other branch
-    assert "paper: gone back\n1,024 B: version 2 is in force\n" in said
+    assert "paper: rolled back\n1,024 B: version 2 is active\n" in said
     assert "1,024 B: version 1 since" in said  # a stand-in moves nothing
 
 

@@ -1,4 +1,4 @@
-"""The checks of what is in force on a real Airflow: by hand, by an event, and what follows; only the steps stand in."""
+"""Checks of the active settings on a real Airflow: by hand, by an event, and after; only the steps are stand-ins."""
 
 from __future__ import annotations
 

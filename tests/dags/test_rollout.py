@@ -1,4 +1,4 @@
-"""From the report to settings in force on a real Airflow: asked, answered, told; only the steps are stand-ins."""
+"""From the report to active settings on a real Airflow: asked, answered, told; only the steps are stand-ins."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_question_says_what_approving_overrides(asked: dict[str, Any]) -> No
     overrides, changed, warning, *_ = shown(asked)
     assert overrides.startswith("1,024 B: approving replaces ")  # what other tests have put in force, if anything
     assert changed.startswith("Changed: acks all -> 1")
-    assert warning == "WARNING: it promises less durability: acks_1 instead of acks_all_idempotent."
+    assert warning == "WARNING: weaker durability guarantee: acks_1 instead of acks_all_idempotent."
 
 
 @pytest.fixture(scope="module")

@@ -173,7 +173,7 @@ test("a move that Airflow does not take says that nothing was changed", async ()
 
   await assert.rejects(move(), refusal(Refused, /may look, but not change/u));
   await assert.rejects(move(), refusal(Refused, /no DAG settings_in_force; nothing was changed/u));
-  await assert.rejects(move(), refusal(Refused, /^Nothing was changed: It is paused\.$/u));
+  await assert.rejects(move(), refusal(Refused, /^No change was made: It is paused\.$/u));
 });
 
 test("why a run failed is its failed task's last error, without the word", async () => {

@@ -85,7 +85,7 @@ test("a new version and a change point are marked where they are first seen", ()
   );
 });
 
-test("the table begins with the last check and says what has changed since the version came into force", () => {
+test("the table begins with the last check and says what has changed since the version became active", () => {
   const changed = change(LATENCY, {
     change_fraction: 0.125,
     change_low_fraction: -0.01,
@@ -109,7 +109,7 @@ test("the table begins with the last check and says what has changed since the v
   );
 
   assert.equal(header.length, 8);
-  assert.deepEqual(header.slice(3, 5), ["p95 latency, in force / baseline", "change since"]);
+  assert.deepEqual(header.slice(3, 5), ["p95 latency, active / baseline", "change since"]);
   assert.deepEqual(rows[0].slice(1), [
     "-",
     "still the best, change point",

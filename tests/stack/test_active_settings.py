@@ -1,4 +1,4 @@
-"""Shows on a real cluster that a campaign has to beat what is in force, in the same blocks."""
+"""Shows on a real cluster that a campaign has to beat the active settings, in the same blocks."""
 
 from __future__ import annotations
 

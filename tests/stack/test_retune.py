@@ -1,4 +1,4 @@
-"""The check of what is in force, on the embedded stack: it holds; then the brokers are changed, and it is tuned."""
+"""The check of the active settings, on the embedded stack: it holds; then the brokers are changed, and it is tuned."""
 
 from __future__ import annotations
 

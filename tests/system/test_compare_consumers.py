@@ -50,4 +50,4 @@ def test_each_level_reads_every_record_once_and_follows_a_producer(tmp_path: Pat
         assert float(found["live_rate_records_s"] or 0) > 0
     part = campaign.read_record(campaign.keys.comparison("consumers"), PartComparison)
     assert part.compared == ["read_records_s", "end_to_end_latency_p95_ms"]
-    assert "what limited the reference was not looked at" in reported.stdout.lower()
+    assert "the reference's bottleneck was not examined" in reported.stdout.lower()

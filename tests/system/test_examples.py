@@ -1,4 +1,4 @@
-"""The examples of producers that read what is in force, each run against a real broker."""
+"""The examples of producers that read the active settings, each run against a real broker."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def java(single_broker: RunningBrokers) -> list[str]:
 def written(folder: Path, name: str, **others: PropertyValue) -> Path:
     path = folder / name
     told = {**IN_FORCE, **{given.replace("_", "."): value for given, value in others.items()}}
-    path.write_text(settings_file(told, name, ["what is in force"], "producer"), encoding="utf-8")
+    path.write_text(settings_file(told, name, ["the active settings"], "producer"), encoding="utf-8")
     return path
 
 

@@ -1,4 +1,4 @@
-"""A reported campaign of which somebody may accept something, for the tests of what is in force."""
+"""A reported campaign of which somebody may accept something, for the tests of the active settings."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def recommend(campaign: Campaign, configuration_id: str, case: str = CASE) -> No
 
 
 def told(campaign: Campaign, form: str = "producer.properties", case: str = CASE) -> dict[str, str]:
-    """What the file of what is in force tells a producer."""
+    """What the file of the active settings tells a producer."""
     return parse_properties(campaign.store.get(f"_in_force/{STUDY}/{case}/{form}").decode())
 
 
 def newest(campaign: Campaign, case: str = CASE) -> ActiveSettings:
-    """What is in force."""
+    """The active settings."""
     found = active_settings(campaign.store, STUDY, case)
     assert found
     return found

@@ -68,7 +68,7 @@ def of(campaign: Campaign, **changes: object) -> Campaign:
         (now(kafka_version="4.4.0"), UPGRADED),
         (now(brokers=["a:1", "b:1", "c:1", "d:1"]), "fingerprint.brokers: 3 then, 4 now"),
         (now(cluster_id="another"), "another now"),
-        (away, "it cannot be looked at now"),
+        (away, "the system cannot be reached now"),
     ],
 )
 def test_what_was_measured_on_another_cluster_is_asked_about_with_what_differs(
@@ -125,7 +125,7 @@ def test_an_answer_that_comes_too_late_is_asked_for_anew(campaign: Campaign) -> 
     asked_at = datetime.now(UTC) - timedelta(days=7, minutes=1)
     late = Wanted(answer="approve", by="alice", asked_at=asked_at)
     manifest = accepted(campaign, late)
-    assert f"asked on {asked_at:%Y-%m-%d}, and an answer counts for 7 days" in said(manifest)
+    assert f"asked on {asked_at:%Y-%m-%d}, and an answer is valid for 7 days" in said(manifest)
     assert active_cases(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     confirmation = campaign.tune.confirmation.model_copy(update={"answer_within_days": 8})
@@ -166,14 +166,14 @@ def test_without_a_cluster_in_the_settings_nobody_knows_whether_it_is_the_same(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KAFKA_PARETO_BOOTSTRAP_SERVERS", raising=False)
-    assert "it cannot be looked at now" in said(accepted(campaign, APPROVED, look_now))
+    assert "the system cannot be reached now" in said(accepted(campaign, APPROVED, look_now))
 
 
 def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> None:
     in_berlin, pick = of(campaign, cluster=BERLIN), durable_id(campaign)
     with pytest.raises(BadInputError, match=r"are of the cluster berlin; trigger settings_in_force_berlin instead"):
         accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster=""))
-    with pytest.raises(BadInputError, match=r"of this installation's own cluster; trigger settings_in_force instead"):
+    with pytest.raises(BadInputError, match=r"of the stack's own cluster; trigger settings_in_force instead"):
         accepted(campaign, Wanted(case=CASE, configuration=pick, cluster="berlin"))
     assert accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster="berlin")).cases == [CASE]
     with pytest.raises(BadInputError, match="are of the cluster berlin"):
@@ -184,7 +184,7 @@ def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> 
 
 @pytest.fixture
 def moved(campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Campaign:
-    """The study was of the installation's own cluster, where something is in force, and its file names berlin now."""
+    """The study was of the installation's own cluster, where something is active, and its file names berlin now."""
     accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), cluster=""))
     studies = tmp_path / "studies"
     studies.mkdir()

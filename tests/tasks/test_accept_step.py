@@ -1,4 +1,4 @@
-"""What comes into force, on whose word, and what is said of it."""
+"""What becomes active, on whose word, and what is said of it."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_
     accepted(campaign, pick(durable_id(campaign)))
     first = accepted(campaign, wanted)
     assert accepted(campaign, wanted) == first
-    with pytest.raises(BadInputError, match="over version 1, but version 2 is in force by now"):
+    with pytest.raises(BadInputError, match="over version 1, but version 2 is active now"):
         accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id(), from_version=1))
-    with pytest.raises(BadInputError, match="before there was a version, but version 2 is in force by now"):
+    with pytest.raises(BadInputError, match="before there was a version, but version 2 is active now"):
         accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id(), from_version=0))
     assert newest(campaign).version == 2
 
@@ -162,7 +162,7 @@ def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, aga
     manifest = accepted(campaign, again)
     assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
-    assert (kind, "65,636 B: in force already as version 1." in text) == ("unchanged", True)
+    assert (kind, "65,636 B: active already as version 1." in text) == ("unchanged", True)
     assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
@@ -174,8 +174,8 @@ def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_c
     assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
     assert kind == "unchanged"
-    assert "version 2 is in force, picked from campaign" in text
-    assert "This request made version 1, which was left since." in text
+    assert "version 2 is active, picked from campaign" in text
+    assert "This request made version 1, which has been replaced since." in text
     accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2"))
     assert (newest(campaign).version, newest(campaign).request) == (3, "manual__2")
 
@@ -185,7 +185,7 @@ def test_an_answer_does_not_replace_what_came_into_force_after_the_question(camp
     accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign), by="bob"))
     kind, text = notice_of(accepted(campaign, asked))
     assert kind == "needs_approval"
-    assert "version 1 stays; it came into force after the question, which was asked before anything was" in text
+    assert "version 1 stays; it became active after the question, which was asked before any was" in text
     assert newest(campaign).accepted_by == "bob"
     accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2", seen={CASE: 1}))
     assert (newest(campaign).version, newest(campaign).accepted_by) == (2, "alice")
@@ -197,7 +197,7 @@ def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_pe
     accepted(campaign, pick(other_id(campaign)))
     kind, text = notice_of(accepted(another, Wanted()))
     assert kind == "unchanged"
-    assert "version 1 stays; this campaign has not measured it" in text
+    assert "version 1 stays; this campaign did not measure it" in text
     assert "trigger settings_in_force with action accept, campaign another, 65,636 B" in text
     accepted(another, Wanted(answer="approve", by="alice"))
     assert newest(another).campaign == "another"
@@ -224,7 +224,7 @@ def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_al
 
 
 def beside_version_1(campaign: Campaign, **changes: Any) -> ActiveReference:
-    """Return the settings in force as a campaign that measured them records them."""
+    """Return the active settings as a campaign that measured them records them."""
     settings = newest(campaign)
     names = ("version", "campaign", "configuration_id", "configuration", "properties", "durability")
     return ActiveReference(**{name: getattr(settings, name) for name in names}, **changes)
@@ -249,7 +249,7 @@ def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_
     accepted(campaign, Wanted())
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
     _, text = notice_of(accepted(older, pick(other_id(older))))
-    assert "WARNING: this campaign did not measure version 1, which it replaced" in text
+    assert "WARNING: this campaign did not measure version 1, the one it replaced" in text
 
 
 def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_replaced_unasked(
@@ -259,7 +259,7 @@ def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_repla
     change_decision(another, newest_version=1, in_force_left_out=["workload.keys: 0 then, 10 now"])
     kind, text = notice_of(accepted(another, Wanted()))
     assert (kind, newest(another).version) == ("needs_approval", 1)
-    assert "version 1 is in force and was not measured beside it (workload.keys: 0 then, 10 now)" in text
+    assert "active version 1 was not measured in this campaign (workload.keys: 0 then, 10 now)" in text
 
 
 @pytest.mark.parametrize("verdict", ["recommended", "keep_no_gain"])
@@ -271,7 +271,7 @@ def test_settings_in_force_that_break_a_rule_of_today_are_a_persons_matter(
     change_decision(another, newest_version=1, in_force=broken, verdict=verdict)
     kind, text = notice_of(accepted(another, Wanted()))
     assert (kind, newest(another).version) == ("needs_approval", 1)
-    assert "Version 1, which is in force, does not keep the durability that the study accepts" in text
+    assert "Active version 1 violates the accepted durability" in text
 
 
 def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
@@ -282,7 +282,7 @@ def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaig
     assert "acks_1 instead of acks_all_idempotent" in text
     kind, text = notice_of(accepted(weak, Wanted(answer="approve", by="alice")))
     assert kind == "in_force"
-    assert "WARNING: it promises less durability" in text
+    assert "WARNING: weaker durability guarantee" in text
     assert (newest(weak).durability, newest(weak).previous_durability) == ("acks_1", "acks_all_idempotent")
     roll_back.run(weak.store, STUDY, CASE)
     assert (newest(weak).is_baseline, newest(weak).durability) == (True, "acks_all_idempotent")
@@ -312,7 +312,7 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
     settings = newest(another)
     assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "another")
     assert settings.previous_properties == decision_of(campaign).baseline_properties
-    assert "the same settings, on newer evidence" in text
+    assert "the same settings, with newer evidence" in text
 
 
 def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
@@ -375,18 +375,18 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
     baseline = Promised(decision.baseline_properties, decision.baseline_durability)
     new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1")
     assert approval_text(CASE, None, baseline, baseline).splitlines() == [
-        "65,636 B: approving replaces the baseline; nothing was put in force yet.",
-        "  Changed: nothing; the same settings, on newer evidence.",
+        "65,636 B: approving replaces the baseline; no other settings have been active.",
+        "  Changed: none; the same settings, with newer evidence.",
     ]
     accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), by="alice"))
     told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
     assert told.splitlines() == [
         f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
         "  Changed: acks all -> 1.",
-        "  WARNING: it promises less durability: acks_1 instead of acks_all_idempotent.",
+        "  WARNING: weaker durability guarantee: acks_1 instead of acks_all_idempotent.",
     ]
     unmeasured = approval_text(CASE, newest(campaign), baseline, new)
-    assert "WARNING: this campaign did not measure version 1, which is in force" in unmeasured
+    assert "WARNING: this campaign did not measure version 1, the active one" in unmeasured
 
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
@@ -418,7 +418,7 @@ def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
 
 
 def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65,636 B .*confirmed were c"):
+    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65,636 B .*it confirmed c"):
         accepted(campaign, pick("c0000000000"))
     assert active_cases(campaign.store, STUDY) == []
 
@@ -427,7 +427,7 @@ def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> 
     ("changes", "rule"),
     [
         ({"repetitions_lost_records": 1}, "lost or duplicated records"),
-        ({"repetitions_valid": 0}, "none of its repetitions is valid"),
+        ({"repetitions_valid": 0}, "it has no valid repetition"),
         ({"feasible": False}, "breaks a rule of the study"),
     ],
 )
@@ -452,7 +452,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
     weak = trials[trials.durability == "acks_1"].configuration_id.iloc[0]
     study = campaign.study.model_copy(update={"durability": None})
     strict = Campaign(study, campaign.keys, campaign.store)
-    with pytest.raises(BadInputError, match=f"'{weak}' .*promises acks_1, the study accepts acks_all_idempotent"):
+    with pytest.raises(BadInputError, match=f"'{weak}' .*durability is acks_1, the study accepts acks_all_idempotent"):
         accepted(strict, pick(weak))
 
 
@@ -463,7 +463,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
         (Wanted(configuration="c0123456789"), "--configuration needs --case"),
         (
             Wanted(case=CASE, configuration="c0123456789", answer="reject"),
-            "--answer: reject: is of what is recommended",
+            "--answer: reject: applies to a recommendation",
         ),
     ],
 )
@@ -474,5 +474,5 @@ def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, mes
 
 def test_a_campaign_without_a_report_is_refused(campaign: Campaign) -> None:
     campaign.store.delete(campaign.keys.report("cards.json"))
-    with pytest.raises(BadInputError, match=r"cards.json: campaign .* has no report yet; let it end first"):
+    with pytest.raises(BadInputError, match=r"cards.json: campaign .* has no report yet; wait until it ends"):
         accepted(campaign, Wanted())

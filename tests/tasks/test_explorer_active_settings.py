@@ -1,4 +1,4 @@
-"""What the explorer shows of the settings in force, and what it says that its buttons would change."""
+"""What the explorer shows of the active settings, and what it says that its buttons would change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def moving(campaign: Campaign, configuration_id: str) -> Move:
 def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:
     view = shown(campaign)
     assert view.versions == []
-    assert "nothing to go back from" in view.way_back.refused
+    assert "nothing to roll back" in view.way_back.refused
 
 
 def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) -> None:
@@ -86,13 +86,13 @@ def test_what_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: d
 
 def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> None:
     accepted(campaign, pick(durable_id(campaign)))
-    assert moving(campaign, durable_id(campaign)).refused == "It is in force already, as version 1."
+    assert moving(campaign, durable_id(campaign)).refused == "It is active already, as version 1."
     assert moving(campaign, other_id(campaign)).refused == ""
 
 
 def test_the_settings_in_use_have_one_only_where_others_are_in_force(campaign: Campaign) -> None:
     baseline = campaign.study.baseline_id()
-    assert "no other settings are in force" in moving(campaign, baseline).refused
+    assert "no other settings are active" in moving(campaign, baseline).refused
     accepted(campaign, pick(durable_id(campaign)))
     assert moving(campaign, baseline).refused == ""
 
@@ -108,7 +108,7 @@ def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
 
 
 def test_a_download_is_of_the_newest_version_though_its_files_were_never_written(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="nothing is in force for 65,636 B of study paper"):
+    with pytest.raises(BadInputError, match="no settings are active for 65,636 B of study paper"):
         active_text(campaign.store, STUDY, CASE, "producer.properties")
     accepted(campaign, pick(durable_id(campaign)))
     first = versions(campaign.store, STUDY, CASE)[0]
@@ -116,5 +116,5 @@ def test_a_download_is_of_the_newest_version_though_its_files_were_never_written
     text = active_text(campaign.store, STUDY, CASE, "producer.properties")
     assert "# Version 2 since " in text
     assert parse_properties(text) == {"linger.ms": "77"}
-    with pytest.raises(BadInputError, match=r"spark.properties: is no file of the driver producer"):
+    with pytest.raises(BadInputError, match=r"spark.properties: is not a file of the driver producer"):
         active_text(campaign.store, STUDY, CASE, "spark.properties")

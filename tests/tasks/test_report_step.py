@@ -326,7 +326,7 @@ def test_nonsense_among_the_noise_repetitions_does_not_count(unreported: Campaig
 
 def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
     page = render_page(evidence, {}).decode()
-    assert "None: every repetition sent what it was asked to" in section(page, "uncounted")
+    assert "None: every repetition sent all its records" in section(page, "uncounted")
     assert 'id="ramp"' not in page
 
 
@@ -345,7 +345,7 @@ def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign, page:
 
 def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(page: str):
     text = section(page, "ramp")
-    assert "holds 2,500 records/s; latencies are taken at 1,250" in text
+    assert "sustains 2,500 records/s; latencies are measured at 1,250" in text
     assert "5,000 3,810 260.4 not held" in text
     assert "65,636 B" not in text
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.fast
 
 @pytest.fixture
 def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
-    """Two of its configurations came into force one after the other."""
+    """Two of its configurations became active one after the other."""
     found = accepting_campaign(reported_store, tmp_path)
     for name in (durable_id, other_id):
         accepted(found, Wanted(case=CASE, configuration=name(found)))
@@ -89,13 +89,13 @@ def test_a_request_that_was_made_before_something_else_came_into_force_announces
     assert (manifest.cases, manifest.event, manifest.artifacts) == ([], {}, [])
     assert manifest.notice
     assert manifest.notice.kind == "unchanged"
-    assert "version 4 is in force, accepted from campaign 20261121-recorded by alice" in manifest.notice.text
-    assert "This request made version 3, which was left since." in manifest.notice.text
+    assert "version 4 is active, accepted from campaign 20261121-recorded by alice" in manifest.notice.text
+    assert "This request made version 3, which has been replaced since." in manifest.notice.text
     assert len(kept(campaign)) == 4
 
 
 def test_it_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match=r"--from-version: .* over version 1, but version 2 is in force by now"):
+    with pytest.raises(BadInputError, match=r"--from-version: .* over version 1, but version 2 is active now"):
         roll_back.run(campaign.store, STUDY, CASE, from_version=1)
     assert len(kept(campaign)) == 2
     first = roll_back.run(campaign.store, STUDY, CASE, request="manual__1", from_version=2)
@@ -105,7 +105,7 @@ def test_it_is_refused_once_another_version_is_in_force_than_it_was_decided_over
 
 def test_a_version_that_is_missing_is_named_and_what_comes_next_has_a_number_of_its_own(campaign: Campaign) -> None:
     campaign.store.delete(InForceKeys(STUDY, CASE).version(1))
-    with pytest.raises(ArtifactError, match=r"versions/00001.json: is not in the store, and version 2 leads back"):
+    with pytest.raises(ArtifactError, match=r"versions/00001.json: is not in the store, but version 2 rolls back"):
         roll_back.run(campaign.store, STUDY, CASE)
     accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id()))
     assert kept(campaign)[-1].version == 3
@@ -116,8 +116,9 @@ def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None
     former, settings = kept(campaign)[1:]
     assert manifest.notice
     assert manifest.notice.kind == "in_force"
-    assert f"version 3 is in force, gone back to what campaign {settings.campaign} gave by bob (too many retries)" in (
-        manifest.notice.text
+    assert (
+        f"version 3 is active, rolled back to the settings of campaign {settings.campaign} by bob (too many retries)"
+        in (manifest.notice.text)
     )
     assert f"linger.ms {former.properties['linger.ms']} -> {settings.properties['linger.ms']}" in (manifest.notice.text)
     sizes = manifest.event["cases"]
@@ -127,13 +128,13 @@ def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None
 
 
 def test_where_nothing_is_in_force_it_says_where_something_is(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match=r"1024: nothing is in force .* study paper has .* for 65,636 B"):
+    with pytest.raises(BadInputError, match=r"1024: it has no active settings .* study paper has .* for 65,636 B"):
         roll_back.run(campaign.store, STUDY, OTHER_CASE)
-    with pytest.raises(BadInputError, match="study quick has settings in force for none of its record sizes yet"):
+    with pytest.raises(BadInputError, match="study quick has active settings for none of its record sizes yet"):
         roll_back.run(campaign.store, "quick", CASE)
 
 
 @pytest.mark.parametrize("study", ["../paper", "Paper", ""])
 def test_what_is_no_name_of_a_study_becomes_no_key(campaign: Campaign, study: str) -> None:
-    with pytest.raises(BadInputError, match="is no name of a study"):
+    with pytest.raises(BadInputError, match="is not a study name"):
         roll_back.run(campaign.store, study, CASE)

@@ -1,4 +1,4 @@
-"""Settings in force that were confirmed on the seeded fake, and checks of them: what their tests share."""
+"""Active settings that were confirmed on the seeded fake, and checks of them: what their tests share."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def checked(
 
 
 def slower(factor: float, *, winner_alone: bool = True) -> Callable[[FakeLoadTool], None]:
-    """The cluster takes this fraction of the throughput: of the settings in force, or of everything."""
+    """The cluster takes this fraction of the throughput: of the active settings, or of everything."""
 
     def spoil(tool: FakeLoadTool) -> None:
         def after_run(result: LoadResult) -> LoadResult:

@@ -6,7 +6,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Sends 1,000 records with the settings in force: {@code java -cp 'jars/*' Example.java FILE SERVERS TOPIC}. */
+/** Sends 1,000 records with the active settings: {@code java -cp 'jars/*' Example.java FILE SERVERS TOPIC}. */
 public class Example {
     public static void main(String[] arguments) throws Exception {
         String file = arguments[0], servers = arguments[1], topic = arguments[2];

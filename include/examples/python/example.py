@@ -1,4 +1,4 @@
-"""Sends 1,000 records with the settings in force: `python example.py FILE SERVERS TOPIC`."""
+"""Sends 1,000 records with the active settings: `python example.py FILE SERVERS TOPIC`."""
 
 import sys
 from pathlib import Path

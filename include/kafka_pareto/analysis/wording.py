@@ -56,7 +56,7 @@ def criterion_text(criterion: ChooseBy, means: Sequence[ObjectiveName]) -> str:
 def missed_limit_text(limit: Limit, value: float | None) -> str:
     """Describe by how much a measured value misses a limit; None is unknown."""
     if value is None:
-        return f"{limit} (not known)"
+        return f"{limit} (unknown)"
     return f"{limit} ({value_text(value, limit.objective)}, {limit.excess_fraction(value):.1%} beyond)"
 
 
@@ -65,6 +65,15 @@ def role_text(role: str) -> str:
     words = {f"best_{each.name}": f"best {each.label}" for each in all_objectives()}
     words |= {"r1": "best throughput over its CV", "measured_non_dominated": "measured, non-dominated"}
     return words.get(role, role.replace("_", " "))
+
+
+RESOLUTION_WORDS = {"no difference shown": "no difference", "not resolved": "inconclusive"}
+"""Words for what a gain's interval shows; better and worse are their own."""
+
+
+def resolution_text(gain: Gain) -> str:
+    """Return what the gain's interval shows, in a word or two."""
+    return RESOLUTION_WORDS.get(gain.resolution, gain.resolution)
 
 
 def counted(number: int, noun: str) -> str:

@@ -75,7 +75,7 @@ class CampaignKeys:
 
 @dataclass(frozen=True)
 class InForceKeys:
-    """Keys of the settings in force in one case; no study or campaign name begins like them."""
+    """Keys of the active settings in one case; no study or campaign name begins like them."""
 
     study: str
     case: str
@@ -105,7 +105,7 @@ class InForceKeys:
 
 @dataclass(frozen=True)
 class CheckKeys(CampaignKeys):
-    """Keys of one check of the settings in force, kept apart from campaigns; `campaign` is the check's id."""
+    """Keys of one check of the active settings, kept apart from campaigns; `campaign` is the check's id."""
 
     first_step: ClassVar[str] = "check"
 

@@ -37,14 +37,14 @@ _SIGNIFICANT: dict[str, Any] = {
     "s": 42,
     "color": _BLUE,
     "zorder": 3,
-    "label": "differs from the reference",
+    "label": "differs significantly from the reference",
 }
 _NOT_SIGNIFICANT: dict[str, Any] = {
     "marker": "s",
     "s": 34,
     "color": _GREY,
     "zorder": 3,
-    "label": "not told apart from it",
+    "label": "no significant difference",
 }
 _REFERENCE: dict[str, Any] = {"marker": "*", "s": 150, "color": "black", "zorder": 4, "label": "reference"}
 _PUBLISHED: dict[str, Any] = {
@@ -220,7 +220,7 @@ def draw_scaling(part: PartComparison) -> Figure:
     figure, all_axes = side_by_side(len(curves), width=5.4)
     for axes, curve in zip(all_axes, curves, strict=True):
         _draw_speedup(axes, curve)
-        axes.set(title=quantity_named(curve.quantity).words, xlabel=part.factors[0], ylabel="times one client")
+        axes.set(title=quantity_named(curve.quantity).words, xlabel=part.factors[0], ylabel="speed-up over one client")
     shared_legend(figure)
     return figure
 
@@ -236,7 +236,7 @@ def _draw_speedup(axes: Any, curve: Scaling) -> None:
         law = speedup_of(fine, curve.serial_fraction.value)
         axes.plot(fine, law, color=_ORANGE, linewidth=1.4, label="Amdahl's law, fitted")
     if curve.limit is not None:
-        axes.axhline(curve.limit.value, color=_GREEN, linewidth=1.2, linestyle="--", label="the limit that it tends to")
+        axes.axhline(curve.limit.value, color=_GREEN, linewidth=1.2, linestyle="--", label="its limit")
         if curve.limit.low is not None and curve.limit.high is not None:
             axes.axhspan(curve.limit.low, curve.limit.high, color=_GREEN, alpha=0.12, linewidth=0)
         top = max(top, 1.05 * (curve.limit.high or curve.limit.value))
@@ -293,17 +293,17 @@ def _shade_bands(axes: Any, part: PartComparison, quantity: Quantity) -> None:
 
 
 _SCALING_CAPTION = (
-    "The throughput of several clients over that of one, with 95 % intervals; the shaded strip is the interval of the "
-    "limit by Amdahl's law."
+    "Throughput of several clients relative to one, with 95 % intervals. Shaded: the interval of the limit by "
+    "Amdahl's law."
 )
 
 
 def _caption(part: PartComparison, kind: str) -> str:
     published = any(level.published for level in part.levels)
     if kind == "grid":
-        dagger = " †: an interaction of the two factors." if significant_interactions(part) else ""
-        colours = "blue is better, orange worse. *: differs from the reference."
-        return f"Each combination over the reference; {colours}{dagger}"
+        dagger = " †: the two factors interact." if significant_interactions(part) else ""
+        colours = "blue is better, orange worse. *: differs significantly from the reference."
+        return f"Each combination relative to the reference; {colours}{dagger}"
     if kind == "series":
         ranges = f" Shaded: the ranges {joined(list(part.ranges))}." if part.ranges else ""
         dashed = " Dashed: published, on another machine." if published else ""
@@ -311,5 +311,5 @@ def _caption(part: PartComparison, kind: str) -> str:
     if kind == "curve":
         shaded = " Shaded: a jump beyond the trend of the curve." if part.bands else ""
         return f"Means with 95 % intervals over {part.factors[0]}, both axes logarithmic.{shaded}"
-    hollow = " Hollow: published on another machine, over the published reference." if published else ""
-    return f"Each level over the reference, from the blocks that measured both, with 95 % intervals.{hollow}"
+    hollow = " Hollow: published, relative to the published reference, on another machine." if published else ""
+    return f"Each level relative to the reference, from blocks that measured both, with 95 % intervals.{hollow}"

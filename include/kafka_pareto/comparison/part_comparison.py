@@ -83,7 +83,7 @@ def compare_part(
     measured = Measured(planned, factors, repetitions, factors[1] if kind == "series" else "")
     _require_sense(part, measured, [curve for curve in (scaling, bands) if curve])
     if untested := sorted(set(compared) - {each.name for each in numeric}):
-        raise ValueError(f"part {part}: {untested[0]} cannot be compared: it is no number that the driver declares")
+        raise ValueError(f"part {part}: {untested[0]} cannot be compared: the driver declares no such number")
     estimates = _estimates(measured, numeric, compared)
     levels = [_level(measured, each, estimates, published or {}, limits or {}) for each in planned]
     range_ratios = compare_ranges(measured, ranges or {}, compared)

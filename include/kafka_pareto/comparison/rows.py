@@ -130,7 +130,7 @@ def scaling_sentences(part: PartComparison) -> list[str]:
         else:
             sentences.append(
                 f"{words} tends to {ratio_text(each.limit)} times that of one client: by Amdahl's law a share of "
-                f"{ratio_text(each.serial_fraction)} is not sped up by further clients."
+                f"{ratio_text(each.serial_fraction)} does not speed up with more clients."
             )
     return sentences
 
@@ -205,7 +205,7 @@ def prediction_sentence(part: PartComparison) -> str:
             wholes.append(errors[name] / level.means[name])
             if of_stages := [error for each, error in errors.items() if each != name]:
                 stages.append(sum(of_stages) / level.means[name])
-    said = ["Predicted from a lightly loaded run, and in brackets over what was measured."]
+    said = ["Predicted from a lightly loaded run; in brackets, relative to the measured value."]
     if wholes:
         levels = counted(len(wholes), "level")
         said.append(f"Total: median error {100 * statistics.median(wholes):.0f} % ({levels}).")
@@ -256,7 +256,7 @@ def _predicted(level: Level, name: str) -> str:
         return NONE
     value, mean = level.predicted[name], level.means.get(name)
     if value is None:
-        return "more than it can do"
+        return "above its capacity"
     return f"{number_text(value)} ({times_text(value / mean)})" if mean else number_text(value)
 
 

@@ -71,8 +71,8 @@ class Effect:
 def closing_sentences(parts: Sequence[PartComparison]) -> list[str]:
     """Return three sentences on all parts, and a fourth if published ratios are comparable."""
     effects = [effect for part in parts for effect in effects_of(part)]
-    told = [_what_helped(parts, effects), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
-    return told + _what_was_published_otherwise(parts)
+    sentences = [_largest_gains(parts, effects), _no_difference(parts), _costs(parts, effects)]
+    return sentences + _published_differences(parts)
 
 
 def effects_of(part: PartComparison) -> list[Effect]:
@@ -86,18 +86,18 @@ def effects_of(part: PartComparison) -> list[Effect]:
     return found
 
 
-def _what_helped(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
+def _largest_gains(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
     names = {quantity.name: quantity for part in parts for quantity in compared_quantities(part)}
     clauses = [
         _of_quantity(quantity, [effect for effect in effects if effect.quantity.name == quantity.name])
         for quantity in names.values()
     ]
-    told = [clause for clause in clauses if clause]
-    if not told:
-        return f"No difference from the reference could be told with {_blocks(parts)}, in any compared quantity."
-    untold = [quantity.words for quantity, clause in zip(names.values(), clauses, strict=True) if not clause]
-    without = [f"no difference in {joined(untold)} could be told with {_blocks(parts)}"] if untold else []
-    return f"{_capitalised('; '.join([*told, *without]))}."
+    significant = [clause for clause in clauses if clause]
+    if not significant:
+        return f"No significant difference from the reference in any compared quantity ({_blocks(parts)})."
+    others = [quantity.words for quantity, clause in zip(names.values(), clauses, strict=True) if not clause]
+    without = [f"no significant difference in {joined(others, 'or')} ({_blocks(parts)})"] if others else []
+    return f"{_capitalised('; '.join([*significant, *without]))}."
 
 
 def _of_quantity(quantity: Quantity, effects: Sequence[Effect]) -> str:
@@ -111,18 +111,18 @@ def _of_quantity(quantity: Quantity, effects: Sequence[Effect]) -> str:
     if best.improvement > 0:
         return f"{quantity.words} {rises} most with {best}"
     worst = min(effects, key=lambda effect: effect.improvement)
-    return f"no level bettered the {quantity.words}, which {falls} most with {worst}"
+    return f"no level improved {quantity.words}; it {falls} most with {worst}"
 
 
-def _what_made_no_difference(parts: Sequence[PartComparison]) -> str:
+def _no_difference(parts: Sequence[PartComparison]) -> str:
     same = [text for part in parts if (text := _same_levels(part))]
     untested = sum(not _is_tested(part, level) for part in parts for level in part.levels if not level.is_reference)
     not_tested = f" {counted(untested, 'level')} could not be tested." if untested else ""
     if same:
-        return f"No difference could be told with {_blocks(parts)} for {'; '.join(same)}.{not_tested}"
+        return f"No significant difference ({_blocks(parts)}): {'; '.join(same)}.{not_tested}"
     if not any(_is_tested(part, level) for part in parts for level in part.levels):
         return "No level could be tested against the reference."
-    return f"Every level that was tested differs from the reference in at least one compared quantity.{not_tested}"
+    return f"Every tested level differs from the reference in at least one compared quantity.{not_tested}"
 
 
 def _same_levels(part: PartComparison) -> str:
@@ -141,7 +141,7 @@ def _is_tested(part: PartComparison, level: Level) -> bool:
     return any(level.estimate(name).p_value_holm is not None for name in part.compared)
 
 
-def _what_it_cost(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
+def _costs(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
     clauses = [_dearest_trade(effects), _what_limited(parts)]
     return f"{_capitalised('; '.join(clause for clause in clauses if clause))}."
 
@@ -150,14 +150,14 @@ def _dearest_trade(effects: Sequence[Effect]) -> str:
     """State the cost of the largest gain that has one, or that none has; empty without a gain."""
     gains = sorted((effect for effect in effects if effect.improvement > 0), key=lambda effect: -effect.improvement)
     for gain in gains:
-        prices = [each for each in effects if each.level is gain.level and each.improvement < 0]
-        if prices:
-            price = min(prices, key=lambda effect: effect.improvement)
+        losses = [each for each in effects if each.level is gain.level and each.improvement < 0]
+        if losses:
+            loss = min(losses, key=lambda effect: effect.improvement)
             return (
-                f"the price: {gain.setting}, with {_times(gain.ratio)} the {gain.quantity.words}, has "
-                f"{_times(price.ratio)} the {price.quantity.words}{_absolute(price)}"
+                f"the trade-off: {gain.setting} has {_times(gain.ratio)} the {gain.quantity.words}, but "
+                f"{_times(loss.ratio)} the {loss.quantity.words}{_absolute(loss)}"
             )
-    return "no gain was seen to cost anything in another compared quantity" if gains else ""
+    return "no gain came with a significant loss in another compared quantity" if gains else ""
 
 
 def _absolute(effect: Effect) -> str:
@@ -173,16 +173,16 @@ def _absolute(effect: Effect) -> str:
 def _what_limited(parts: Sequence[PartComparison]) -> str:
     """Name the reference's bottleneck in most parts."""
     if all(part.reference_level.bottleneck is None for part in parts):
-        return "what limited the reference was not looked at"
+        return "the reference's bottleneck was not examined"
     found = Counter(part.reference_level.bottleneck for part in parts if part.reference_level.bottleneck)
     if not found:
-        return "no resource was found to limit the reference"
+        return "no bottleneck was found at the reference"
     (code, number), *_ = found.most_common()
     where = "" if number == len(parts) else f" in {number} of {counted(len(parts), 'part')}"
     return f"the reference was limited by {resource_text(code)}{where}"
 
 
-def _what_was_published_otherwise(parts: Sequence[PartComparison]) -> list[str]:
+def _published_differences(parts: Sequence[PartComparison]) -> list[str]:
     """Count the published ratios outside the intervals measured here, and name the farthest."""
     compared = 0
     outside: dict[str, float] = {}
@@ -203,8 +203,9 @@ def _what_was_published_otherwise(parts: Sequence[PartComparison]) -> list[str]:
     farthest = sorted(outside, key=lambda text: -outside[text])[:_MOST_LEVELS_NAMED]
     the_farthest = ", the farthest" if len(outside) > len(farthest) else ""
     named = f"{the_farthest}: {'; '.join(farthest)}" if farthest else ""
+    verb = "are" if len(outside) > 1 else "is"
     return [
-        f"Of {counted(compared, 'published ratio')} to the reference, {len(outside) or 'none'} are outside the 95 % "
+        f"Of {counted(compared, 'published ratio')} to the reference, {len(outside) or 'none'} {verb} outside the 95 % "
         f"interval measured here{named}."
     ]
 

@@ -82,13 +82,15 @@ def range_sentences(part: PartComparison) -> list[str]:
         if not best:
             sentences.append(f"{where}: no two levels could be compared.")
         elif in_all:
-            sentences.append(f"{where}: take {in_all[0]}; none is told better in {joined(list(best), 'or')}.")
+            sentences.append(
+                f"{where}: take {in_all[0]}; nothing beats it significantly in {joined(list(best), 'or')}."
+            )
         else:
             each_best = "; ".join(
-                f"{words}: {joined(list(map(str, kept)), 'or') or 'each is worse than another'}"
+                f"{words}: {joined(list(map(str, kept)), 'or') or 'every level is beaten by another'}"
                 for words, kept in best.items()
             )
-            sentences.append(f"{where}: none is best in all. {each_best}.")
+            sentences.append(f"{where}: no level is best in every quantity. {each_best}.")
     return sentences
 
 

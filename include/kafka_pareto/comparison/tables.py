@@ -113,28 +113,27 @@ def title(part: PartComparison) -> str:
 def legend(parts: Sequence[PartComparison]) -> list[str]:
     """Explain the marks and columns of the parts' tables."""
     sentences = [
-        f"{MARK} differs from the reference: at 5 % after Holm's adjustment over all levels and compared quantities of "
-        "the part. Over the reference: the ratio from the blocks that measured both, with its 95 % interval; in a "
-        "grid or a series, in brackets."
+        f"{MARK} differs significantly from the reference: 5 %, Holm's adjustment over all levels and compared "
+        "quantities of the part. Over the reference: the ratio from the blocks that measured both, with its 95 % "
+        "interval; in a grid or a series, in brackets."
     ]
     if any(part.kind == "table" for part in parts):
         sentences.append(
-            "Means are with their standard deviation over the repetitions. Relative: times worse than the best level. "
-            "Levels that share a letter are not told apart from each other."
+            "Means are given with their standard deviation over the repetitions. Relative: times worse than the best "
+            "level. Levels that share a letter do not differ significantly."
         )
     levels = [level for part in parts for level in part.levels]
     if any(each.mean and of_measured_text(level, each) for level in levels for each in level.estimates.values()):
-        sentences.append("A mean with `n of m` in brackets is of n repetitions: only so many of m have the quantity.")
+        sentences.append("`n of m` in brackets: only n of m repetitions have the quantity.")
     if any(part.range_ratios for part in parts):
         sentences.append(
-            "Over a range: the mean of the ratios at its points, within blocks; adjusted over all ranges, pairs and "
+            "Over a range: the mean ratio over its points, within blocks; adjusted over all ranges, pairs and "
             "compared quantities. A crossover is shown where two levels differ one way over the first range and the "
-            "other way over the last; its interval is by a bootstrap over blocks."
+            "other way over the last; its interval is a bootstrap over blocks."
         )
     if any(level.published for part in parts if part.kind != "grid" for level in part.levels):
         sentences.append(
-            f"{PUBLISHED.capitalize()}: on another machine, with no part in any test; in brackets over the published "
-            "reference."
+            f"{PUBLISHED.capitalize()}: on another machine, and in no test; in brackets over the published reference."
         )
     return sentences
 

@@ -37,22 +37,22 @@ def draw_over_time(
     found = {}
     names = {stage.name for stage in stages}
     if levels := [level for level in part.levels if names and names <= level.means.keys()]:
-        found["stages"] = ("The mean time in each stage; a bar is the mean of the whole.", draw_stages(levels, stages))
+        found["stages"] = ("Mean time per stage; the whole bar is the mean total.", draw_stages(levels, stages))
     timed = [level for level in part.levels if level.timelines]
     if watched := [level for level in timed if names and names <= set(level.timelines[0].series)]:
         found["latencies"] = (
-            "The p95 latency of what was logged in each second, the mean over the repetitions. Shaded: a burst.",
+            "p95 latency of what was logged in each second, averaged over the repetitions. Shaded: a burst.",
             draw_latencies(watched, over_time),
         )
         found["flow"] = (
-            "The first valid repetition of each, each on a scale of its own. Above: the mean time in each stage of "
-            "what was logged in a second; middle: what passed each point in it; below: what was logged and had not "
-            "come to its end. Shaded: a burst.",
+            "The first valid repetition of each level, each on its own scale. Top: the mean time per stage of "
+            "what was logged in each second; middle: the throughput at each point; bottom: the backlog, logged but not "
+            "yet through. Shaded: a burst.",
             draw_flow(watched, stages, over_time),
         )
     if broken := [level for level in timed if not stages and level.timelines[0].done]:
         found["timelines"] = (
-            "A line for each repetition. Shaded: while the first one's fault lasted. Where the latency has a gap, "
+            "One line per repetition. Shaded: the first repetition's fault. Where the latency has a gap, "
             "nothing was confirmed.",
             draw_fault(broken, over_time),
         )
@@ -60,7 +60,7 @@ def draw_over_time(
     if paced := [level for level in timed if any(last in each.series for each in level.timelines)]:
         pace = _unlabelled(last).unit.replace("/s", " per second")
         found["settling"] = (
-            f"{pace.capitalize()} over time: the median of the repetitions. A pace that still rises has not settled.",
+            f"{pace.capitalize()} over time, the median of the repetitions. While it rises, it has not settled.",
             draw_settling(paced, over_time),
         )
     return found

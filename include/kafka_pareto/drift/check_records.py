@@ -99,7 +99,7 @@ class PastCheck(CheckedCase):
 
 def outcome_text(outcome: CheckOutcome) -> str:
     """Return an outcome in words. "No drift" means that no change is significant."""
-    return "no drift shown" if outcome == "unchanged" else outcome.replace("_", " ")
+    return "no drift" if outcome == "unchanged" else outcome.replace("_", " ")
 
 
 def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:

@@ -24,11 +24,11 @@ def notice_of(check: Check) -> Notice:
     if tuned:
         what = f"{joined(why)}: {joined(tuned)} tuned"
     elif not check.cases:
-        what = "nothing is in force, so nothing was checked"
+        what = "no settings are active, so nothing was checked"
     elif unchanged:
-        what = f"no drift shown at {joined(unchanged)}"
+        what = f"no drift at {joined(unchanged)}"
     else:
-        what = "nothing was compared"
+        what = "no comparison was possible"
     if unmeasured := [case_label(e.case) for e in check.cases if e.outcome == "not_measured"]:
         what += f"; could not be measured at {joined(unmeasured)}"
     text = "\n".join(line for each in check.cases for line in _lines(each))
@@ -52,13 +52,13 @@ def _lines(checked: CheckedCase) -> list[str]:
 def _change_text(change: RatioChange) -> str:
     if change.found is None:
         return "not measured"
-    found = f"in force / baseline {_ratio_text(change.found)}"
+    found = f"active / baseline {_ratio_text(change.found)}"
     if change.reference is None:
         return found
     interval = ""
     if change.change_low_fraction is not None:
         interval = f" ({percent(change.change_low_fraction)} to {percent(change.change_high_fraction)})"
-    verdict = "drift" if change.drifted else "no drift shown"
+    verdict = "drift" if change.drifted else "no drift"
     return f"{found}, was {_ratio_text(change.reference)}: {percent(change.change_fraction)}{interval}, {verdict}"
 
 

@@ -55,7 +55,7 @@ class ActiveView(BaseModel):
 def active_view(kept: Sequence[ActiveSettings]) -> ActiveView:
     """Return the view of these versions (oldest first)."""
     if not kept:
-        nothing = "Nothing was put in force yet: there is nothing to go back from."
+        nothing = "No settings have been activated yet: there is nothing to roll back."
         stays = Move(from_version=None, changes=[], refused=nothing)
         return ActiveView(versions=[], differs_from_baseline=[], files=[], way_back=stays)
     newest = kept[-1]
@@ -81,7 +81,7 @@ def active_text(store: Store, study: str, case: str, name: str) -> str:
     """
     newest = active_settings(store, study, case)
     if newest is None:
-        raise BadInputError(f"nothing is in force for {case_label(case)} of study {study}")
+        raise BadInputError(f"no settings are active for {case_label(case)} of study {study}")
     return file_of(newest, name)
 
 
@@ -102,7 +102,7 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | Non
     before = now or _promised_by(study, study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
-        return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})
+        return move.model_copy(update={"refused": "This is the baseline, and no other settings are active."})
     return move.model_copy(
         update={"refused": _refusal(snapshot, configuration_id, now), "unmeasured": _unmeasured(snapshot, now)}
     )
@@ -125,7 +125,7 @@ def _unmeasured(snapshot: Snapshot, now: ActiveSettings | None) -> str:
 
 def _refusal(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | None) -> str:
     if now and (now.campaign, now.configuration_id) == (snapshot.campaign.keys.campaign, configuration_id):
-        return f"It is in force already, as version {now.version}."
+        return f"It is active already, as version {now.version}."
     if snapshot.decision is None or snapshot.context is None:
         return "The campaign's report is still to come; it judges all record sizes together."
     try:

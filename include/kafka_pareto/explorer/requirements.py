@@ -167,7 +167,7 @@ def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Req
     if requirements.limits:
         where = " in its fresh blocks" if decision.gains else ""
         kept = [f"It keeps {_limits_text(requirements.limits)}{where}; {remaining} measured configurations do."]
-    stays = "what is in force" if decision.in_force else "the baseline"
+    stays = "the active settings" if decision.in_force else "the baseline"
     subject = "The campaign recommends it." if decision.recommended else f"The campaign keeps {stays}."
     provisional = "" if snapshot.context else "The report, which judges all record sizes together, is still to come."
     return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]

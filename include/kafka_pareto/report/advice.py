@@ -24,23 +24,22 @@ def advice_of(decision: Decision) -> list[str]:
     advice = decision.advice
     if advice is None:
         return []
-    told = f"{joined(advice.titles)} ({configuration_words(advice.configuration, ', ')})"
+    titles = f"{joined(advice.titles)} ({configuration_words(advice.configuration, ', ')})"
     if advice.in_place_of is None and advice.configuration_id == decision.pick_configuration_id:
-        return [f"the pick is what is advised by {told}."]
+        return [f"the pick is the advice of {titles}."]
     if advice.in_place_of is not None:
         words = configuration_words(advice.in_place_of, ", ")
         changes = _changes(advice.gains)
-        return [f"what was tested is advised by {told}. What the search had picked ({words}) was worse: {changes}."]
-    return [advice_sentence(told, advice.gains, decision.harm_margin_fraction)]
+        return [f"the tested settings are the advice of {titles}. The search's pick ({words}) was worse: {changes}."]
+    return [advice_sentence(titles, advice.gains, decision.harm_margin_fraction)]
 
 
-def advice_sentence(told: str, gains: Sequence[Gain], margin_fraction: float) -> str:
+def advice_sentence(titles: str, gains: Sequence[Gain], margin_fraction: float) -> str:
     """Compare the pick's means with an advice, and name those that may be worse by more than the margin."""
     open_means = [label_of(gain.objective) for gain in gains if gain.may_be_worse_by(margin_fraction)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
-    return (
-        f"against the best advice, {told}: {_changes(gains)}; {may_be_worse} worse by more than {margin_fraction:.0%}."
-    )
+    found = f"{_changes(gains)}; {may_be_worse} worse by more than {margin_fraction:.0%}"
+    return f"against the best advice, {titles}: {found}."
 
 
 def _changes(gains: Sequence[Gain]) -> str:

@@ -88,7 +88,7 @@ def warnings_of_context(context: CardContext) -> list[str]:
     """List the circumstances that need a warning."""
     if not context.sentinel.moved:
         return []
-    return [f"the baseline did not stay the same during the campaign. {' '.join(move_sentences(context.sentinel))}"]
+    return [f"the baseline drifted during the campaign. {' '.join(move_sentences(context.sentinel))}"]
 
 
 def context_lines(context: CardContext, decision: Decision) -> dict[str, list[str]]:
@@ -109,7 +109,7 @@ def _sides(decision: Decision) -> dict[str, str]:
     """Map the card's roles to configuration ids, each configuration once."""
     sides = {"baseline": decision.baseline_configuration_id}
     if decision.in_force:
-        sides["in force"] = decision.in_force.configuration_id
+        sides["active"] = decision.in_force.configuration_id
     if decision.pick_configuration_id is not None:
         sides["pick"] = decision.pick_configuration_id
     first = {configuration: side for side, configuration in reversed(sides.items())}
@@ -140,14 +140,14 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
     if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
         sentences.append(
             f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / sizing.capacity_records_s:.0%} of "
-            f"the {sizing.capacity_records_s:,.0f} that the baseline holds, found by a ramp of {len(sizing.ramp)} "
-            "steps."
+            f"the {sizing.capacity_records_s:,.0f} that the baseline sustains, found by a ramp of "
+            f"{counted(len(sizing.ramp), 'step')}."
         )
     if context.variability is not None:
         sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context, decision))
     if context.repetitions_set_aside:
         sentences.append(
-            "Set aside and measured again, for trouble in the cluster or on the machine: "
+            "Rejected and measured again because of trouble in the cluster or on the machine: "
             f"{counted(context.repetitions_set_aside, 'repetition')}."
         )
     return sentences
@@ -157,16 +157,16 @@ def _across_repetitions(context: CardContext, decision: Decision) -> str:
     """State what the CVs are computed over. Without a pick there are no gains; below twelve baselines, no series."""
     of = [gain.objective for gain in decision.main_gains] or [each.objective for each in context.sentinel.series]
     means = ", and ".join(f"of their {label_of(name)}" for name in of)
-    return f"CVs are of the repetitions among each other{': ' if means else ''}{means}."
+    return f"CVs are across repetitions{': ' if means else ''}{means}."
 
 
 def _rounds(so_far: RoundsSoFar) -> list[str]:
     volumes = ", ".join(f"{volume:.3f}" for volume in so_far.measured_hypervolume)
     stop, rounds = so_far.stopped_because, so_far.rounds_measured
-    why = stop_text(stop, rounds) if stop else "the campaign was confirmed before it was done"
+    why = stop_text(stop, rounds) if stop else "the campaign was confirmed early"
     return [
         f"{rounds} after the design; measured hypervolume from the design on: {volumes}.",
-        f"No further one: {why}.",
+        f"No further round: {why}.",
     ]
 
 
@@ -182,7 +182,7 @@ def stop_text(stop: Stop, rounds: int) -> str:
             last = f"round {rounds} is the study's last" if rounds else "the study has none"
             return f"{last} (rounds.maximum)"
         case "nothing_left":
-            return "no configuration that was not measured is expected to add anything"
+            return "no unmeasured configuration is expected to improve the front"
 
 
 def paced_rate_records_s(sizing: Sizing) -> float | None:
@@ -196,7 +196,7 @@ def sentinel_sentences(report: SentinelReport) -> list[str]:
     """State the result of every series, or that there were too few repetitions."""
     repetitions = len(report.repetition_ids)
     if not report.series:
-        return [f"{repetitions} repetitions of the baseline are too few to tell whether the cluster moved."]
+        return [f"{repetitions} repetitions of the baseline are too few to judge its stability."]
     return [sentence for one in report.series for sentence in _series_sentences(one, repetitions)]
 
 
@@ -212,7 +212,7 @@ def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
     found = []
     if series.first_run_p_value_holm < SIGNIFICANCE:
         found.append(
-            f"The first repetition was unlike the others: {label} {series.first_run_change_fraction:+.0%} "
+            f"The first repetition differed from the others: {label} {series.first_run_change_fraction:+.0%} "
             f"(p {series.first_run_p_value_holm:.3f})."
         )
     if series.change_p_value_holm < SIGNIFICANCE:
@@ -226,4 +226,4 @@ def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
             f"{subject} {direction} over the {repetitions} repetitions "
             f"(Kendall's tau {series.drift_tau:+.2f}, p {series.drift_p_value_holm:.3f})."
         )
-    return found or [f"{subject} shows no move in {repetitions} repetitions."]
+    return found or [f"{subject} shows no significant change in {repetitions} repetitions."]

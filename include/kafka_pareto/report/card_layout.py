@@ -18,11 +18,11 @@ from kafka_pareto.report.cards import (
     evidence_of,
     gain_rows,
     notes_of,
-    price_label,
-    price_of,
     reference_label,
     settings_rows,
     standing,
+    trade_off_label,
+    trade_offs_of,
     unresolved_of,
     warnings_of,
 )
@@ -65,8 +65,8 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
         breakdown=breakdown_rows(breakdown, reference_label(decision), standing(decision)) if breakdown else [],
         explanation=explanation(breakdown) if breakdown else [],
         context=context_lines(context, decision) if context else {},
-        price_label=price_label(decision),
-        price=price_of(decision),
+        price_label=trade_off_label(decision),
+        price=trade_offs_of(decision),
         unresolved=unresolved_of(decision),
         warnings=[*warnings_of(decision), *(warnings_of_context(context) if context else [])],
         notes=notes_of(decision),
@@ -98,7 +98,7 @@ def card_text(decision: Decision, context: CardContext, campaign: str, width: in
         lines += [*table(rows), ""] if rows else []
     lines += label("Advice", parts.advice)
     lines += [line for sentence in parts.price for line in label(parts.price_label, [sentence])]
-    lines += label("Unresolved", parts.unresolved)
+    lines += label("Inconclusive", parts.unresolved)
     lines += ["", *table(parts.breakdown), ""] if parts.breakdown else []
     for name, sentences in {"Explanation": parts.explanation, **parts.context, "Evidence": [parts.evidence]}.items():
         lines += label(name, sentences)

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
 from kafka_pareto.analysis.sequential import MOST_BLOCKS
-from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, percent, value_text
+from kafka_pareto.analysis.wording import (
+    counted,
+    criterion_text,
+    interval_text,
+    joined,
+    percent,
+    resolution_text,
+    value_text,
+)
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.known_properties import DEFAULTS, Durability, DurabilityName, PropertyValue
@@ -22,9 +30,9 @@ from kafka_pareto.study.objectives import objectives_named
 from kafka_pareto.study.study import Study
 
 PROMISES: dict[str, str] = {
-    Durability.received.name: "none: a record is acknowledged before Kafka has it",
-    Durability.acks_0.name: "none: acks=0, nobody confirms a record",
-    Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
+    Durability.received.name: "none: records are acknowledged before Kafka has them",
+    Durability.acks_0.name: "none: acks=0, no acknowledgment",
+    Durability.acks_1.name: "leader only: acks=1, records can be lost with their leader",
     Durability.acks_all.name: "in-sync replicas: acks=all, duplicates possible",
     Durability.acks_all_idempotent.name: "in-sync replicas, no duplicates: acks=all, idempotent",
 }
@@ -67,7 +75,7 @@ def gain_rows(decision: Decision) -> list[Row]:
     """Return each objective's two values, change with interval, and conclusion, with a header."""
     interval = interval_label(decision.gains)
     header = ("Measured", reference_label(decision), standing(decision), "change", interval, "shown")
-    return [header, *((*_change_row(gain), gain.resolution.removesuffix(" shown")) for gain in decision.gains)]
+    return [header, *((*_change_row(gain), resolution_text(gain)) for gain in decision.gains)]
 
 
 def baseline_gain_rows(decision: Decision) -> list[Row]:
@@ -88,24 +96,24 @@ def warnings_of(decision: Decision) -> list[str]:
     """List the warnings that a reader must not miss."""
     warnings = [] if decision.pick_durability is None else _weaker(decision, decision.pick_durability)
     if broken := rules_broken(decision):
-        warnings.append(f"{broken} A person has to decide.")
+        warnings.append(f"{broken} A person must decide.")
     for whose, counts in _sides(decision):
         if counts.lost_records:
             warnings.append(f"{whose} lost or duplicated records in {counted(counts.lost_records, 'repetition')}.")
         if counts.failed:
             warnings.append(f"{whose} failed in {counted(counts.failed, 'repetition')}{_share(counts)}.")
         if counts.upsets:
-            upset = f"{whose} upset the cluster {counted(counts.upsets, 'time')}: {UPSET}"
-            warnings.append(f"{upset}; that was measured again.")
+            upset = f"{whose} disturbed the cluster {counted(counts.upsets, 'time')}: {UPSET}"
+            warnings.append(f"{upset}; it was measured again.")
         if counts.repeated:
-            cause = "" if decision.newest_version is None else ", for a cause that no configuration has"
+            cause = "" if decision.newest_version is None else ", for a reason unrelated to the configuration"
             warnings.append(
-                f"of {whose} {counted(counts.repeated, 'valid repetition')} needed another attempt{cause}; latencies "
-                "after one may differ."
+                f"{counted(counts.repeated, 'valid repetition')} of {whose} needed another attempt{cause}; latencies "
+                "after a retry may differ."
             )
     if decision.offered:
         warnings += [
-            f"{label_of(gain.objective)} is not resolved: its change may lie anywhere from {interval_text(gain)}."
+            f"{label_of(gain.objective)} is inconclusive: the change may be anywhere from {interval_text(gain)}."
             for gain in decision.gains
             if not objective_named(gain.objective).spread_of
             and gain.resolution == "not resolved"
@@ -114,28 +122,28 @@ def warnings_of(decision: Decision) -> list[str]:
     for whose, counts in _sides(decision):
         if counts.generator_bound:
             warnings.append(
-                f"in {counts.generator_bound} of {decision.blocks_used} fresh blocks the load tool, not Kafka, set the "
-                f"pace of {whose}: that is what the tool can do, Kafka may do better."
+                f"in {counts.generator_bound} of {decision.blocks_used} fresh blocks the load generator, not Kafka, "
+                f"was the bottleneck for {whose}: Kafka may be faster."
             )
     return warnings
 
 
 def _weaker(decision: Decision, durability: DurabilityName) -> list[str]:
     sides = {
-        "what is in force": (decision.weaker_than_active, decision.reference_durability),
+        "the active settings": (decision.weaker_than_active, decision.reference_durability),
         "the baseline": (decision.weaker_than_baseline, decision.baseline_durability),
     }
     return [
-        f"the pick promises LESS durability than {whose}. Pick: {PROMISES[durability]}. "
-        f"{whose.removeprefix('the ').capitalize()}: {PROMISES[promised]}. Records can be lost that are safe today."
+        f"the pick's durability guarantee is WEAKER than that of {whose}. Pick: {PROMISES[durability]}. "
+        f"{whose.removeprefix('the ').capitalize()}: {PROMISES[promised]}. Records that are safe today can be lost."
         for whose, (is_weaker, promised) in sides.items()
         if is_weaker
     ]
 
 
 def _sides(decision: Decision) -> list[tuple[str, Counts]]:
-    of_in_force = [("what is in force", decision.in_force_counts)] if decision.in_force_counts else []
-    return [("the pick", decision.pick_counts), *of_in_force, ("the baseline", decision.baseline_counts)]
+    of_active = [("the active settings", decision.in_force_counts)] if decision.in_force_counts else []
+    return [("the pick", decision.pick_counts), *of_active, ("the baseline", decision.baseline_counts)]
 
 
 def _share(counts: Counts) -> str:
@@ -143,18 +151,18 @@ def _share(counts: Counts) -> str:
     return "" if most is None else f" of {counts.attempts}; it may fail in up to {most:.0%}"
 
 
-def price_label(decision: Decision) -> str:
+def trade_off_label(decision: Decision) -> str:
     """Return the label of the trade-offs: a pick costs nothing until it is activated."""
-    return "Given up" if decision.recommended else "Would cost"
+    return "Trade-off" if decision.recommended else "Would cost"
 
 
-def price_of(decision: Decision) -> list[str]:
+def trade_offs_of(decision: Decision) -> list[str]:
     """List the pick's demonstrated costs; empty without a pick."""
     if decision.pick_configuration_id is None:
         return []
     if decision.verdict == "keep_not_enough_evidence":
         return [*trade_offs(decision), "unknown: not enough evidence"]
-    return trade_offs(decision) or ["nothing was shown to be worse"]
+    return trade_offs(decision) or ["no regression found"]
 
 
 def notes_of(decision: Decision) -> list[str]:
@@ -163,18 +171,14 @@ def notes_of(decision: Decision) -> list[str]:
     means = [gain.objective for gain in decision.gains if not objective_named(gain.objective).spread_of]
     criterion, asked = (criterion_text(each, means) for each in (decision.chosen_by, decision.choice_asked_by))
     if criterion != asked:
-        notes.append(
-            f"the choice went by {criterion}, not by {asked} as the study asks: the CVs that takes are missing."
-        )
+        notes.append(f"chosen by {criterion}, not by {asked} as in the study: the required CVs are missing.")
     elif decision.pick_configuration_id is not None:
-        notes.append(f"the choice went by {criterion}.")
+        notes.append(f"chosen by {criterion}.")
     if decision.holds_for:
-        notes.append(
-            f"it holds for {decision.holds_for}; the study {decision.other_study} asks the same for the others."
-        )
+        notes.append(f"valid for {decision.holds_for}; study {decision.other_study} covers the others.")
     notes += blocks_notes(decision)
     if unsteady := _cvs_not_borne_out(decision):
-        notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
+        notes.append(f"fresh blocks do not confirm a better {joined(unsteady)}, one of the criteria of the choice.")
     here = " at this record size" if decision.case.isdecimal() else ""
     exempt = [
         *(f"breaks the study's constraint {rule}{here}" for rule in decision.baseline_constraints_broken),
@@ -182,8 +186,7 @@ def notes_of(decision: Decision) -> list[str]:
         *(f"does not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
     ]
     return notes + [
-        f"the baseline {text}; that binds candidates only, so it is measured and compared all the same."
-        for text in exempt
+        f"the baseline {text}; rules bind candidates only, so it is measured and compared anyway." for text in exempt
     ]
 
 
@@ -194,13 +197,13 @@ def blocks_notes(decision: Decision) -> list[str]:
         final = f" and {decision.final_blocks} final" if decision.final_blocks else ""
         cases = "record sizes" if decision.case.isdecimal() else "cases"
         notes.append(
-            "better or worse means that the interval does not contain 0 %. The intervals use all "
-            f"{decision.blocks_used - decision.final_blocks} gain{final} blocks. They hold jointly at 95 % over all "
-            f"objectives and {cases}; those of means do so whenever measuring stopped.{_beside_text(decision)}"
+            "`better` and `worse` mean that the interval excludes 0 %. Intervals use all "
+            f"{decision.blocks_used - decision.final_blocks} gain{final} blocks and hold jointly at 95 % over all "
+            f"objectives and {cases}; those of means hold at any stopping time.{_beside_text(decision)}"
         )
     if decision.in_force_left_out:
         notes.append(
-            f"version {decision.newest_version} is in force, and does not count here: "
+            f"version {decision.newest_version} is active but was not the reference here: "
             f"{'; '.join(decision.in_force_left_out)}."
         )
     return notes
@@ -228,11 +231,11 @@ def unresolved_of(decision: Decision) -> list[str]:
         return []
     seen = [gain for gain in unresolved if gain.change_low_fraction is not None or gain.blocks_to_tell is not None]
     unseen = [label_of(gain.objective) for gain in unresolved if gain not in seen]
-    told = ", ".join(f"{label_of(gain.objective)} {_blocks_needed(gain)}" for gain in seen)
+    needed = ", ".join(f"{label_of(gain.objective)} {_blocks_needed(gain)}" for gain in seen)
     blocks = f"{decision.blocks_used} blocks"
     return [
-        *([f"{blocks} cannot tell. Were the changes what they seem to be, it takes: {told}."] if seen else []),
-        *([f"Of {joined(unseen)} {blocks} tell nothing."] if unseen else []),
+        *([f"after {blocks}. If the measured changes are the true ones, blocks needed: {needed}."] if seen else []),
+        *([f"No estimate of the blocks needed: {joined(unseen)}."] if unseen else []),
     ]
 
 
@@ -244,7 +247,7 @@ def evidence_of(decision: Decision, campaign: str) -> str:
     ranges = " and ".join(
         f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.reference_repetition_ids)
     )
-    asked = f"the study asks for {decision.minimum_blocks}{' or more' if decision.stopping == 'sequential' else ''}"
+    asked = f"the study requires {decision.minimum_blocks}{' or more' if decision.stopping == 'sequential' else ''}"
     later = f", {decision.final_blocks} of them final" if decision.final_blocks else ""
     return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}){later}; repetitions {ranges}."
 
@@ -260,7 +263,7 @@ def properties_text(decision: Decision, study: Study, campaign: str, date: str) 
     ]
     if decision.recommended:
         header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
-        header += [f"Given up: {sentence}." for sentence in trade_offs(decision)]
+        header += [f"Trade-off: {sentence}." for sentence in trade_offs(decision)]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
     return "\n".join([*lines, properties_lines({name: settings[name] for name in sorted(settings)})])
@@ -274,7 +277,7 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
 
 def reference_label(decision: Decision) -> str:
     """Return the label of the pick's reference."""
-    return f"in force (v{decision.in_force.version})" if decision.in_force else "baseline"
+    return f"active (v{decision.in_force.version})" if decision.in_force else "baseline"
 
 
 def standing(decision: Decision) -> str:

@@ -108,8 +108,8 @@ def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) ->
         ("send() blocked [s]", [_plain(s.buffer_wait_s) for s in sides]),
     ]
     for label, name in (
-        ("refused, buffer exhausted", "buffer_exhausted_records"),
-        ("records sent again", "record_retries"),
+        ("rejected, buffer exhausted", "buffer_exhausted_records"),
+        ("records resent", "record_retries"),
     ):
         if any(counts := [getattr(s, name) for s in sides]):
             rows.append((label, [_plain(count) for count in counts]))
@@ -126,7 +126,7 @@ def explanation(breakdown: Breakdown) -> list[str]:
         return []
     told = [describe(breakdown.reference, breakdown.pick) for describe in (_times, _requests, _buffer)]
     return [f"{text[0].upper()}{text[1:]}." for text in told if text] or [
-        "The client's own metrics show no difference worth telling."
+        "The client's metrics show no relevant difference."
     ]
 
 

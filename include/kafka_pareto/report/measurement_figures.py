@@ -110,7 +110,7 @@ def _breakdown(evidence: Evidence) -> bytes:
         axes.set_title(case_label(case))
         found = told[case]
         decision = evidence.decision(case)
-        sides = {"in force" if decision.in_force else "baseline": found.reference} | (
+        sides = {"active" if decision.in_force else "baseline": found.reference} | (
             {"pick": found.pick} if found.pick else {}
         )
         _stack(axes, list(sides.values()))

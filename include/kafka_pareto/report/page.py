@@ -89,14 +89,14 @@ def _captions(study: Tune) -> dict[str, str]:
         "to the left is best.",
         "fig6_two_objectives.png": f"Figure 6. {across.capitalize()} and {up}: the measured design, the estimated "
         "front (a line through a point is the 90 % interval in which its measured mean was expected), and what the "
-        "confirmation measured; the stepped line joins confirmed points that no other beats in both. "
+        "confirmation measured; the stepped line joins the confirmed points that are non-dominated. "
         f"{corner}{alone}",
         "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition, "
         "and the CVs of both.",
         "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
         "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
-        "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in the order "
-        "of measuring. A dashed line marks where a test found that it changed.",
+        "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in measuring "
+        "order. A dashed line marks a change found by a test.",
         "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
         f"configurations in {joined(map(label_of, driver.means))} relative to the baseline (logarithms; the reference "
         "point is twice as bad as the baseline in each).",
@@ -128,8 +128,8 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
     if decision.gains:
         gain = decision.gains[0]
         groups.append({"of": "Gains: the pick, fresh blocks", "ids": gain.candidate_repetition_ids})
-        in_force = "what is in force" if decision.in_force else "the baseline"
-        groups.append({"of": f"Gains: {in_force}, fresh blocks", "ids": gain.reference_repetition_ids})
+        active = "the active settings" if decision.in_force else "the baseline"
+        groups.append({"of": f"Gains: {active}, fresh blocks", "ids": gain.reference_repetition_ids})
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.case == decision.case]):
         words = configuration_words({name: row[name] for name in evidence.study.factors})

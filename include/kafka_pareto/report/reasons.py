@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text
+from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text, resolution_text
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision, Verdict
@@ -14,7 +14,7 @@ from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
-UPSET = "a leader moved meanwhile, or the cluster was in trouble afterwards"
+UPSET = "a leader moved during the run, or the cluster was unhealthy after it"
 
 _KEPT_BECAUSE: dict[Verdict, str] = {
     "keep_no_gain": "no gain shown",
@@ -22,7 +22,7 @@ _KEPT_BECAUSE: dict[Verdict, str] = {
     "keep_not_enough_evidence": "not enough evidence",
     "keep_lost_records": "the pick lost records",
     "keep_failed_more": "the pick failed more often",
-    "keep_limits_missed": "a limit is not kept",
+    "keep_limits_missed": "a limit is missed",
 }
 
 
@@ -33,11 +33,11 @@ def headline_of(decision: Decision) -> str:
     if decision.verdict == "ask_a_person":
         doubt = "harm is" if decision.harm_not_excluded or decision.harm_over_baseline_not_excluded else "failures are"
         return f"A PERSON DECIDES: better, but {doubt} not excluded"
-    kept = "WHAT IS IN FORCE" if decision.in_force else "THE BASELINE"
+    kept = "THE ACTIVE SETTINGS" if decision.in_force else "THE BASELINE"
     if decision.verdict == "keep_no_gain" and decision.no_difference:
-        return f"KEEP {kept}: no difference that matters"
+        return f"KEEP {kept}: no relevant difference"
     if decision.verdict == "keep_no_gain" and decision.in_force:
-        return f"KEEP {kept}: no gain over it shown"
+        return f"KEEP {kept}: no gain over them shown"
     return f"KEEP {kept}: {_KEPT_BECAUSE[decision.verdict]}"
 
 
@@ -49,7 +49,7 @@ def whom_it_holds_for(decision: Decision) -> str:
 
 def reference_words(decision: Decision) -> str:
     """Name the pick's reference."""
-    return f"version {decision.in_force.version}, which is in force" if decision.in_force else "the baseline"
+    return f"active version {decision.in_force.version}" if decision.in_force else "the baseline"
 
 
 def reason_of(decision: Decision) -> str:
@@ -65,7 +65,7 @@ def reason_of(decision: Decision) -> str:
             if decision.has_enough_blocks:
                 return f"Not enough evidence: {_labels(decision.unjudged)}: too few blocks for an interval."
             blocks = counted(decision.blocks_used, "complete block")
-            return f"Not enough evidence: {blocks} measured, the study asks for {decision.minimum_blocks}."
+            return f"Not enough evidence: {blocks} measured; the study requires {decision.minimum_blocks}."
         case "keep_harmed":
             gained = f", although {_labels(decision.better)} improved" if decision.better else ""
             harmed = decision.harmed or [gain.objective for gain in decision.main_gains if gain.resolution == "worse"]
@@ -73,7 +73,7 @@ def reason_of(decision: Decision) -> str:
         case "keep_no_gain":
             return _no_gain(decision)
         case "ask_a_person":
-            return f"{_benefit(decision)} {harm_sentences(decision)} A person has to decide."
+            return f"{_benefit(decision)} {harm_sentences(decision)} A person must decide."
         case "recommended":
             return _benefit(decision)
 
@@ -87,17 +87,17 @@ def rules_broken(decision: Decision) -> str:
         *(f"the constraint {rule}" for rule in found.constraints_broken),
         *(f"the forbidden region {rule}" for rule in found.in_forbidden),
         *(f"the limit {missed_limits_text([each])}" for each in decision.in_force_limits_missed),
-        *(["the rule that no record is lost"] if decision.reference_counts.lost_records else []),
-        *([] if found.durability_accepted else [f"the durability that the study accepts ({found.durability})"]),
+        *(["the rule against lost records"] if decision.reference_counts.lost_records else []),
+        *([] if found.durability_accepted else [f"the accepted durability ({found.durability})"]),
     ]
-    return f"Version {found.version}, which is in force, does not keep {joined(broken)}."
+    return f"Active version {found.version} violates {joined(broken)}."
 
 
 def harm_text(gain: Gain, than: str = "") -> str:
     """State how much worse a mean may be."""
     label = label_of(gain.objective)
     if gain.worst_fraction is None:
-        return f"what becomes of {label} cannot be judged"
+        return f"the effect on {label} is unknown"
     return f"{label} may be worse{than} by up to {gain.worst_fraction:.0%}"
 
 
@@ -105,8 +105,7 @@ def trade_offs(decision: Decision) -> list[str]:
     """List the pick's trade-offs: a weaker durability, and each objective that is significantly worse."""
     sentences = []
     if decision.weaker_than_active:
-        promised = f"{decision.reference_durability}, which is in force"
-        sentences.append(f"durability: {decision.pick_durability} instead of {promised}")
+        sentences.append(f"durability: {decision.pick_durability} instead of {decision.reference_durability} (active)")
     if decision.weaker_than_baseline:
         sentences.append(f"durability: {decision.pick_durability} instead of {decision.baseline_durability}")
     for gain in decision.gains:
@@ -128,12 +127,12 @@ def _limits_missed(decision: Decision) -> str:
     nearest = str(decision.nearest_configuration_id)
     if decision.nearest_configuration is not None:
         nearest += f" ({configuration_words(decision.nearest_configuration, ', ')})"
-    return f"No measured configuration that may be chosen keeps every limit: the nearest, {nearest}, misses {missed}."
+    return f"No eligible configuration keeps every limit: the nearest, {nearest}, misses {missed}."
 
 
 def _no_gain(decision: Decision) -> str:
     if decision.pick_configuration_id is None:
-        return f"No measured configuration that may be chosen beat {reference_words(decision)}."
+        return f"No eligible configuration beat {reference_words(decision)}."
     standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in decision.wanted_gains)
     over = f" over {reference_words(decision)}" if decision.in_force else ""
     return f"Fresh blocks show no gain{over}: {standing}."
@@ -141,7 +140,7 @@ def _no_gain(decision: Decision) -> str:
 
 def _benefit(decision: Decision) -> str:
     other = [
-        f"{label_of(gain.objective)}: {gain.resolution}"
+        f"{label_of(gain.objective)}: {resolution_text(gain)}"
         for gain in decision.wanted_gains
         if gain.resolution != "better"
     ]
@@ -163,15 +162,15 @@ def harm_sentences(decision: Decision) -> str:
         if doubtful:
             texts = joined(harm_text(each, than) for each in doubtful)
             blocks = max(len(each.candidate_repetition_ids) for each in doubtful)
-            said.append(f"After {blocks} blocks {texts}, where the study tolerates {margin}.")
+            said.append(f"After {counted(blocks, 'block')}, {texts}; the study tolerates {margin}.")
     if decision.fails_more:
-        said.append(f"{_failures(decision)}; that may be chance.")
+        said.append(f"{_failures(decision)}; this may be chance.")
     return " ".join(said)
 
 
 def _failures(decision: Decision) -> str:
     pick, reference = decision.pick_counts, decision.reference_counts
-    whose = "what is in force" if decision.in_force else "the baseline"
+    whose = "the active settings" if decision.in_force else "the baseline"
     own, others = pick.failed_or_upset, reference.failed_or_upset
     if pick.attempts is None or reference.attempts is None:
         return f"The pick failed in {counted(own, 'repetition')}, {whose} in {others}"
@@ -195,7 +194,7 @@ def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
         return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
     if gain.resolution == "worse":  # a spread among the study's criteria
         return f"{label} is worse"
-    return f"{label} is not resolved by this budget"
+    return f"{label} is inconclusive"
 
 
 def _labels(objectives: Iterable[ObjectiveName]) -> str:

@@ -1,4 +1,4 @@
-"""Summarize a campaign's decision in three sentences and one table."""
+"""Summarize a campaign's decision in up to three sentences and one table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def _cell(gain: Gain | None) -> tuple[str, str]:
 def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str]:
     """Summarize the decision: what to change, its gains, its costs or risks."""
     changed = [decision for decision in decisions if decision.recommended]
-    return [_what(decisions, changed, driver), _benefit(decisions, changed, driver), _price(decisions, changed, driver)]
+    sentences = [part(decisions, changed, driver) for part in (_what, _benefit, _trade_off)]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
@@ -65,24 +66,22 @@ def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Dr
 
 
 def _what_stays(decisions: Sequence[Decision]) -> str:
-    return "what is in force" if any(decision.in_force for decision in decisions) else "the baseline"
+    return "the active settings" if any(decision.in_force for decision in decisions) else "the baseline"
 
 
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
         if undecided := [d for d in decisions if d.verdict == "keep_not_enough_evidence"]:
             return (
-                f"At {len(undecided)} of {driver.cases_text(len(decisions))} the evidence is not enough to decide: "
-                f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
-                "the picks shown there are not recommended."
+                f"At {len(undecided)} of {driver.cases_text(len(decisions))} there is not enough evidence: the "
+                f"study requires {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}. "
+                "The picks shown there are not recommended."
             )
         if limited := sum(decision.verdict == "keep_limits_missed" for decision in decisions):
-            return (
-                f"At {driver.cases_text(limited)} no configuration that could be recommended keeps the study's limits."
-            )
+            return f"At {driver.cases_text(limited)} no eligible configuration keeps the study's limits."
         if any(decision.offered for decision in decisions):
-            return "What is better in one objective may harm another, or fail more often: the cards say which."
-        return f"No pick stood the test of fresh measurements beside {_what_stays(decisions)}."
+            return "The picks improve one objective but may harm another or fail more often; see the cards."
+        return f"No pick held up in fresh measurements against {_what_stays(decisions)}."
     parts = []
     for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
         better = [
@@ -94,10 +93,10 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
         if better:
             at = f" (at {driver.cases_text(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
-    return f"Measured beside {_what_stays(changed)} in fresh blocks: {joined(parts)}."
+    return f"Against {_what_stays(changed)}, in fresh blocks: {joined(parts)}."
 
 
-def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
+def _trade_off(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
         lost = sum(decision.verdict == "keep_lost_records" for decision in decisions)
         failed = sum(decision.verdict == "keep_failed_more" for decision in decisions)
@@ -105,26 +104,23 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
             *([f"at {driver.cases_text(lost)} the pick lost or duplicated records"] if lost else []),
             *([f"at {driver.cases_text(failed)} the pick failed more often"] if failed else []),
         ]
-        asked = any(decision.offered for decision in decisions)
-        nothing_changes = "Nothing changes by itself" if asked else "Nothing changes, so nothing is at risk"
-        return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
+        return f"{_capitalized(joined(found))}." if found else ""
     weaker = [d for d in changed if d.weaker_than_baseline or d.weaker_than_active]
     if weaker:
-        than = "what is in force" if any(decision.weaker_than_active for decision in weaker) else "the baseline"
+        than = "the active settings" if any(decision.weaker_than_active for decision in weaker) else "the baseline"
         return (
-            f"Warning: at {joined(case_label(decision.case) for decision in weaker)} the recommended settings promise "
-            f"less durability than {than}, so records can be lost that are safe today, and they come into force only "
-            f"when a person approves; {_cost(changed, driver)}."
+            f"Warning: at {joined(case_label(decision.case) for decision in weaker)} the recommended settings have a "
+            f"weaker durability guarantee than {than}: records that are safe today can be lost. They become active "
+            f"only when a person approves; {_cost(changed, driver)}."
         )
-    kept = "The promise of durability is kept everywhere, and " if driver.states_durability else ""
-    cost = f"{kept}{_cost(changed, driver)}."
-    return cost[0].upper() + cost[1:]
+    kept = "The durability guarantee is kept everywhere, and " if driver.states_durability else ""
+    return f"{_capitalized(kept + _cost(changed, driver))}."
 
 
 def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     """State what got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"steadiness is given up at {driver.cases_text(unsteady)}" if unsteady else "nothing was shown to get worse"
+    cost = f"variability is worse at {driver.cases_text(unsteady)}" if unsteady else "no regression was found"
     unknown = [
         [label_of(gain.objective) for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed
@@ -132,7 +128,11 @@ def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     if not any(unknown):
         return cost
     labels = joined(dict.fromkeys(label for found in unknown for label in found))
-    return f"{cost}, though what becomes of {labels} could not be told at {driver.cases_text(sum(map(bool, unknown)))}"
+    return f"{cost}, but {labels} is inconclusive at {driver.cases_text(sum(map(bool, unknown)))}"
+
+
+def _capitalized(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _range(decisions: Sequence[Decision]) -> str:

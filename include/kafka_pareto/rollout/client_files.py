@@ -22,5 +22,5 @@ def settings_file(settings: Mapping[str, PropertyValue], name: str, header: Sequ
     """
     text = {each.name: each.text for each in drivers()[driver].client_files}
     if name not in text:
-        raise BadInputError(f"{name}: is no file of the driver {driver}; there are {', '.join(text)}")
+        raise BadInputError(f"{name}: is not a file of the driver {driver}; it has {', '.join(text)}")
     return "".join(f"# {' '.join(line.split())}\n" for line in header) + text[name](settings)

@@ -29,7 +29,7 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
     if not rows:
         raise PickError(
             f"{configuration_id!r} was not confirmed at {case_label(decision.case)} by campaign "
-            f"{campaign.keys.prefix}; confirmed were {joined(sorted(trials.configuration_id))}"
+            f"{campaign.keys.prefix}; it confirmed {joined(sorted(trials.configuration_id))}"
         )
     return {str(name): value for name, value in rows[0].items()}
 
@@ -45,15 +45,15 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
     place = f"{configuration_id!r} at {case_label(decision.case)}"
     trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.tune.weakest_durability()
     if not trial["repetitions_valid"]:
-        raise PickError(f"{place}: none of its repetitions is valid; pick another")
+        raise PickError(f"{place}: it has no valid repetition; pick another")
     if trial["repetitions_lost_records"] or _lost_in_any_block(decision, configuration_id):
-        raise PickError(f"{place}: it lost or duplicated records when it was confirmed; pick another")
+        raise PickError(f"{place}: it lost or duplicated records during confirmation; pick another")
     if trial["is_baseline"]:
         return
     if Durability[trial["durability"]] < weakest:
         raise PickError(
-            f"{place}: it promises {trial['durability']}, the study accepts {weakest.name} and stronger; pick another, "
-            "or let a campaign accept it (durability)"
+            f"{place}: its durability is {trial['durability']}, the study accepts {weakest.name} or stronger; pick "
+            "another, or let a campaign accept it (durability)"
         )
     if not trial["feasible"]:
         raise PickError(f"{place}: it breaks a rule of the study; pick another")
@@ -70,7 +70,7 @@ def refuse_another_cluster(cluster: str, may_move: str | None) -> None:
         BadInputError: If it is another one.
     """
     if may_move is not None and cluster != may_move:
-        whose = f"the cluster {cluster}" if cluster else "this installation's own cluster"
+        whose = f"the cluster {cluster}" if cluster else "the stack's own cluster"
         raise BadInputError(
             f"--cluster: {may_move!r}: these settings are of {whose}; trigger {settings_dag_of(cluster)} instead"
         )

@@ -24,7 +24,7 @@ def find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
         return FoundActiveSettings(newest_version=settings.version)
     differences = _differences(campaign, settings)
     if not differences and campaign.tune.properties(settings.configuration) != settings.properties:
-        differences = ["it sets properties that this study does not"]
+        differences = ["it sets properties that are not in this study"]
     if differences:
         return FoundActiveSettings(newest_version=settings.version, left_out=differences)
     return FoundActiveSettings(newest_version=settings.version, settings=_measurable(campaign, settings))

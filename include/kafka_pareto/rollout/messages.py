@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, JsonValue
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import interval_text, percent
+from kafka_pareto.analysis.wording import interval_text, percent, resolution_text
 from kafka_pareto.kafka.known_properties import Durability, DurabilityName, PropertyValue
 from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import ActiveSettings, replaced, replaced_durability, unmeasured_beside
@@ -62,7 +62,7 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
     if settings.gains:
         version = settings.compared_with_version
         beside = "the baseline" if version is None else f"version {version}"
-        gains = "; ".join(f"{_change_of(gain)}, {gain.resolution}" for gain in settings.gains)
+        gains = "; ".join(f"{_change_of(gain)}, {resolution_text(gain)}" for gain in settings.gains)
         lines.append(f"  Against {beside}, in fresh blocks: {gains}.")
     if settings.gains_over_baseline:
         changed = "; ".join(map(_change_of, settings.gains_over_baseline))
@@ -70,7 +70,7 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
     unmeasured = unmeasured_beside(kept[:-1], settings.compared_with_version)
     is_change = bool(changes(replaced(kept), settings.properties))
     if unmeasured is not None and is_change and settings.came_by != "rolled_back":
-        lines.append(f"  WARNING: {unmeasured_text(unmeasured, 'which it replaced')}")
+        lines.append(f"  WARNING: {unmeasured_text(unmeasured, 'the one it replaced')}")
     if settings.previous_version is not None or not settings.is_baseline:
         target = "the baseline" if settings.previous_version is None else f"version {settings.previous_version}"
         command = f"make rollback STUDY={settings.study} RECORD_SIZE={settings.case}"
@@ -80,7 +80,7 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
 
 def standing_text(settings: ActiveSettings) -> str:
     """Return one line on the active settings and their origin."""
-    return f"{case_label(settings.case)}: version {settings.version} is in force, {_came_by(settings)}."
+    return f"{case_label(settings.case)}: version {settings.version} is active, {_came_by(settings)}."
 
 
 def approval_text(
@@ -95,7 +95,7 @@ def approval_text(
     Without active settings the baseline applies. The campaign compared the recommended settings with a version, or
     (None) with the baseline alone.
     """
-    replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
+    replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; no other settings have been active"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
     before = now or baseline
     lines += _change_lines(before.properties, recommended.properties)
@@ -105,9 +105,9 @@ def approval_text(
     return "\n".join(lines)
 
 
-def unmeasured_text(version: int, standing: str = "which is in force") -> str:
+def unmeasured_text(version: int, standing: str = "the active one") -> str:
     """Return the warning about active settings that a campaign did not measure."""
-    return f"this campaign did not measure version {version}, {standing}: nobody knows which of the two is better."
+    return f"this campaign did not measure version {version}, {standing}: which of the two is better is unknown."
 
 
 def by_whom(by: str, reason: str) -> str:
@@ -117,19 +117,19 @@ def by_whom(by: str, reason: str) -> str:
 
 def _change_lines(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[str]:
     changed = ", ".join(f"{each.name} {each.before} -> {each.after}" for each in changes(before, after))
-    return [f"  Changed: {changed or 'nothing; the same settings, on newer evidence'}."]
+    return [f"  Changed: {changed or 'none; the same settings, with newer evidence'}."]
 
 
 def _weakening_lines(before: DurabilityName, after: DurabilityName) -> list[str]:
     weakens = weakening(before, after)
-    return [f"  WARNING: it promises less durability: {weakens}."] if weakens else []
+    return [f"  WARNING: weaker durability guarantee: {weakens}."] if weakens else []
 
 
 def _came_by(settings: ActiveSettings) -> str:
     ending = by_whom(settings.accepted_by, settings.reason)
     if settings.came_by == "rolled_back":
-        given = "the baseline" if settings.is_baseline else f"what campaign {settings.campaign} gave"
-        return f"gone back to {given}{ending}"
+        given = "the baseline" if settings.is_baseline else f"the settings of campaign {settings.campaign}"
+        return f"rolled back to {given}{ending}"
     did = "picked" if settings.came_by == "picked" else "accepted" if settings.accepted_by else "recommended"
     return f"{did} from campaign {settings.campaign}{ending}"
 

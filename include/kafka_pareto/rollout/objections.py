@@ -36,7 +36,7 @@ def how_to_accept(campaign: Campaign, case: str) -> str:
     """Explain how a person activates it."""
     dag_id = settings_dag_of(campaign.study.cluster_name)
     return (
-        f"Put it in force in the Pareto explorer, or trigger {dag_id} with action accept, campaign "
+        f"Activate it in the Pareto explorer, or trigger {dag_id} with action accept, campaign "
         f"{campaign.keys.campaign}, {case_label(case)}."
     )
 
@@ -50,10 +50,10 @@ def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mappin
     if seen.get(decision.case, newest) == newest:
         return None
     case, shown = case_label(decision.case), seen[decision.case]
-    asked = f"when version {shown} was" if shown else "before anything was"
+    asked = f"when version {shown} was" if shown else "before any was"
     return Stays(
         "needs_approval",
-        f"{case}: version {newest} stays; it came into force after the question, which was asked {asked}. "
+        f"{case}: version {newest} stays; it became active after the question, which was asked {asked}. "
         f"{how_to_accept(campaign, decision.case)}",
     )
 
@@ -77,7 +77,7 @@ def no_longer_counts(
     days = campaign.tune.confirmation.answer_within_days
     if asked_at is None or datetime.now(UTC) - asked_at <= timedelta(days=days):
         return None
-    late = f"the question was asked on {asked_at:%Y-%m-%d}, and an answer counts for {days} days from then on"
+    late = f"the question was asked on {asked_at:%Y-%m-%d}, and an answer is valid for {days} days"
     return Stays("needs_approval", f"{case}: {late} (confirmation.answer_within_days); it is asked again.", asks=True)
 
 
@@ -90,16 +90,16 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     newest = kept[-1].version if kept else 0
     left = [each.version for each in kept if holds(each, campaign, decision.recommended_configuration_id)]
     if left:
-        since = f"this recommendation was in force as version {left[-1]}, and was left since"
+        since = f"this recommendation was active as version {left[-1]} and has been replaced since"
         return Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
     if newest != (decision.newest_version or 0):
-        since = "this campaign has not measured it, since it came into force later, or before campaigns did so"
+        since = "this campaign did not measure it"
         return Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
     if decision.active_breaks_rules:
         return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
     if decision.in_force_left_out:
-        why = f"version {newest} is in force and was not measured beside it ({'; '.join(decision.in_force_left_out)})"
-        return Stays("needs_approval", f"{case_label(case)}: a person must approve of it, since {why}. {how}")
+        why = f"active version {newest} was not measured in this campaign ({'; '.join(decision.in_force_left_out)})"
+        return Stays("needs_approval", f"{case_label(case)}: a person must approve it: {why}. {how}")
     if may_harm := harm_sentences(decision):  # not asked by earlier releases
         return Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
     # Weaker durability than the baseline's, or than a person has since set, needs approval.
@@ -108,7 +108,7 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     if weakens := weakening(max(before, key=lambda name: Durability[name]), after):
         return Stays(
             "needs_approval",
-            f"{case_label(case)}: a person must approve of it, since it promises less durability than what it "
+            f"{case_label(case)}: a person must approve it, because its durability guarantee is weaker than the one it "
             f"replaces: {weakens}. {how}",
         )
     return None

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 Look: TypeAlias = Callable[[Campaign], Fingerprint]
 """Describes the current system of a campaign's study."""
 
-NOT_SEEN = "fingerprint: it cannot be looked at now, so nobody knows whether it is the same"
+NOT_SEEN = "fingerprint: the system cannot be reached now, so whether it is the same is unknown"
 
 
 def look_now(campaign: Campaign) -> Fingerprint:
@@ -59,7 +59,7 @@ class SystemNow:
         try:
             return self._look(self._campaign)
         except (BadInputError, ClusterError) as error:
-            logger.warning("the system cannot be looked at: %s", error)
+            logger.warning("the system cannot be examined: %s", error)
             return None
 
 
@@ -70,8 +70,8 @@ def question_about(
     question: dict[str, JsonValue] = {"action": "ask", "study": campaign.keys.study, "campaign": campaign.keys.campaign}
     # An answer may come after the run, and its copy of the credentials, is gone.
     cluster = campaign.study.cluster
-    is_delivered = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
-    unseen = [NOT_SEEN] if is_delivered else []
+    is_run_copy = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
+    unseen = [NOT_SEEN] if is_run_copy else []
     changes = {case: found for case in cases if (found := system.changes(case) or unseen)}
     if not changes:
         return [], question
@@ -83,6 +83,6 @@ def how_to_say_so(campaign: Campaign, case: str, system: SystemNow) -> str:
     """Explain how to activate a picked configuration once the changes have been seen."""
     _, name = keep_changes(campaign, {case: system.changes(case)})
     return (
-        "Run a new campaign; or, to put it in force all the same, say that you have seen this: "
+        "Run a new campaign; or, to activate it anyway, confirm that you have seen this: "
         f"--changes-seen={name} (changes_seen in Airflow's form)"
     )

@@ -125,8 +125,8 @@ def add_version(store: Store, settings: ActiveSettings) -> str:
     # The stored version is ours if the store's reply was lost and the client retried.
     if store.put_if(key, content, None) is None and store.get(key) != content:
         raise BadInputError(
-            f"{key}: was written meanwhile; look at what is in force for {case_label(settings.case)} now, "
-            "then decide anew"
+            f"{key}: was written in the meantime; look at the active settings for {case_label(settings.case)} "
+            "now, then decide again"
         )
     return key
 
@@ -146,7 +146,7 @@ def write_files(store: Store, study: str, case: str) -> None:
     newest = active_settings(store, study, case)
     for name in client_files(newest.driver) if newest else ():
         while not _is_written(store, study, case, name):
-            logger.info("%s: was written meanwhile; looking again", InForceKeys(study, case).file(name))
+            logger.info("%s: was written in the meantime; checking again", InForceKeys(study, case).file(name))
 
 
 def file_of(settings: ActiveSettings, name: str) -> str:
@@ -184,7 +184,7 @@ def repair_files(store: Store, study: str, cases: Collection[str]) -> None:
         except ArtifactError as error:
             if case in cases:
                 raise
-            logger.error("the files of %s stay as they are: %s", case_label(case), error)
+            logger.error("the files of %s are left unchanged: %s", case_label(case), error)
 
 
 def refuse_another_version(kept: Sequence[ActiveSettings], from_version: int | None) -> None:
@@ -196,9 +196,9 @@ def refuse_another_version(kept: Sequence[ActiveSettings], from_version: int | N
     newest = kept[-1].version if kept else 0
     if from_version is not None and newest != from_version:
         decided_over = f"over version {from_version}" if from_version else "before there was a version"
-        standing = f"version {newest} is in force by now" if newest else "there is no version yet"
+        standing = f"version {newest} is active now" if newest else "there is no version yet"
         raise BadInputError(
-            f"--from-version: the move was decided on {decided_over}, but {standing}; look at it, then decide anew"
+            f"--from-version: the change was decided {decided_over}, but {standing}; look at it, then decide again"
         )
 
 
@@ -243,14 +243,14 @@ def way_back(kept: Sequence[ActiveSettings], *, by: str, reason: str, request: s
         if not targets:
             key = InForceKeys(newest.study, newest.case).version(newest.previous_version)
             raise ArtifactError(
-                f"{key}: is not in the store, and version {newest.version} leads back to it; bring it back from a "
+                f"{key}: is not in the store, but version {newest.version} rolls back to it; restore it from a "
                 "backup, or accept other settings"
             )
         return targets[0].model_copy(update=moved)
     if newest.is_baseline:
         raise BadInputError(
             f"version {newest.version} for {case_label(newest.case)} of study {newest.study} is the "
-            "baseline; there is nothing before it to go back to"
+            "baseline; there is nothing before it to roll back to"
         )
     properties = newest.previous_properties
     configuration = {name: _factor_value(resolved(properties)[name]) for name in newest.configuration}
@@ -277,10 +277,10 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 
 
 def _header(settings: ActiveSettings) -> list[str]:
-    came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
+    came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "rolled back"}
     promise = f", {settings.durability}" if drivers()[settings.driver].states_durability else ""
     return [
-        f"Settings in force for {case_label(settings.case)} of study {settings.study}.",
+        f"Active settings for {case_label(settings.case)} of study {settings.study}.",
         f"Version {settings.version} since {settings.at}: {came_by[settings.came_by]}.",
         f"Campaign {settings.campaign}, configuration {settings.configuration_id}{promise}.",
     ]

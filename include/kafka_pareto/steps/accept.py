@@ -91,9 +91,9 @@ def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
     try:
         cards = campaign.read_record(key, Cards).cards
     except MissingArtifactError as error:
-        raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; let it end first") from error
+        raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; wait until it ends") from error
     if case is None and wanted.configuration is not None:
-        raise BadInputError("--configuration needs --case: it is put in force for one record size")
+        raise BadInputError("--configuration needs --case: it is activated for one record size")
     if case is None and wanted.from_version is not None:
         raise BadInputError("--from-version needs --case: each record size has versions of its own")
     found = [decision for decision in cards if case in (None, decision.case)]
@@ -105,7 +105,7 @@ def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
 
 def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> None:
     if wanted.answer == "reject":
-        raise BadInputError("--answer: reject: is of what is recommended; leave --configuration out, or the answer")
+        raise BadInputError("--answer: reject: applies to a recommendation; leave out --configuration, or the answer")
     try:
         refuse_what_may_not_be_picked(campaign, decision, configuration_id)
     except PickError as error:
@@ -122,8 +122,8 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
     if decision.active_breaks_rules:
         return Stays(
             "needs_approval",
-            f"{text} {rules_broken(decision)} Go back, or put something else in force.",
-            subject="what is in force breaks a rule of the study",
+            f"{text} {rules_broken(decision)} Roll back, or activate other settings.",
+            subject="the active settings break a rule of the study",
         )
     return Stays("no_gain", text)
 
@@ -140,10 +140,10 @@ def _moved(
     if own and own[-1] == kept[-1]:
         return kept
     if own:
-        text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which was left since."
+        text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which has been replaced since."
         return Stays("unchanged", text)
     if held and held[-1] == kept[-1]:
-        return Stays("unchanged", f"{case_label(case)}: in force already as version {kept[-1].version}.")
+        return Stays("unchanged", f"{case_label(case)}: active already as version {kept[-1].version}.")
     if wanted.ask:
         text = f"{case_label(case)}: waits for a person's approval, under Required Actions in Airflow."
         return Stays("needs_approval", text, asks=True)
@@ -240,8 +240,8 @@ def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -
         kind, what = "needs_approval", recommends if "" in asked else asked[0]
     elif moved:
         kind = "in_force"
-        what = f"new settings in force at {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"
+        what = f"new active settings at {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"
     elif "unchanged" in kinds:
-        kind, what = "unchanged", "what is in force stays"
+        kind, what = "unchanged", "the active settings stay"
     text = "\n".join([*map(moved_text, moved), *(each.text for each in stays)])
     return Notice(kind=kind, subject=f"{campaign.keys.study}: {what}", text=text)

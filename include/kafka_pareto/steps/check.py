@@ -51,7 +51,7 @@ def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | 
     for planned in plan.cases:
         log.info("%s", _line(planned))
     if not cases:
-        log.info("nothing is in force for study %s yet: accept what a campaign recommends first", study.name)
+        log.info("no settings are active for study %s yet: accept a campaign's recommendation first", study.name)
     to_measure = [planned.case for planned in plan.cases if planned.outcome is None]
     counts = {"record_sizes_in_force": len(cases), "record_sizes_to_measure": len(to_measure)}
     return check.manifest("check", [keys.frozen_study(), keys.plan()], counts, to_measure)
@@ -104,13 +104,13 @@ def _differences(check: Campaign, settings: ActiveSettings, past: Sequence[PastC
         last = Campaign.at(check.store, last_look(check.store, settings, past))
     except BadInputError as error:
         raise BadInputError(
-            f"{case_label(case)}: version {settings.version} is in force by campaign {settings.campaign}, which is no "
+            f"{case_label(case)}: version {settings.version} is active by campaign {settings.campaign}, which is no "
             "longer in the store, so there is nothing to compare it with; put it back, or accept what another "
             "campaign confirmed"
         ) from error
     if last.study.cluster is not None and check.study.cluster is None:
         raise BadInputError(
-            f"{check.study.name}.yaml: cluster: is missing: the settings in force for {case_label(case)} were "
+            f"{check.study.name}.yaml: cluster: is missing: the active settings for {case_label(case)} were "
             f"confirmed on {last.study.cluster.bootstrap_servers}; name that cluster in the study, with the "
             "ceilings and the consent that its checks may count on"
         )

@@ -176,9 +176,9 @@ def _find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
         found = FoundActiveSettings(newest_version=None) if begun else find_active_settings(campaign, case)
         campaign.write_record(key, found)
     if found.settings:
-        log.info("version %d is in force; it is measured beside the baseline", found.settings.version)
+        log.info("version %d is active; it is measured beside the baseline", found.settings.version)
     elif found.left_out:
-        log.info("version %d is in force, and does not count: %s", found.newest_version, "; ".join(found.left_out))
+        log.info("version %d is active, and does not count: %s", found.newest_version, "; ".join(found.left_out))
     return found
 
 

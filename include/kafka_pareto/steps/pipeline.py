@@ -33,7 +33,7 @@ CONFIRM = Step("confirm", "Measures points of the front and the baseline again, 
 REPORT = Step(
     "report", "Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow."
 )
-ACCEPT = Step("accept", "Puts into force what is recommended, unless a person must decide.")
+ACCEPT = Step("accept", "Activates the recommendations, unless a person must decide.")
 
 LIST_LEVELS = Step("design", "Freezes the study, lists the levels of each part, and checks that the campaign fits.")
 MEASURE_PART = Step("measure", "Measures every level of one part, block by block.", loads=True)

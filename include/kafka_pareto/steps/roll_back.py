@@ -49,15 +49,14 @@ def run(
         if somebody else has moved the settings meanwhile.
     """
     if not re.fullmatch(STUDY_NAME, study):
-        raise BadInputError(f"--study: {study!r} is no name of a study; it must match {STUDY_NAME}")
+        raise BadInputError(f"--study: {study!r} is not a study name; it must match {STUDY_NAME}")
     repair_files(store, study, [case])
     kept = versions(store, study, case)
     if not kept:
         cases = active_cases(store, study)
         known = joined(map(case_label, cases)) if cases else "none of its record sizes yet"
         raise BadInputError(
-            f"--case: {case}: nothing is in force for it that one could go back from; "
-            f"study {study} has settings in force for {known}"
+            f"--case: {case}: it has no active settings to roll back; study {study} has active settings for {known}"
         )
     refuse_another_cluster(cluster_of_version(store, kept[-1]), cluster)
     done = [settings.version for settings in kept if request and settings.request == request]
@@ -69,11 +68,13 @@ def run(
     newest = kept[-1]
     moved = [] if done and done[-1] != newest.version else [newest]
     if moved:
-        gone_back = f"gone back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {case_label(case)}"
-        notice = Notice(kind="in_force", subject=f"{study}: {gone_back}", text=moved_text(kept))
+        rolled_back = (
+            f"rolled back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {case_label(case)}"
+        )
+        notice = Notice(kind="in_force", subject=f"{study}: {rolled_back}", text=moved_text(kept))
     else:
-        text = f"{standing_text(newest)} This request made version {done[-1]}, which was left since."
-        notice = Notice(kind="unchanged", subject=f"{study}: what is in force stays at {case_label(case)}", text=text)
+        text = f"{standing_text(newest)} This request made version {done[-1]}, which has been replaced since."
+        notice = Notice(kind="unchanged", subject=f"{study}: the active settings stay at {case_label(case)}", text=text)
     logger.info("%s\n%s", notice.subject, notice.text)
     return Manifest(
         step="roll_back",

@@ -45,7 +45,7 @@ def retune_dag_of(study: str) -> str:
 
 
 def settings_dag_of(cluster_name: str) -> str:
-    """Return the id of the DAG that moves the settings in force on the cluster; empty as above."""
+    """Return the id of the DAG that moves the active settings on the cluster; empty as above."""
     return f"{ACTIVE_SETTINGS_DAG_ID}_{cluster_name}" if cluster_name else ACTIVE_SETTINGS_DAG_ID
 
 

@@ -21,7 +21,7 @@ ROW_ID = "repetition_id"
 _INDEX = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Data Docs of {name}</title>
 <style>body {{ font-family: sans-serif; margin: 2em }} td {{ padding: 0.2em 1.5em 0.2em 0 }}</style>
-<h1>Data Docs</h1><p>What the expectations came to in campaign {name}, suite by suite.</p>
+<h1>Data Docs</h1><p>Results of the expectations in campaign {name}, by suite.</p>
 <table>
 {rows}
 </table></html>
@@ -126,7 +126,7 @@ class Examination:
     @cached_property
     def _gx(self) -> Any:
         os.environ["GX_ANALYTICS_ENABLED"] = "false"
-        logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it tells 200 lines of its own set-up
+        logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it logs 200 lines of its own setup
         import great_expectations as gx  # noqa: PLC0415
 
         return gx
@@ -158,7 +158,7 @@ def _finding(suite: str, outcome: Any) -> Finding:
     meta, result = outcome.expectation_config.meta, outcome.result
     if not result and not outcome.success:
         raise BadInputError(
-            f"expectations: {suite}: {meta['name']}: cannot be asked of this table: "
+            f"expectations: {suite}: {meta['name']}: does not apply to this table: "
             f"{_first_message(outcome.exception_info)}"
         )
     return Finding(

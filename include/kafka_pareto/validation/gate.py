@@ -153,7 +153,7 @@ def _verdict(
     problems = _table_problems(findings)
     if fraction > tolerated:
         problems.append(
-            f"{lost_rows} of {rows} repetitions ({fraction:.1%}) were set aside or failed, where the study "
+            f"{lost_rows} of {rows} repetitions ({fraction:.1%}) were rejected or failed; the study "
             f"tolerates {tolerated:.1%} (validation.tolerated_rejected_fraction):\n{_named(lost)}"
         )
     if not problems:
@@ -191,8 +191,8 @@ def _table_problems(findings: Sequence[Finding]) -> list[str]:
             continue
         if finding.suite == "completeness":
             problems.append(
-                f"{len(finding.rows)} planned repetitions are missing; run the measure step of their record sizes "
-                f"again, it measures only these:\n{_named(dict.fromkeys(finding.rows, finding.reason))}"
+                f"{len(finding.rows)} planned repetitions are missing; rerun the measure step of their cases, "
+                f"which measures only these:\n{_named(dict.fromkeys(finding.rows, finding.reason))}"
             )
         else:
             named = f":\n{_named(dict.fromkeys(finding.rows, finding.reason))}" if finding.rows else ""
@@ -205,7 +205,7 @@ def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str
     measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
     if without := [case for case in study.cases if case not in measured]:
         cases = ", ".join(map(case_label, without))
-        return [f"no valid repetition of the baseline is left at {cases}, so nothing can be compared with it"]
+        return [f"the baseline has no valid repetition at {cases}, so nothing can be compared with it"]
     return []
 
 

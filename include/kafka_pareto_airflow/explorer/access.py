@@ -79,7 +79,7 @@ class Readers:
                 raise HTTPException(403, f"Only those who may read the DAG {dag_id} see this.")
 
     def _dags_of(self, named: Mapping[str, Any]) -> list[str]:
-        """List the DAGs of the clusters that a campaign, or what is in force of a study, is about."""
+        """List the DAGs of the clusters that a campaign, or the active settings of a study, is about."""
         study = named["study"]
         if "campaign" in named:
             try:

@@ -212,24 +212,26 @@ def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextRespo
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, reads: MayRead) -> Move:
-    """Return what would change if this configuration came into force."""
+    """Return what would change if this configuration became active."""
     now = active_settings(_store(), study, case)
     if now and not reads(dag_id := tune_dag_of(cluster_of_version(_store(), now))):
-        refused = f"The study has come to another cluster. Only those who may read {dag_id} see what is in force there."
+        refused = (
+            f"The study has come to another cluster. Only those who may read {dag_id} see the active settings there."
+        )
         return Move(from_version=None, changes=[], refused=refused)
     return move_to(_snapshot(study, campaign, case), configuration, now)
 
 
 @data.get("/api/in-force/{study}/{case}")
 def settings_in_force(study: StudyName, case: Case, reads: MayRead) -> ActiveView:
-    """Return the versions of the settings in force for one case, of the clusters whose DAG the user may read."""
+    """Return the versions of the active settings for one case, of the clusters whose DAG the user may read."""
     kept = versions(_store(), study, case)
     return active_view([each for each in kept if reads(tune_dag_of(cluster_of_version(_store(), each)))])
 
 
 @data.get("/api/in-force/{study}/{case}/{file}")
 def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
-    """Return the settings in force as a file that clients read."""
+    """Return the active settings as a file that clients read."""
     return PlainTextResponse(active_text(_store(), study, case, file), headers=download(f"{study}-{case}-{file}"))
 
 

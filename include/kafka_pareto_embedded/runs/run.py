@@ -180,7 +180,7 @@ def _say_failure(
     elif "design" in steps:
         _say(f"{sent} to the cluster. Mend the cause, then run the same command again.")
     elif "accept" in steps:
-        _say("What is in force has not moved. Mend the cause, then accept it in the explorer, or clear the task.")
+        _say("The active settings has not moved. Mend the cause, then accept it in the explorer, or clear the task.")
     elif "validate" in steps:
         _say("The validation would answer the same again. Mend the cause, then start a new campaign with `make run`.")
     else:

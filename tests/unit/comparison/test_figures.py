@@ -42,7 +42,7 @@ def test_levels_stand_at_their_ratios_on_a_logarithmic_axis_beside_the_published
     figure = draw_levels(batch_size_part(), COMPARED)
     axes = figure.axes[0]
     ratios = [level.estimates[THROUGHPUT.name].ratio for level in batch_size_part().levels]
-    drawn = offsets_of(figure, "differs from the reference")
+    drawn = offsets_of(figure, "differs significantly from the reference")
     assert [place for place, _ in drawn] == [16384, 65536, 262144]
     assert [height for _, height in drawn] == pytest.approx([ratio.value for ratio in ratios if ratio])
     assert offsets_of(figure, "published, on another machine")[0] == pytest.approx((16384, 0.15))
@@ -54,7 +54,7 @@ def test_levels_stand_at_their_ratios_on_a_logarithmic_axis_beside_the_published
 
 def test_what_is_not_told_apart_is_drawn_otherwise_and_names_stand_evenly() -> None:
     figure = draw_levels(same_part(), COMPARED)
-    assert labels_of(figure) == {"reference", "not told apart from it"}
+    assert labels_of(figure) == {"reference", "no significant difference"}
     assert figure.axes[0].get_xscale() == "linear"
     assert ticks_of(figure) == ["1", "all"]
 
@@ -93,7 +93,7 @@ def test_a_grid_writes_every_ratio_marks_interactions_and_colours_less_latency_a
 
 def test_scaling_draws_the_measured_speed_ups_the_law_and_its_limit() -> None:
     figure = draw_scaling(producers_part())
-    assert labels_of(figure) == {"in proportion", "Amdahl's law, fitted", "the limit that it tends to", "measured"}
+    assert labels_of(figure) == {"in proportion", "Amdahl's law, fitted", "its limit", "measured"}
     speedup = producers_part().scaling[0].speedup
     assert offsets_of(figure, "measured") == [(float(number), each.value) for number, each in speedup.items()]
 

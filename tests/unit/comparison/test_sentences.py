@@ -54,26 +54,26 @@ def test_the_largest_gain_of_each_quantity_is_named_with_its_interval() -> None:
 def test_where_nothing_is_better_than_the_reference_the_largest_loss_is_named_as_a_loss() -> None:
     (helped, *_) = closing_sentences([batch_size_part()])
     assert helped.startswith(
-        "No level bettered the throughput, which fell most with batch.size 16384 instead of 1048576, to 0.16 times"
+        "No level improved throughput; it fell most with batch.size 16384 instead of 1048576, to 0.16 times"
     )
 
 
 def test_a_gain_that_is_not_told_apart_is_no_gain() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=3.0, p=0.06)
     (helped, *_) = closing_sentences([part])
-    assert helped == "No difference from the reference could be told with 5 blocks, in any compared quantity."
+    assert helped == "No significant difference from the reference in any compared quantity (5 blocks)."
 
 
 def test_one_quantity_may_differ_while_the_other_does_not() -> None:
     part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=1.2, p=0.01)
     helped, same, cost, *_ = closing_sentences([part])
     assert helped == (
-        "Throughput rose most with acks all instead of 1, to 1.20 times; no difference in p99 latency could be told "
-        "with 5 blocks."
+        "Throughput rose most with acks all instead of 1, to 1.20 times; no significant difference in p99 latency "
+        "(5 blocks)."
     )
-    assert same == "Every level that was tested differs from the reference in at least one compared quantity."
+    assert same == "Every tested level differs from the reference in at least one compared quantity."
     assert cost == (
-        "No gain was seen to cost anything in another compared quantity; no resource was found to limit the reference."
+        "No gain came with a significant loss in another compared quantity; no bottleneck was found at the reference."
     )
 
 
@@ -86,10 +86,10 @@ def test_a_gain_names_what_a_grid_kept_and_what_a_part_fixed() -> None:
 
 def test_levels_that_differ_in_nothing_are_named_and_counted_where_they_are_many() -> None:
     (_, few, *_) = closing_sentences([linger_part(), same_part(blocks=3)])
-    assert few == "No difference could be told with 3 to 5 blocks for acks all."
+    assert few == "No significant difference (3 to 5 blocks): acks all."
     alike = {(at,): both(1000, 10) for at in range(8)}
     (_, many, *_) = closing_sentences([made_part("alike", alike, ["linger.ms"], (0,), noise=0.05)])
-    assert many == "No difference could be told with 5 blocks for 7 of 7 levels of linger.ms."
+    assert many == "No significant difference (5 blocks): 7 of 7 levels of linger.ms."
 
 
 def test_levels_without_a_test_are_not_said_to_be_alike() -> None:
@@ -108,7 +108,7 @@ def test_the_price_of_the_largest_gain_is_told_with_both_means_and_what_limited_
     ours, theirs = (linger_part().levels[at].estimates[THROUGHPUT.name].mean for at in (0, 2))
     assert ours
     assert theirs
-    assert cost.startswith("The price: linger.ms 0, with 0.31 times")
+    assert cost.startswith("The trade-off: linger.ms 0 has 0.31 times")
     assert f"the throughput: {ours.value:,.0f} instead of {theirs.value:,.0f} records/s" in cost
     assert cost.endswith("; the reference was limited by CPU in 1 of 2 parts.")
 
@@ -131,7 +131,7 @@ def test_published_ratios_outside_the_intervals_are_counted_and_the_farthest_nam
     (*_, alike) = closing_sentences([part.model_copy(update={"levels": [reference, near, *others[1:]]})])
 
     assert otherwise.startswith(
-        "Of 1 published ratio to the reference, 1 are outside the 95 % interval measured here: throughput with "
+        "Of 1 published ratio to the reference, 1 is outside the 95 % interval measured here: throughput with "
         "linger.ms 0, 0.56 times ("
     )
-    assert alike == "Of 1 published ratio to the reference, none are outside the 95 % interval measured here."
+    assert alike == "Of 1 published ratio to the reference, none is outside the 95 % interval measured here."

@@ -115,8 +115,8 @@ def test_tables_say_what_was_found() -> None:
     assert row[2].startswith("better up to 1,")
     assert "published 3,0" in row[2]
     assert range_sentences(found) == [
-        "Light (orders 100 to 300): take c2; none is told better in throughput or p99 latency.",
-        "Heavy (orders 10,000 to 30,000): none is best in all. throughput: c2; p99 latency: c1.",
+        "Light (orders 100 to 300): take c2; nothing beats it significantly in throughput or p99 latency.",
+        "Heavy (orders 10,000 to 30,000): no level is best in every quantity. throughput: c2; p99 latency: c1.",
     ]
 
 
@@ -127,8 +127,8 @@ def test_what_could_not_be_compared_is_not_taken_for_unbeaten() -> None:
         for each in found.range_ratios
     ]
     light, heavy = range_sentences(found.model_copy(update={"range_ratios": without_latency}))
-    assert light == "Light (orders 100 to 300): take c2; none is told better in throughput."
-    assert heavy == "Heavy (orders 10,000 to 30,000): take c2; none is told better in throughput."
+    assert light == "Light (orders 100 to 300): take c2; nothing beats it significantly in throughput."
+    assert heavy == "Heavy (orders 10,000 to 30,000): take c2; nothing beats it significantly in throughput."
 
     only_light = [each for each in found.range_ratios if each.range == "light"]
     _, heavy = range_sentences(found.model_copy(update={"range_ratios": only_light}))

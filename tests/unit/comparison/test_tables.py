@@ -93,7 +93,7 @@ def test_a_mean_says_of_how_many_repetitions_it_is_where_not_all_have_the_quanti
     assert mean_text(found, FETCH) == "-"
     text = comparison_text([part.model_copy(update={"levels": [found, *part.levels[1:]]})])
     assert text.count("(2 of 5)") == 1
-    assert "A mean with `n of m`" in text
+    assert "`n of m` in brackets" in text
     assert "n of m" not in comparison_text([part])
 
     grid = grid_part()
@@ -225,7 +225,7 @@ def test_a_total_of_zero_has_no_relative_error() -> None:
         update={"estimates": level.estimates | {THROUGHPUT.name: nothing}, "predicted": {THROUGHPUT.name: 1.0}}
     )
     said = prediction_sentence(part.model_copy(update={"levels": [level, *part.levels[1:]]}))
-    assert said == "Predicted from a lightly loaded run, and in brackets over what was measured."
+    assert said == "Predicted from a lightly loaded run; in brackets, relative to the measured value."
 
 
 def test_what_was_predicted_stands_beside_what_was_measured() -> None:
@@ -242,7 +242,7 @@ def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     header, throughput, stage = prediction_rows(predicted)
     assert len(header) == len(part.levels) + 1
     assert throughput[1].endswith("(0.50)")
-    assert throughput[2] == "more than it can do"
+    assert throughput[2] == "above its capacity"
     assert (stage[0], stage[1], stage[2]) == ("in Filebeat [ms]", "12.0", "-")
     assert prediction_sentence(predicted).endswith(" Total: median error 50 % (1 level).")
     assert prediction_rows(part) == []

@@ -96,8 +96,8 @@ def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in
     assert decision.verdict == "keep_harmed"
     assert decision.recommended_configuration_id == OTHER_ID
     assert decision.recommended_properties == study_of().properties(OTHER)
-    assert headline_of(decision).startswith("KEEP WHAT IS IN FORCE")
-    assert reason_of(decision) == "The pick made p95 latency and throughput worse than version 3, which is in force."
+    assert headline_of(decision).startswith("KEEP THE ACTIVE SETTINGS")
+    assert reason_of(decision) == "The pick made p95 latency and throughput worse than active version 3."
     over_baseline = {gain.objective: gain.change_fraction for gain in decision.gains_over_baseline}
     assert over_baseline["p95_latency_ms"] == pytest.approx(-0.2, abs=0.001)
     assert over_baseline["throughput_mib_s"] == pytest.approx(0.25, abs=0.01)
@@ -106,30 +106,28 @@ def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in
 def test_no_better_than_what_is_in_force_leaves_that_in_force_with_a_verdict_of_its_own():
     decision = decided([*baseline(blocks=20), *fast(50, 30, blocks=20), *other(50, 30, blocks=20)])
     assert decision.verdict == "keep_no_gain"
-    assert headline_of(decision) == "KEEP WHAT IS IN FORCE: no difference that matters"
-    assert "no gain over version 3, which is in force" in reason_of(decision)
-    assert "Keep what is in force" in summary_sentences([decision], PRODUCER)[0]
+    assert headline_of(decision) == "KEEP THE ACTIVE SETTINGS: no relevant difference"
+    assert "no gain over active version 3" in reason_of(decision)
+    assert "Keep the active settings" in summary_sentences([decision], PRODUCER)[0]
     text = properties_text(decision, study_of(), "c1", "2026-11-23")
-    assert "(unchanged: this is version 3, which is in force)" in text
+    assert "(unchanged: this is active version 3)" in text
     assert f"batch.size={OTHER['batch.size']}" in text
 
 
 def test_better_than_what_is_in_force_replaces_it_and_the_change_against_the_baseline_stands_beside():
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
     assert decision.verdict == "recommended"
-    assert reason_of(decision) == (
-        "Fresh blocks show better p95 latency and throughput than version 3, which is in force."
-    )
-    assert gain_rows(decision)[0][1] == "in force (v3)"
+    assert reason_of(decision) == ("Fresh blocks show better p95 latency and throughput than active version 3.")
+    assert gain_rows(decision)[0][1] == "active (v3)"
     header, p95, *_ = baseline_gain_rows(decision)
     assert (header[1], header[4]) == ("baseline", "95 % interval, joint within this table")
     assert p95[3] == "-60.0 %"
     assert (
-        "better or worse means that the interval does not contain 0 %. The intervals use all 10 gain blocks. They hold "
-        "jointly at 95 % over all objectives and record sizes; those of means do so whenever measuring stopped. The "
+        "`better` and `worse` mean that the interval excludes 0 %. Intervals use all 10 gain blocks and hold "
+        "jointly at 95 % over all objectives and record sizes; those of means hold at any stopping time. The "
         "comparison with the baseline is not included."
     ) in notes_of(decision)
-    assert settings_rows(decision)[0] == ("Settings", "recommended", "in force (v3)", "baseline", "")
+    assert settings_rows(decision)[0] == ("Settings", "recommended", "active (v3)", "baseline", "")
     assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
 
 
@@ -145,7 +143,7 @@ def test_settings_in_force_that_break_a_rule_of_today_are_named_on_the_card():
     limited = study_of().model_copy(update={"limits": [Limit.parse("throughput_mib_s >= 35")]})
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)], study=limited)
     assert decision.active_breaks_rules
-    warning = "Version 3, which is in force, does not keep the limit throughput_mib_s >= 35 (30.0 MiB/s, 14.3% beyond)."
+    warning = "Active version 3 violates the limit throughput_mib_s >= 35 (30.0 MiB/s, 14.3% beyond)."
     assert any(warning in each for each in warnings_of(decision))
 
 
@@ -154,7 +152,7 @@ def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
     decision = decided([*baseline(), *fast(50, 30)], found=found)
     assert decision.in_force is None
     assert decision.newest_version == 2
-    assert "version 2 is in force, and does not count here: workload.keys: 0 then, 10 now." in notes_of(decision)
+    assert "version 2 is active but was not the reference here: workload.keys: 0 then, 10 now." in notes_of(decision)
 
 
 def test_settings_in_force_that_lose_records_do_not_compete_and_are_a_persons_matter():
@@ -164,11 +162,11 @@ def test_settings_in_force_that_lose_records_do_not_compete_and_are_a_persons_ma
     gain[-1] = gain[-1].model_copy(update={"outcome": "records_lost"})
     decision = decided(gain)
     assert decision.active_breaks_rules
-    assert "does not keep the rule that no record is lost" in warnings_of(decision)[0]
+    assert "violates the rule against lost records" in warnings_of(decision)[0]
 
 
 def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
-    # Better than what is in force in both, and yet a quarter slower than the baseline.
+    # Better than the active settings in both, and yet a quarter slower than the baseline.
     decision = decided([*baseline(100, 20), *fast(125, 60), *other(140, 30)])
     assert decision.better == ["p95_latency_ms", "throughput_mib_s"]
     assert decision.verdict == "ask_a_person"
@@ -179,7 +177,7 @@ def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
 def test_harm_over_the_baseline_is_said_after_the_blocks_that_hold_both():
     decision = decided([*baseline(100, 20, blocks=12), *fast(125, 60, blocks=12), *other(140, 30)])
     assert decision.blocks_used == 10
-    assert "After 12 blocks p95 latency may be worse than the baseline's by up to" in reason_of(decision)
+    assert "After 12 blocks, p95 latency may be worse than the baseline's by up to" in reason_of(decision)
 
 
 def test_means_without_an_interval_are_said_to_have_too_few_blocks():
@@ -220,5 +218,5 @@ def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_i
     of_case = {"case": CASE, "variability": "across_repetitions", "repetitions_set_aside": 0}
     context = CardContext(sentinel=sentinel, **of_case, **unknown_parts)
     text = card_text(card, context, "20261121T221230")
-    assert "in force (v42)" in text
+    assert "active (v42)" in text
     assert max(map(len, text.splitlines())) <= WIDTH

@@ -67,8 +67,8 @@ def test_a_pick_that_upset_the_cluster_more_often_than_the_baseline_is_not_recom
     decision = decided(study_of(), gain)
     assert (decision.verdict, decision.pick_counts.repeated) == ("ask_a_person", 0)
     told = reason_of(decision)
-    assert "failed in 2 of 22 repetitions (2 times a leader moved meanwhile, or the cluster was in" in told
-    assert "afterwards), the baseline in 0 of 20 (exact test: p = 0.268)" in told
+    assert "failed in 2 of 22 repetitions (2 times a leader moved during the run, or the cluster was" in told
+    assert "unhealthy after it), the baseline in 0 of 20 (exact test: p = 0.268)" in told
     spoiled = [each.model_copy(update={"outcome": "failed", "upsets": 1}) for each in gain[-6:]]
     decision = decided(study_of(), gain, discarded=spoiled)
     assert (decision.verdict, decision.pick_counts.upsets) == ("keep_failed_more", 8)
@@ -142,8 +142,7 @@ def test_no_difference_keeps_the_baseline_and_is_told_from_what_the_budget_does_
         shown = {gain.objective: gain.resolution for gain in decision.main_gains}
         assert shown == {"p95_latency_ms": p95, "throughput_mib_s": "no difference shown"}
     assert reason_of(decision) == (
-        "Fresh blocks show no gain: p95 latency is not resolved by this budget; "
-        "throughput does not differ by more than 10%."
+        "Fresh blocks show no gain: p95 latency is inconclusive; throughput does not differ by more than 10%."
     )
     noisy = repetitions(FAST, around(100, spread=0.5, seed=5), around(20, spread=0.5, seed=6))
     assert {gain.resolution for gain in decided(study_of(), [*baseline(), *noisy]).main_gains} == {"not resolved"}
@@ -220,7 +219,7 @@ def test_where_no_candidate_keeps_the_limits_the_reason_says_by_how_much_the_nea
     assert decision.verdict == "keep_limits_missed"
     nearest = f"{configuration_id(FAST)} (lz4, 64 KiB, linger 5 ms, acks all)"
     missed = "p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)"
-    none_keeps = "No measured configuration that may be chosen keeps every limit"
+    none_keeps = "No eligible configuration keeps every limit"
     assert reason_of(decision) == f"{none_keeps}: the nearest, {nearest}, misses {missed}."
     assert missed_limits_text(decision.baseline_limits_missed) == "p95_latency_ms <= 40 (100.0 ms, 150.0% beyond)"
 

@@ -7,6 +7,7 @@ from functools import cache
 import pandas as pd
 import pytest
 
+from kafka_pareto.analysis.wording import resolution_text
 from kafka_pareto.campaign.records import RampStep, Repetition, Sizing
 from kafka_pareto.decision.choice import Choice, MissedLimit
 from kafka_pareto.decision.counts import Counts
@@ -99,7 +100,7 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
         decimals = 3 if label.endswith("CV") else 1
         assert f"{gain.reference_value:.{decimals}f}" in line
         assert " to " in line
-        assert gain.resolution.removesuffix(" shown") in line
+        assert resolution_text(gain) in line
 
 
 def limited(repetitions: list[Repetition], codes: dict[str, list[str | None]]) -> list[Repetition]:
@@ -165,7 +166,7 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
     )
     gains = [p95, throughput.model_copy(update={"resolution": "better"}), *others]
     unresolved = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
-    warning = "p95 latency is not resolved: its change may lie anywhere from -10.0 to +80.0 %"
+    warning = "p95 latency is inconclusive: the change may be anywhere from -10.0 to +80.0 %"
     assert warning in flat(text_of(unresolved))
     assert warning in properties_text(unresolved, paper_study(), "c", "2026-11-21")
     assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_no_gain"})))
@@ -187,7 +188,7 @@ def test_a_weaker_durability_is_warned_of_loudly():
     assert "WARNING" not in text_of(recorded_decision("all"))
     weaker = text_of(recorded_decision("0"))
     assert "WARNING" in weaker
-    assert "LESS durability" in weaker
+    assert "durability guarantee is WEAKER" in weaker
     assert "durability: acks_0 instead of acks_all_idempotent" in weaker
 
 
@@ -202,8 +203,8 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
     text = flat(text_of(decision.model_copy(update=failing)))
     assert "the pick failed in 3 repetitions of 40; it may fail in up to 18%." in text
     assert "the baseline failed in 1 repetition of 40; it may fail in up to 11%." in text
-    assert "of the pick 2 valid repetitions needed another attempt" in text
-    assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
+    assert "2 valid repetitions of the pick needed another attempt" in text
+    assert "chosen by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
 def test_the_exemption_of_the_baseline_is_said():
@@ -217,7 +218,7 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
     assert "KEEP THE BASELINE: not enough evidence" in text
     assert "baseline (keep)" in text
     assert "unknown: not enough evidence" in text
-    assert "nothing was shown to be worse" not in text
+    assert "no regression found" not in text
     assert parse_properties(properties_text(decision, paper_study(), "c", "2026-11-21"))["batch.size"] == "16384"
 
 
@@ -309,7 +310,7 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
     after = [at_time(r.with_values({name: value + r.block for name, value in slower.items()}), day=2) for r in own]
     moved = context_of(decision, design=[*before, *after])
     assert moved.sentinel.moved
-    assert "WARNING the baseline did not stay the same" in flat(text_of(decision, contexts=[moved]))
+    assert "WARNING the baseline drifted" in flat(text_of(decision, contexts=[moved]))
     assert "did not stay the same" not in text_of(decision)
 
 
@@ -318,7 +319,9 @@ def test_a_pace_that_the_load_tool_set_is_warned_of():
     assert "the load tool, not Kafka" not in flat(text_of(decision))
     counts = decision.pick_counts.model_copy(update={"generator_bound": 7})
     bound = decision.model_copy(update={"pick_counts": counts})
-    assert "in 7 of 10 fresh blocks the load tool, not Kafka, set the pace of the pick" in flat(text_of(bound))
+    assert "in 7 of 10 fresh blocks the load generator, not Kafka, was the bottleneck for the pick" in flat(
+        text_of(bound)
+    )
 
 
 def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
@@ -328,14 +331,14 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
         records=6000, warmup_records=500, throughput_limit_records_s=570.0, capacity_records_s=1140.0, ramp=[step]
     )
     text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
-    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the baseline holds" in text
+    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the baseline sustains" in text
     assert "on the machine: 2 repetitions." in text
 
 
 def test_a_card_says_of_what_its_cvs_are():
     decision = recorded_decision("all")
     within = context_of(decision, variability="within_run")
-    assert "CVs are of the repetitions among each other" in flat(text_of(decision))
+    assert "CVs are across repetitions" in flat(text_of(decision))
     assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))
 
 
@@ -352,11 +355,11 @@ def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell()
     ]
     text = flat(text_of(decision.model_copy(update={"gains": gains})))
     assert (
-        "Unresolved 10 blocks cannot tell. Were the changes what they seem to be, it takes: throughput about 1,200, "
-        "latency CV more than 100,000. Of throughput CV 10 blocks tell nothing."
+        "Inconclusive after 10 blocks. If the measured changes are the true ones, blocks needed: throughput "
+        "about 1,200, latency CV more than 100,000. No estimate of the blocks needed: throughput CV."
     ) in text
     assert "p95 latency about" not in text
-    assert "Unresolved" not in text_of(recorded_decision("all", blocks=2))
+    assert "Inconclusive" not in text_of(recorded_decision("all", blocks=2))
 
 
 def test_a_card_says_how_the_choice_was_made():
@@ -365,16 +368,16 @@ def test_a_card_says_how_the_choice_was_made():
         return flat(text_of(decision.model_copy(update={"chosen_by": criterion, "choice_asked_by": criterion})))
 
     order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"], within_fraction=0.05)
-    assert "the choice went by p95 latency first, then throughput among those within 5% of the best." in said(order)
-    assert "the choice went by p95 latency alone." in said(Lexicographic(lexicographic=["p95_latency_ms"]))
+    assert "chosen by p95 latency first, then throughput among those within 5% of the best." in said(order)
+    assert "chosen by p95 latency alone." in said(Lexicographic(lexicographic=["p95_latency_ms"]))
     weighted = Weighted(weights={"p95_latency_ms": 2, "throughput_mib_s": 1.5})
-    assert "the choice went by the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
+    assert "chosen by the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
 
 
 def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said():
     decision = recorded_decision("all")
     *others, throughput_cv = decision.gains
-    assert "do not bear out a better throughput CV" in flat(text_of(decision))
+    assert "do not confirm a better throughput CV" in flat(text_of(decision))
     steadier = decision.model_copy(
         update={"gains": [*others, throughput_cv.model_copy(update={"resolution": "better"})]}
     )
@@ -394,7 +397,7 @@ def test_the_exemption_from_limits_and_forbidden_regions_is_said():
 def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
     decision = recorded_decision("all")
     missed = decision.model_copy(update={"verdict": "keep_limits_missed"})
-    assert "At 1 record size no configuration that could be recommended keeps the study's limits." in " ".join(
+    assert "At 1 record size no eligible configuration keeps the study's limits." in " ".join(
         summary_sentences([missed], PRODUCER)
     )
     better = {"resolution": "better", "change_fraction": -0.5}
@@ -405,7 +408,7 @@ def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_s
 
 def summary_of(*decisions: Decision) -> str:
     sentences = summary_sentences(decisions, PRODUCER)
-    assert len(sentences) == 3
+    assert 2 <= len(sentences) <= 3
     assert all(sentence.endswith(".") for sentence in sentences)
     return " ".join(sentences)
 
@@ -425,39 +428,39 @@ def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
     p95_worse = resolved_as(recorded_decision("all", "1024"), p95_latency_ms="no difference shown")
     assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
     assert "(at" not in summary_of(changed)
-    assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Measured")
+    assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Against")
     assert summary_of(kept).startswith("Keep the baseline: this campaign recommends no change at any")
 
 
 def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve_it():
     weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
     said = summary_of(weaker)
-    assert "Warning: at 65,636 B the recommended settings promise less durability than the baseline" in said
-    assert "they come into force only when a person approves" in said
+    assert "Warning: at 65,636 B the recommended settings have a weaker durability guarantee than the baseline" in said
+    assert "They become active only when a person approves" in said
     assert "is kept everywhere" not in said
-    assert "The promise of durability is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
+    assert "The durability guarantee is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
 
 
 def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
     decision = recorded_decision("all")
-    assert "and nothing was shown to get worse." in summary_of(resolved_as(decision))
+    assert "and no regression was found." in summary_of(resolved_as(decision))
     unsteady = resolved_as(decision, latency_cv="worse")
-    assert "steadiness is given up at 1 record size." in summary_of(unsteady)
+    assert "variability is worse at 1 record size." in summary_of(unsteady)
     unknown = resolved_as(decision, throughput_mib_s="not resolved")
     said = summary_of(unknown, resolved_as(decision))
-    assert "though what becomes of throughput could not be told at 1 record size." in said
+    assert "but throughput is inconclusive at 1 record size." in said
     assert "throughput rises" not in summary_of(unknown)
 
 
 @pytest.mark.parametrize(
     ("verdict", "found"),
     [
-        ("keep_lost_records", "at 1 record size the pick lost or duplicated records."),
-        ("keep_failed_more", "at 1 record size the pick failed more often."),
-        ("keep_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
+        ("keep_lost_records", "At 1 record size the pick lost or duplicated records."),
+        ("keep_failed_more", "At 1 record size the pick failed more often."),
+        ("keep_not_enough_evidence", "the study requires 10 fresh blocks and has 10."),
     ],
 )
 def test_the_summary_says_why_nothing_changes(verdict: str, found: str):
     kept = recorded_decision("all").model_copy(update={"verdict": verdict})
     assert found in summary_of(kept)
-    assert "so nothing is at risk" in summary_of(kept)
+    assert summary_of(kept).startswith("Keep the baseline: ")

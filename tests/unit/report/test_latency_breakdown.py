@@ -119,8 +119,8 @@ def test_the_table_leaves_out_what_no_client_said():
     assert rows[0] == ("Where latency goes (medians)", "baseline", "pick")
     labels = [row[0] for row in rows]
     assert "records per request" in labels
-    assert "records sent again" not in labels
-    assert "records sent again" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "baseline", "pick")]
+    assert "records resent" not in labels
+    assert "records resent" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "baseline", "pick")]
 
 
 def test_longer_in_the_accumulator_and_sooner_back_are_told_as_a_trade():
@@ -157,4 +157,4 @@ def test_a_shorter_wait_for_buffer_space_is_told():
     ],
 )
 def test_a_small_difference_is_not_made_a_reason(little: dict[str, float]):
-    assert explanation(told_by(**little)) == ["The client's own metrics show no difference worth telling."]
+    assert explanation(told_by(**little)) == ["The client's metrics show no relevant difference."]

@@ -52,7 +52,7 @@ def test_a_case_has_changed_was_kept_or_is_undecided(decision: Decision, outcome
 
 
 def test_no_difference_that_matters_is_a_decision_and_says_so() -> None:
-    assert headline_of(ALIKE) == "KEEP THE BASELINE: no difference that matters"
+    assert headline_of(ALIKE) == "KEEP THE BASELINE: no relevant difference"
     assert headline_of(UNTOLD) == "KEEP THE BASELINE: no gain shown"
 
 

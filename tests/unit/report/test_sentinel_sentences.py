@@ -28,8 +28,8 @@ def report_of(*series: SeriesStability, repetitions: int = 30) -> SentinelReport
 def test_a_steady_sentinel_is_not_said_to_be_stable_only_that_no_move_shows() -> None:
     report = report_of(QUIET, THROUGHPUT)
     assert sentinel_sentences(report) == [
-        "The p95 latency of the baseline shows no move in 30 repetitions.",
-        "The throughput of the baseline shows no move in 30 repetitions.",
+        "The p95 latency of the baseline shows no significant change in 30 repetitions.",
+        "The throughput of the baseline shows no significant change in 30 repetitions.",
     ]
     assert move_sentences(report) == []
 
@@ -38,7 +38,10 @@ def test_a_step_is_said_with_its_place_and_size_and_only_the_series_that_moved_i
     stepped = QUIET.model_copy(update={"change_p_value_holm": 0.0012, "drift_p_value_holm": 0.01})
     said = "The p95 latency of the baseline changed by +40% after 18 of 30 repetitions (p 0.001)."
     report = report_of(stepped, THROUGHPUT)
-    assert sentinel_sentences(report) == [said, "The throughput of the baseline shows no move in 30 repetitions."]
+    assert sentinel_sentences(report) == [
+        said,
+        "The throughput of the baseline shows no significant change in 30 repetitions.",
+    ]
     assert move_sentences(report) == [said]
 
 
@@ -52,11 +55,11 @@ def test_a_drift_is_said_with_its_direction(tau: float, moved: str) -> None:
 
 def test_a_slow_first_repetition_is_said_but_is_no_move() -> None:
     report = report_of(QUIET.model_copy(update={"first_run_p_value_holm": 0.02}))
-    assert sentinel_sentences(report) == ["The first repetition was unlike the others: p95 latency +150% (p 0.020)."]
+    assert sentinel_sentences(report) == ["The first repetition differed from the others: p95 latency +150% (p 0.020)."]
     assert move_sentences(report) == []
 
 
 def test_too_few_repetitions_say_so() -> None:
     assert sentinel_sentences(report_of(repetitions=11)) == [
-        "11 repetitions of the baseline are too few to tell whether the cluster moved."
+        "11 repetitions of the baseline are too few to judge its stability."
     ]

@@ -41,12 +41,12 @@ class UpgradedCluster(FakeCluster):
 def test_where_nothing_is_in_force_nothing_is_measured_and_nothing_tuned(tmp_path: Path, caplog):
     caplog.set_level("INFO")
     assert begin(tmp_path, "k1") == []
-    assert "nothing is in force for study quick yet" in caplog.text
+    assert "no settings are active for study quick yet" in caplog.text
     manifest = check_compare.run(opened(tmp_path, "k1"))
     assert (manifest.cases, manifest.event) == ([], {})
     assert manifest.notice is not None
     assert manifest.notice.kind == "unchanged"
-    assert "nothing is in force" in manifest.notice.subject
+    assert "no settings are active" in manifest.notice.subject
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_
     }
     assert manifest.notice is not None
     assert manifest.notice.kind == "drift"
-    assert "throughput: in force / baseline" in manifest.notice.text
+    assert "throughput: active / baseline" in manifest.notice.text
 
 
 @pytest.mark.slow

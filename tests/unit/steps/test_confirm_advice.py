@@ -88,7 +88,7 @@ def test_a_pick_that_somebody_advises_says_so_and_has_nothing_beside_it(tmp_path
     decision = decided(campaign)
     assert decision.advice is not None
     assert (decision.advice.configuration_id, decision.advice.gains) == (WINNER_ID, [])
-    assert advice_of(decision) == ["the pick is what is advised by A guide (lz4, 128 KiB, linger 0 ms, acks all)."]
+    assert advice_of(decision) == ["the pick is the advice of A guide (lz4, 128 KiB, linger 0 ms, acks all)."]
     assert set(measured(campaign, "gain")) == {STUDY.baseline_id(), WINNER_ID}
 
 
@@ -139,7 +139,7 @@ def test_advice_that_lost_records_is_never_measured_beside_the_pick(tmp_path: Pa
     poor_id = configuration_id(POOR)
     lost = [r.with_values({"outcome": "records_lost"}) if r.configuration_id == poor_id else r for r in choice]
     assert best_advice(study, candidates, choice, [poor_id]) == poor_id
-    # Where others are in force the baseline, too, is a candidate, and better; it is nobody's advice.
+    # Where others are active the baseline, too, is a candidate, and better; it is nobody's advice.
     assert best_advice(study, candidates, choice, [poor_id], WINNER_ID) == poor_id
     assert best_advice(study, candidates, lost, [poor_id]) is None
 
@@ -166,7 +166,7 @@ def test_advice_that_is_better_takes_the_picks_place_on_blocks_of_its_own(tmp_pa
     assert min(final) >= 2 * later
     (line,) = advice_of(decision)
     assert line.startswith(
-        "what was tested is advised by A guide (lz4, 64 KiB, linger 0 ms, acks all). What the search had picked (lz4, "
+        "the tested settings are the advice of A guide (lz4, 64 KiB, linger 0 ms, acks all). The search's pick (lz4, "
     )
 
 

@@ -175,7 +175,7 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path, capl
 
     assert propose.run(campaign, 1).cases == []
     assert decided(campaign, 1)["8192"].stopped_because == Stop(code="nothing_left")
-    assert "stops: no configuration that was not measured is expected to add anything" in caplog.text
+    assert "stops: no unmeasured configuration is expected to improve the front" in caplog.text
     assert campaign.store.tag(campaign.keys.design(1)) is None
 
 

@@ -8,7 +8,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.annotation.Bean;
 import org.springframework.kafka.core.KafkaTemplate;
 
-/** Sends 1,000 records with the settings in force, which {@code application.yaml} imports. */
+/** Sends 1,000 records with the active settings, which {@code application.yaml} imports. */
 @SpringBootApplication
 public class Example {
     public static void main(String[] arguments) {

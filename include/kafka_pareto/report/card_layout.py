@@ -98,7 +98,7 @@ def card_text(decision: Decision, context: CardContext, campaign: str, width: in
         lines += [*table(rows), ""] if rows else []
     lines += label("Advice", parts.advice)
     lines += [line for sentence in parts.price for line in label(parts.price_label, [sentence])]
-    lines += label("Inconclusive", parts.unresolved)
+    lines += label("Unresolved", parts.unresolved)
     lines += ["", *table(parts.breakdown), ""] if parts.breakdown else []
     for name, sentences in {"Explanation": parts.explanation, **parts.context, "Evidence": [parts.evidence]}.items():
         lines += label(name, sentences)

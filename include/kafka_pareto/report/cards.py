@@ -234,7 +234,11 @@ def unresolved_of(decision: Decision) -> list[str]:
     needed = ", ".join(f"{label_of(gain.objective)} {_blocks_needed(gain)}" for gain in seen)
     blocks = f"{decision.blocks_used} blocks"
     return [
-        *([f"after {blocks}. If the measured changes are the true ones, blocks needed: {needed}."] if seen else []),
+        *(
+            [f"inconclusive after {blocks}. If the measured changes are the true ones, blocks needed: {needed}."]
+            if seen
+            else []
+        ),
         *([f"No estimate of the blocks needed: {joined(unseen)}."] if unseen else []),
     ]
 

@@ -1,4 +1,4 @@
-"""Show the settings in force, roll back to earlier ones, and check them, from the command line."""
+"""Show the active settings, roll back to earlier ones, and check them, from the command line."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _CAME_BY = {
 
 
 def roll_back(request: RollBackRequest, stack: Stack) -> Reply:
-    """Trigger the run that goes back, follow it, and print what is in force then.
+    """Trigger the rollback, follow its run, and print the active settings.
 
     Returns:
         The run and the active settings; exit code 0 if it has ended well, 1 if it failed.
 
     Raises:
-        BadInputError: If nothing is in force, or Airflow refuses a parameter.
+        BadInputError: If no settings are active, or Airflow refuses a parameter.
         StackError: If the stack does not answer.
     """
     store = open_store(stack.settings())
@@ -67,7 +67,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> Reply:
 
 
 def roll_back_here(request: RollBackRequest, settings: Settings) -> Reply:
-    """Go back in a folder of results, in which nothing else moves settings, and print what is in force then.
+    """Roll back in a folder of results, where nothing else changes settings, and print the active ones.
 
     Raises:
         BadInputError: If there is nothing to go back from.
@@ -85,7 +85,7 @@ def _shown(store: Store, request: RollBackRequest) -> dict[str, Any]:
 
 
 def retune_now(request: StudyRequest, stack: Stack) -> Reply:
-    """Trigger a check of the settings in force and follow it to its decision; return as `roll_back` does."""
+    """Trigger a check of the active settings and follow it to its decision; return as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
     check_dag = retune_dag_of(request.study if cluster else "")
     ended = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
@@ -101,10 +101,10 @@ def retune_now(request: StudyRequest, stack: Stack) -> Reply:
 
 
 def show_active(request: ActiveRequest, settings: Settings, *, as_json: bool = False) -> None:
-    """Print the settings in force for each record size of the study; copy the files if a folder is given.
+    """Print the active settings for each record size of the study; copy the files if a folder is given.
 
     Raises:
-        BadInputError: If nothing is in force, or the folder cannot be written to.
+        BadInputError: If no settings are active, or the folder cannot be written to.
     """
     store = open_store(settings)
     cases = active_cases(store, request.study)
@@ -164,8 +164,10 @@ def _copy_files(settings: ActiveSettings, folder: Path) -> Path:
 def _no_active_settings(store: Store, study: str, case: str | None) -> BadInputError:
     cases = ", ".join(active_cases(store, study))
     if case is not None and cases:
-        return BadInputError(f"RECORD_SIZE={case}: nothing is in force for it in study {study}; there is for {cases}")
+        return BadInputError(
+            f"RECORD_SIZE={case}: no settings are active in study {study}; it has active settings for {cases}"
+        )
     return BadInputError(
-        f"STUDY={study}: nothing is in force yet; a recommendation comes into force by `make run STUDY={study}`, "
+        f"STUDY={study}: no settings are active yet; a recommendation becomes active by `make run STUDY={study}`, "
         "a confirmed configuration by the explorer's button"
     )

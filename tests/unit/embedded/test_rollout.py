@@ -122,9 +122,9 @@ def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_sh
 
 @pytest.mark.usefixtures("store")
 def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
-    with pytest.raises(BadInputError, match=r"RECORD_SIZE=1024: nothing is active .* steady; there is for 8192"):
+    with pytest.raises(BadInputError, match=r"RECORD_SIZE=1024: has no active settings .* steady; they are for 8192"):
         roll_back(RollBackRequest(study="steady", case="1024"), stack)
-    with pytest.raises(BadInputError, match=r"STUDY=quick: nothing is active yet; .* `make run STUDY=quick`"):
+    with pytest.raises(BadInputError, match=r"STUDY=quick: no settings are active yet; .* `make run STUDY=quick`"):
         roll_back(RollBackRequest(study="quick", case="1024"), stack)
 
 
@@ -135,5 +135,5 @@ def test_a_folder_of_results_goes_back_without_a_stack(stack: FolderStack, capsy
     assert said[0].startswith("8,192 B: version 2 since ")
     assert said[1].endswith(": no SLA any more")
     assert said[1].startswith("  the baseline; ")
-    with pytest.raises(BadInputError, match="--case: 1024: nothing is active"):
+    with pytest.raises(BadInputError, match="--case: 1024: it has no active settings"):
         roll_back_here(RollBackRequest(study="steady", case="1024"), stack.settings())

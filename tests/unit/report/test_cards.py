@@ -355,11 +355,11 @@ def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell()
     ]
     text = flat(text_of(decision.model_copy(update={"gains": gains})))
     assert (
-        "Inconclusive after 10 blocks. If the measured changes are the true ones, blocks needed: throughput "
-        "about 1,200, latency CV more than 100,000. No estimate of the blocks needed: throughput CV."
+        "Unresolved inconclusive after 10 blocks. If the measured changes are the true ones, blocks needed: "
+        "throughput about 1,200, latency CV more than 100,000. No estimate of the blocks needed: throughput CV."
     ) in text
     assert "p95 latency about" not in text
-    assert "Inconclusive" not in text_of(recorded_decision("all", blocks=2))
+    assert "Unresolved" not in text_of(recorded_decision("all", blocks=2))
 
 
 def test_a_card_says_how_the_choice_was_made():

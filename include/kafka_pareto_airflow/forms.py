@@ -86,13 +86,13 @@ def comparison_parameters(studies: list[str]) -> dict[str, Param]:
 def active_settings_parameters(studies: list[str] | None = None) -> dict[str, Param]:
     """Return the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
     studies = studies or study_names()
-    study = Param(  # a study whose file is gone may still have settings in force
+    study = Param(  # a study whose file is gone may still have active settings
         studies[0] if studies else DEFAULT_STUDY,
         type="string",
         pattern=f"^{STUDY_NAME}$",
         examples=studies,
         title="Study",
-        description="The study whose settings in force change.",
+        description="The study whose active settings change.",
     )
     campaign = Param(
         None,
@@ -160,7 +160,7 @@ CAMPAIGN_ARGUMENTS = [
 TUNE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(TuneAsked)]
 COMPARE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(CompareAsked)]
 
-# The end of a campaign: what it recommends comes into force, or a person is asked.
+# The end of a campaign: its recommendations become active, or a person is asked.
 HAND_OVER_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
     "{% if params.approval %}--ask{% endif %}",

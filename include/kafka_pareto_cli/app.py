@@ -63,7 +63,7 @@ Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards
 ResultsFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of a run with --local; by default the running stack's store.")
 ]
-_MEASURE, _ACTIVE, _CHECK, _STACK = "Measure", "What is in force", "Check", "The embedded stack"
+_MEASURE, _ACTIVE, _CHECK, _STACK = "Measure", "Active settings", "Check", "The embedded stack"
 
 
 def _ends(*examples: str, exit_codes: str = _EXIT_CODES) -> str:
@@ -190,7 +190,7 @@ def result(
 @app.command("active", epilog=_ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
 @command_options(ActiveRequest, "in-force", "study")
 def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
-    """Show the settings in force for a study, and copy its files to a folder if one is given."""
+    """Show the active settings of a study, and copy its files to a folder if one is given."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.rollout import show_active  # noqa: PLC0415
@@ -207,7 +207,7 @@ def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as
 @command_options(RollBackRequest, "rollback", "study")
 @replying
 def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None) -> Reply:
-    """Go back to what was in force before, for one record size of a study."""
+    """Roll back to the previous settings, for one case of a study."""
     request = options()
     from kafka_pareto_embedded.runs.rollout import roll_back, roll_back_here  # noqa: PLC0415
 
@@ -220,7 +220,7 @@ def rollback(options: Callable[[], RollBackRequest], store: ResultsFolder = None
 @command_options(StudyRequest, "retune", "study")
 @replying
 def retune(options: Callable[[], StudyRequest]) -> Reply:
-    """Check whether the settings in force are still the best, and tune again where they are not."""
+    """Check whether the active settings are still the best, and tune again if not."""
     request = options()
     from kafka_pareto_embedded.runs.rollout import retune_now  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from kafka_pareto.storage.store import open_store
 
 
 def import_campaigns(folder: Path, settings: Settings) -> list[str]:
-    """Copy all campaigns of the folder, and return their names; what is in force stays as it is.
+    """Copy all campaigns of the folder, and return their names; the active settings stay as they are.
 
     A campaign that was copied before is completed. The frozen study is written last: without it a campaign that was
     copied in part does not show.

@@ -1,4 +1,4 @@
-"""A study's section `retune`: when the settings in force are checked, and what counts as drift."""
+"""A study's section `retune`: when the active settings are checked, and what counts as drift."""
 
 from __future__ import annotations
 

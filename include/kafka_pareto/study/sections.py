@@ -126,7 +126,7 @@ class Confirmation(Section):
         """Return the most repetitions of one case.
 
         Choice blocks measure the baseline and every point; gain blocks, and those after a claim, the baseline and one
-        point. Settings in force other than the baseline are in every block. The best advice is in all but the choice
+        point. Active settings other than the baseline are in every block. The best advice is in all but the choice
         blocks; if it replaces the pick, gain blocks without the pick follow.
         """
         final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks) if self.can_claim else 0

@@ -89,6 +89,7 @@ def test_what_was_killed_has_ended_though_nobody_waited_for_it(tmp_path: Path, m
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         left = psutil.Process(int(parent.stdout.readline()))
+        assert holds_within(5, lambda: "HOME" in left.environ(), 0.01)  # empty while the kernel still loads the program
         monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
         lifecycle.down(lambda _: None)
         # A zombie, as its parent does not wait for it; killed, it may be on its way there for a moment.

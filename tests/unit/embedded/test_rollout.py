@@ -122,7 +122,10 @@ def test_files_of_an_older_version_are_written_again_when_what_is_in_force_is_sh
 
 @pytest.mark.usefixtures("store")
 def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
-    with pytest.raises(BadInputError, match=r"RECORD_SIZE=1024: has no active settings .* steady; they are for 8192"):
+    with pytest.raises(
+        BadInputError,
+        match=r"RECORD_SIZE=1024: no settings are active in study steady; it has active settings for 8192",
+    ):
         roll_back(RollBackRequest(study="steady", case="1024"), stack)
     with pytest.raises(BadInputError, match=r"STUDY=quick: no settings are active yet; .* `make run STUDY=quick`"):
         roll_back(RollBackRequest(study="quick", case="1024"), stack)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,12 +16,7 @@ from benchmarks.on_cluster import DATA, Values
 from kafka_pareto.analysis.gains import Gain, gain_of
 from kafka_pareto.analysis.repetition_values import is_mean, smallest_value, spread_of
 from kafka_pareto.analysis.wording import interval_text, percent, value_text
-from kafka_pareto.decision.against_advice import AgainstAdvice
-from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.harm import harm_margin
-from kafka_pareto.report.advice import advice_sentence
-from kafka_pareto.report.card_layout import card_table, labelled
-from kafka_pareto.report.cards import blocks_notes, evidence_of, gain_rows, unresolved_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of, objective_named
 from kafka_pareto.study.study_file import load_study
@@ -87,49 +81,6 @@ def table_of(campaign: str) -> list[str]:
             )
             beside.append(f"{case_label(case)} against the advice {advice}: {'; '.join(changes)}")
     return [*lines, *(["", *beside] if beside else [])]
-
-
-def claim_lines(campaign: str, case: str) -> list[str]:
-    """Return the lines of a kept card that claim something, as today's rule writes them."""
-    study, by_case, picks = fresh_blocks(campaign)
-    rows, pick = by_case[case], picks[case]
-    ids = [
-        [f"{row.phase}-r00-{case}-b{row.block:03d}-{name}" for row in of_side.itertuples()]
-        for name in (pick, study.baseline_id())
-        for of_side in [rows[rows.configuration_id == name].sort_values("block")]
-    ]
-    cited = {"candidate_repetition_ids": ids[0], "reference_repetition_ids": ids[1]}
-    gains = [
-        gain_of(name, *_sides(study, rows, study.baseline_id(), pick, name), study).model_copy(update=cited)
-        for name in study.objective_names
-    ]
-    cards = " ".join((DATA / "campaigns" / campaign / "cards.txt").read_text().split())
-    evidence = cards.index(f"repetitions gain-r00-{case}-")
-    run = re.findall(r"Evidence campaign (\S+);", cards[:evidence])[-1]
-    advice = re.findall(r"against the best advice, (.*?\)): ", cards[:evidence])[-1]
-    [advice_id] = set(rows.configuration_id) - {study.baseline_id(), pick}
-    against = [gain_of(mean, *_sides(study, rows, advice_id, pick, mean), study) for mean in study.means]
-    known: dict[str, Any] = {
-        "case": case,
-        "gains": gains,
-        "advice": AgainstAdvice(configuration_id=advice_id, titles=[], configuration={}, properties={}, gains=against),
-        "verdict": "recommended",
-        "in_force": None,
-        "in_force_left_out": [],
-        "blocks_used": len(ids[0]),
-        "final_blocks": sum(each.startswith("final-") for each in ids[0]),
-        "minimum_blocks": study.confirmation.minimum_blocks,
-        "stopping": study.confirmation.stopping,
-    }
-    decision = Decision.model_construct(**known)
-    said = advice_sentence(advice, against, harm_margin(study.confirmation))
-    return [
-        *card_table(gain_rows(decision)),
-        *labelled("Advice", [said]),
-        *labelled("Unresolved", unresolved_of(decision)),
-        *labelled("Evidence", [evidence_of(decision, run)]),
-        *(line for note in blocks_notes(decision) for line in labelled("Note", [note])),
-    ]
 
 
 def spread_lines(campaign: str) -> list[str]:

@@ -11,7 +11,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.analysis.repetition_values import Variability
 from kafka_pareto.analysis.sentinel import SentinelReport, SeriesStability, sentinel_report
-from kafka_pareto.analysis.wording import counted
+from kafka_pareto.analysis.wording import counted, p_text
 from kafka_pareto.bottleneck.common_verdict import common_code
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing, Stop
@@ -213,17 +213,17 @@ def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
     if series.first_run_p_value_holm < SIGNIFICANCE:
         found.append(
             f"The first repetition differed from the others: {label} {series.first_run_change_fraction:+.0%} "
-            f"(p {series.first_run_p_value_holm:.3f})."
+            f"(p {p_text(series.first_run_p_value_holm)})."
         )
     if series.change_p_value_holm < SIGNIFICANCE:
         found.append(
             f"{subject} changed by {series.change_fraction:+.0%} after "
-            f"{series.change_after} of {repetitions} repetitions (p {series.change_p_value_holm:.3f})."
+            f"{series.change_after} of {repetitions} repetitions (p {p_text(series.change_p_value_holm)})."
         )
     elif series.drift_p_value_holm < SIGNIFICANCE:
         direction = "rose" if series.drift_tau > 0 else "fell"
         found.append(
             f"{subject} {direction} over the {repetitions} repetitions "
-            f"(Kendall's tau {series.drift_tau:+.2f}, p {series.drift_p_value_holm:.3f})."
+            f"(Kendall's tau {series.drift_tau:+.2f}, p {p_text(series.drift_p_value_holm)})."
         )
     return found or [f"{subject} shows no significant change in {repetitions} repetitions."]

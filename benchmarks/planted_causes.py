@@ -60,7 +60,7 @@ _PRODUCER: dict[str, PropertyValue] = {
 
 @dataclass(frozen=True)
 class Planted:
-    """Holds what was counted while a cause was there: the records of docs/doctor.md's tables.
+    """Holds what was counted while a cause was there: the records of tables in benchmarks/tables.md.
 
     Attributes:
         cause: Its name in `benchmarks.planted`.

@@ -1,6 +1,6 @@
 """Print which causes are found where each was made on purpose, by today's rules: `python -m benchmarks.planted_table`.
 
-Reads `data/planted_causes.jsonl`, which `python -m benchmarks.planted_causes` writes. docs/doctor.md has the tables.
+Reads `data/planted_causes.jsonl`, which `python -m benchmarks.planted_causes` writes. `tables.md` has the tables.
 """
 
 from __future__ import annotations

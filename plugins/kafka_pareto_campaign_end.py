@@ -1,4 +1,4 @@
-"""Notify the project when a run of a DAG has ended, so that nothing secret of a campaign outlives it."""
+"""Register the listener that removes a campaign's credentials at the end of its DAG run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Add the Pareto explorer to Airflow's UI: an entry in the navigation, and a tab on `tune_producer`'s page."""
+"""Add the Pareto explorer to Airflow's UI: an entry in the navigation and a tab on `tune_producer`'s page."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def _app() -> Asgi:
 
 
 async def explorer(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Call the app, and imports it at the first request: every process loads the plugins, only one serves pages."""
+    """Call the app; import it at the first request, because every process loads plugins but only one serves pages."""
     await (await to_thread.run_sync(_app))(scope, receive, send)
 
 
 class KafkaParetoExplorer(AirflowPlugin):
-    """Serve the explorer below `/kafka-pareto/`; the app itself lets only readers of the DAG in."""
+    """Serve the explorer below `/kafka-pareto/`; the app itself admits only users who may read the DAG."""
 
     name = "kafka_pareto_explorer"
     fastapi_apps = [{"app": explorer, "url_prefix": "/kafka-pareto", "name": "kafka-pareto explorer"}]  # noqa: RUF012
     external_views = [  # noqa: RUF012
-        # Without a route of Airflow's own, the button in the navigation does nothing.
+        # Without a route in Airflow, the navigation button does nothing.
         {
             "name": "Pareto explorer",
             "href": "kafka-pareto/",

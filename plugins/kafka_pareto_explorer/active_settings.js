@@ -5,7 +5,7 @@ import { button, el, fileLinks, fill, link, quiet, table } from "./dom.js";
 import { counted, moment } from "./values.js";
 
 const CHANGES = /--changes-seen=(?<name>[0-9a-f]{10})/u;
-const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
+const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "rolled back" };
 
 const changesTable = (changes, before, after) =>
   table([["Property", before, after], ...changes.map((each) => [each.name, each.before, each.after])]);
@@ -25,7 +25,7 @@ function newest(view, study) {
     el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
     view.differs_from_baseline.length > 0
       ? changesTable(view.differs_from_baseline, "baseline", "active")
-      : el("p", {}, "Its settings are the baseline's."),
+      : el("p", {}, "The settings equal the baseline's."),
   ];
 }
 
@@ -41,16 +41,16 @@ function history(view) {
       each.campaign,
       each.reason || "-",
     ]);
-  const header = ["Version", "since", "configuration", "came by", "by", "campaign", "reason"];
+  const header = ["Version", "active since", "configuration", "origin", "by", "campaign", "reason"];
   return el(
     "details",
     {},
-    el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "One version"),
+    el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "1 version"),
     table([header, ...rows], { text: [6], wrap: true }),
   );
 }
 
-/** Show a record size's active settings if the view is still `current()`; call `moved` when they may have changed. */
+/** Show a case's active settings if the view is still `current()`; call `moved` when they may have changed. */
 export async function showActive({ study, case: size, case_label: at }, { dag, options }, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
@@ -58,7 +58,7 @@ export async function showActive({ study, case: size, case_label: at }, { dag, o
   const conf = { action: "roll_back", study, case: size };
   const goBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, options, moved });
   const back = button("Roll back …", goBack, { id: "go-back", disabled: Boolean(view.way_back.refused) });
-  const nothing = quiet("No settings have been activated here yet: the baseline is assumed to be in use.");
+  const nothing = quiet("No settings have been activated for this case. The baseline is assumed to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(
     "in-force",
@@ -74,7 +74,7 @@ export async function showActive({ study, case: size, case_label: at }, { dag, o
   );
 }
 
-/** Show a button that activates a measured configuration, or why that is not allowed. */
+/** Show a button that activates a measured configuration, or the reason why it is disabled. */
 export async function offer(place, path, { conf, at, dag, options }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Activate ${conf.configuration}`;
@@ -103,10 +103,10 @@ function confirmMove({ title, move, conf, at, dag, options, moved }) {
   const confirm = button("Confirm", put, { class: "main" });
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
-    el("p", {}, `Study ${conf.study} at ${at}. From ${from}:`),
+    el("p", {}, `Study ${conf.study}, ${at}. Changes from ${from}:`),
     move.changes.length > 0
-      ? changesTable(move.changes, "now", "afterwards")
-      : el("p", {}, "The settings are the same, with newer evidence."),
+      ? changesTable(move.changes, "now", "after")
+      : el("p", {}, "The settings stay the same; the evidence is newer."),
     move.unmeasured ? el("p", { class: "warning" }, `Warning: ${move.unmeasured}`) : "",
     move.weakens ? el("p", { class: "warning" }, `Warning: weaker durability guarantee, ${move.weakens}.`) : "",
     el("label", { for: "reason" }, `${options.reason.title}: ${options.reason.description}`),
@@ -120,16 +120,16 @@ function confirmMove({ title, move, conf, at, dag, options, moved }) {
 
 /**
  * Trigger the move and report its result. Returns whether an Airflow run began (the dialog's table may then be
- * outdated), and the name of the cluster changes that a person must have seen first.
+ * outdated), and the name of the cluster changes to confirm first.
  */
 async function carryOut(dag, conf, said, moved) {
   let begun = null;
   let changes = null;
-  const see = () => (begun ? [" See ", link(runAddress(begun), "its run in Airflow"), "."] : []);
+  const see = () => (begun ? [" See ", link(runAddress(begun), "the Airflow run"), "."] : []);
   try {
     const run = await moveSettings(dag, conf, (each, silence) => {
       begun = each;
-      said.replaceChildren(silence ? `${silence} Asking again …` : `${each.state} …`, ...see());
+      said.replaceChildren(silence ? `${silence} Retrying …` : `${each.state} …`, ...see());
     });
     const ending = run.state === "success" ? "Done." : await failed(run, conf);
     changes = CHANGES.exec(ending)?.groups.name ?? null;
@@ -142,7 +142,7 @@ async function carryOut(dag, conf, said, moved) {
   return { begun: begun !== null, changes };
 }
 
-/** Why a run failed, and the active settings: a killed run may have changed them. */
+/** Why a run failed, and which settings are active: a killed run may have changed them. */
 async function failed(run, conf) {
   const why = await failureOf(run);
   const { versions } = await ask(inForcePath(conf.study, conf.case));

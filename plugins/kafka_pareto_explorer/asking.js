@@ -5,7 +5,7 @@ export class Refused extends Error {}
 /** A temporary failure: retrying may succeed. */
 export class Unanswered extends Refused {}
 
-/** Keep the previous value while Airflow does not answer. */
+/** Return the previous value while Airflow does not respond. */
 export const keptWhere = (before) => (error) => {
   if (error instanceof Unanswered) return before;
   throw error;
@@ -18,7 +18,7 @@ const RUN_AFTER = /^(?<day>\S+?)T(?<time>[\d:]+)(?:\.(?<fraction>\d+))?/u;
 async function said(answer) {
   const { detail } = await answer.json().catch(() => ({}));
   if (Array.isArray(detail)) return detail.map((each) => each.msg).join("; ");
-  return typeof detail === "string" ? detail : `Airflow answered ${answer.status}.`;
+  return typeof detail === "string" ? detail : `Airflow returned HTTP ${answer.status}.`;
 }
 
 async function send(path, options) {
@@ -26,9 +26,9 @@ async function send(path, options) {
   try {
     answer = await fetch(path, options);
   } catch (cause) {
-    throw new Unanswered("Airflow does not answer.", { cause });
+    throw new Unanswered("Airflow is not responding.", { cause });
   }
-  if (answer.status === 401) throw new Refused("You are logged out of Airflow. Log in, then open this page again.");
+  if (answer.status === 401) throw new Refused("You are logged out of Airflow. Log in, then reload this page.");
   return answer;
 }
 
@@ -40,7 +40,7 @@ export async function ask(path) {
 
 export const inForcePath = (study, size) => `api/in-force/${encodeURIComponent(study)}/${size}`;
 
-/** Whether a run belongs to a campaign; an unnamed campaign has the name of its run's `run_after` time. */
+/** Whether a run belongs to a campaign; a campaign without a name is named after its run's `run_after` time. */
 function runs(run, study, campaign) {
   const named = run.conf?.campaign;
   if (named) return named === campaign && (run.conf.study ?? study) === study;
@@ -48,7 +48,7 @@ function runs(run, study, campaign) {
   return day && `${day.replaceAll("-", "")}T${time.replaceAll(":", "")}-${fraction.padEnd(6, "0")}` === campaign;
 }
 
-/** The campaign's last such run among Airflow's last 100; null without one, or without permission. */
+/** The campaign's latest matching run among Airflow's last 100; null without one, or without permission. */
 export async function runOf(dag, study, campaign, isSuch = () => true) {
   const answer = await send(`${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns?order_by=-run_after&limit=100`);
   if (answer.status >= 500) throw new Unanswered(await said(answer));
@@ -66,14 +66,14 @@ export async function questionOf(run) {
   return asked ? `${runAddress(run)}/tasks/${asked.task_instance.task_id}/required_actions` : null;
 }
 
-const goesOn = (run) => run?.state === "queued" || run?.state === "running";
+const isUnfinished = (run) => run?.state === "queued" || run?.state === "running";
 
-/** Whether a decided campaign waits for anything, and the address of its question. Its own run starts the one that asks. */
+/** Whether a decided campaign is still waiting, and the address of its question; a run of its own asks it. */
 export async function waitingOf(tuneDag, settingsDag, study, campaign) {
-  const isOpen = goesOn(await runOf(tuneDag, study, campaign));
+  const isOpen = isUnfinished(await runOf(tuneDag, study, campaign));
   const asked = await runOf(settingsDag, study, campaign, (run) => run.conf?.action === "ask");
-  const question = goesOn(asked) ? await questionOf(asked) : null;
-  return { waits: isOpen || goesOn(asked), question };
+  const question = isUnfinished(asked) ? await questionOf(asked) : null;
+  return { waits: isOpen || isUnfinished(asked), question };
 }
 
 export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURIComponent(run.dag_run_id)}`;
@@ -87,12 +87,14 @@ export async function moveSettings(dag, conf, tell) {
     body: JSON.stringify({ logical_date: null, conf }),
   });
   if (answer.status === 403)
-    throw new Refused(`You may look, but not change the active settings: Airflow does not let you trigger ${dag}.`);
-  if (answer.status === 404) throw new Refused(`Airflow has no DAG ${dag}; nothing was changed.`);
-  if (!answer.ok) throw new Refused(`Nothing was changed: ${await said(answer)}`);
+    throw new Refused(
+      `You have read access only. To change the active settings, you need permission to trigger ${dag} in Airflow.`,
+    );
+  if (answer.status === 404) throw new Refused(`Airflow has no DAG ${dag}; no change was made.`);
+  if (!answer.ok) throw new Refused(`No change was made: ${await said(answer)}`);
   let run = await answer.json();
   tell(run);
-  while (goesOn(run)) {
+  while (isUnfinished(run)) {
     // biome-ignore lint/performance/noAwaitInLoops: polls the run
     await new Promise((done) => {
       setTimeout(done, POLL_MS);

@@ -25,13 +25,21 @@ const KINDS = [
   { key: "front", name: "measured front", symbol: "triangle-up", color: "#009e73", size: 11, dash: "solid", width: 2 },
   { key: "pick", name: "pick", symbol: "star-open", color: "#e69f00", size: 14, dash: "dashdot", width: 2.5 },
   { key: "baseline", name: "baseline", symbol: "x", color: "#d55e00", size: 11, dash: "dash", width: 2.5 },
-  { key: "in_force", name: "active then", symbol: "cross", color: "#0072b2", size: 12, dash: "longdash", width: 2.5 },
+  {
+    key: "in_force",
+    name: "active at the time",
+    symbol: "cross",
+    color: "#0072b2",
+    size: 12,
+    dash: "longdash",
+    width: 2.5,
+  },
   { key: "recommended", name: "recommended", symbol: "star", color: "#e69f00", size: 16, dash: "solid", width: 3.5 },
 ];
 const FADED = 0.15;
 const PADDING = 0.04;
 const LONGEST_ON_A_LINE = 11;
-/** More axes than this would overlap their names. */
+/** With more axes than this, their names would overlap. */
 const MOST_LEVEL_NAMES = 10;
 const LAST_BREAK = /^(?<first>.*)(?<second>[ .].*)$/u;
 const FEW = 10;
@@ -70,7 +78,7 @@ export function marks(view, choice, intervals) {
   return [...measured, ...estimated];
 }
 
-// Plotly interprets some markup in texts.
+// Plotly interprets a subset of HTML in texts.
 export const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 function hoverText(view, mark) {
@@ -95,7 +103,7 @@ export const layoutOf = ({ ink, panel }, more) => ({
 /** A vertical line, as high as the axis. */
 export const upright = (x, line, more) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, layer: "below", line, ...more });
 
-/** Error bars of what remains only: bars cannot be faded point by point. */
+/** Error bars of the remaining points only: bars cannot be faded point by point. */
 function errorBars(trace, objective) {
   const around = trace.map((mark) => [mark.value(objective), mark.kept ? mark.interval(objective) : null]);
   if (!around.some(([, interval]) => interval)) return;
@@ -109,7 +117,7 @@ function errorBars(trace, objective) {
   };
 }
 
-/** Ticks of a logarithmic axis at 1, 2 and 5; at all digits if these are too few. */
+/** Ticks of a logarithmic axis at 1, 2 and 5; at more digits if these are fewer than four. */
 export function logTicks(values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const decades = Array.from({ length: 24 }, (_, at) => 10 ** (at - 9));
@@ -122,7 +130,7 @@ export function logTicks(values) {
   return { tickvals, ticktext: tickvals.map((value) => value.toLocaleString("en")) };
 }
 
-/** Traces and layout of two objectives' scatter, with a ring around the best that remains. */
+/** Traces and layout of two objectives' scatter, with a ring around the best match. */
 export function scatter(view, drawn, { across, up, best_id: bestId }, theme) {
   const known = drawn.filter((mark) => mark.value(across) !== null && mark.value(up) !== null);
   const traces = KINDS.map((kind) => [kind, known.filter((mark) => mark.kind === kind.key)])
@@ -150,7 +158,7 @@ export function scatter(view, drawn, { across, up, best_id: bestId }, theme) {
   traces.push({
     type: "scatter",
     mode: "markers",
-    name: "best that remains",
+    name: "best match",
     hoverinfo: "skip",
     x: best.map((mark) => mark.value(across)),
     y: best.map((mark) => mark.value(up)),
@@ -197,7 +205,7 @@ function axesOf(view, drawn) {
   });
   const factors = view.axes.map((factor) => {
     const values = drawn.map((mark) => mark.point.factors[factor.name]);
-    // A few numbers are clearer as levels: most are powers of two.
+    // Up to ten distinct numbers are shown as levels: they are usually powers of two.
     const distinct = [...new Set(values)].sort((a, b) => a - b).map(String);
     const few = distinct.length <= FEW ? distinct : [];
     const levels = factor.levels.length > 0 ? factor.levels : few;

@@ -7,7 +7,7 @@ import { fill, quiet, table } from "./dom.js";
 import { moment } from "./values.js";
 
 const NOTHING =
-  "Nothing was checked yet. The DAG retune_producer measures the active settings beside the baseline, and tells whether it still holds.";
+  "No checks yet. The DAG retune_producer measures the active settings beside the baseline and reports drift.";
 
 const STYLES = [
   { color: "#d55e00", symbol: "circle" },
@@ -15,7 +15,7 @@ const STYLES = [
 ];
 const DRIFTED = { symbol: "x", size: 13 };
 
-/** The objectives that checks compare (means only), with a color and a symbol each. */
+/** The objectives that checks compare (means only), each with a color and a symbol. */
 export const seriesOf = (view) =>
   Object.entries(view.objectives)
     .filter(([, { is_spread: isSpread }]) => !isSpread)
@@ -88,7 +88,7 @@ function changeText(change) {
 
 /** The table of all checks, newest first. */
 export function checkRows(checks, allSeries) {
-  const compared = allSeries.flatMap(({ name }) => [`${name}, active / baseline`, "change since"]);
+  const compared = allSeries.flatMap(({ name }) => [`${name}, active / baseline`, "change"]);
   const texts = (check) =>
     allSeries
       .map(({ objective }) => changeOf(check, objective))
@@ -121,7 +121,7 @@ async function draw(checks, allSeries) {
     mode: "markers",
     x: [null],
     y: [null],
-    name: "this ratio drifted",
+    name: "drift in this ratio",
     marker: { ...DRIFTED, color: theme.ink },
   });
   (await plotly()).react(
@@ -137,7 +137,7 @@ async function draw(checks, allSeries) {
   );
 }
 
-/** Show a record size's checks if the view is still `current()`. */
+/** Show a case's checks if the view is still `current()`. */
 export async function showChecks(view, current) {
   const checks = await ask(`api/checks/${encodeURIComponent(view.study)}/${view.case}`);
   if (!current()) return;
@@ -151,7 +151,7 @@ export async function showChecks(view, current) {
   fill(
     "checks",
     table([header, ...rows], { text: [header.length - 1], wrap: true }),
-    quiet("In brackets, and as bars: 95 % intervals. A cross: this ratio drifted."),
+    quiet("Brackets and bars: 95 % intervals. Cross: this ratio drifted."),
   );
   return draw(checks, allSeries);
 }

@@ -4,17 +4,17 @@ import { layoutOf, logTicks, plain } from "./chart_traces.js";
 
 const GROUPS = [
   { key: "reference", name: "reference", symbol: "star", size: 15, color: null },
-  { key: "significant", name: "differs from the reference", symbol: "circle", size: 9, color: "#0072b2" },
+  { key: "significant", name: "significantly different", symbol: "circle", size: 9, color: "#0072b2" },
   { key: "not_significant", name: "not significantly different", symbol: "square", size: 9, color: "#8a8a8a" },
 ];
-const PUBLISHED = { name: "published, on another machine", symbol: "diamond-open", color: "#d55e00" };
+const PUBLISHED = { name: "published, other machine", symbol: "diamond-open", color: "#d55e00" };
 const [WORSE, SAME, BETTER] = [
   [213, 94, 0],
   [251, 247, 242],
   [0, 114, 178],
 ];
 const STRONG = 0.72;
-const BESIDE = 0.025; // fraction of the axis; keeps hollow marks off the measured ones
+const BESIDE = 0.025; // fraction of the axis; keeps hollow marks away from the measured ones
 const LEAST_CHANGE = 0.05;
 
 function groupOf(point) {
@@ -30,7 +30,7 @@ function intervalText({ value, low, high }) {
 
 function hoverText(point, group) {
   const mean = point.mean ? [`mean ${intervalText(point.mean)}`] : [];
-  const ratio = point.is_reference ? [] : [`over the reference ${intervalText(point.ratio)}`];
+  const ratio = point.is_reference ? [] : [`ratio to the reference ${intervalText(point.ratio)}`];
   return [point.level, ...mean, ...ratio, group.name].map(plain).join("<br>");
 }
 
@@ -66,7 +66,7 @@ function publishedTrace(points, isEven) {
     x: places.map((place) => back(place + aside)),
     y: points.map((point) => point.published_ratio),
     text: points.map((point) =>
-      [point.level, `published: ${number(point.published_ratio)} times the published reference`]
+      [point.level, `published: ratio ${number(point.published_ratio)} to the published reference`]
         .map(plain)
         .join("<br>"),
     ),
@@ -74,7 +74,7 @@ function publishedTrace(points, isEven) {
   };
 }
 
-/** A table's levels over the reference, on a logarithmic axis if the levels are powers; null without a ratio. */
+/** A table's levels as ratios to the reference, on a logarithmic axis if the levels are powers; null without a ratio. */
 export function levels(view, chart, theme) {
   const drawn = chart.points.filter((point) => point.ratio && point.ratio.value > 0);
   if (!drawn.some((point) => !point.is_reference)) return null;
@@ -100,7 +100,7 @@ export function levels(view, chart, theme) {
       },
       yaxis: {
         type: "log",
-        title: { text: "over the reference" },
+        title: { text: "ratio to the reference" },
         gridcolor: theme.line,
         ...logTicks([...ends, ...published.map((point) => point.published_ratio)]),
       },
@@ -114,7 +114,7 @@ function colourOf(change) {
   return `rgb(${SAME.map((same, at) => Math.round(same + Math.abs(change) * (end[at] - same))).join(",")})`;
 }
 
-/** A grid or series as a heat map of rectangles: Plotly's own needs a style that the page's policy blocks. */
+/** A grid or series as a heat map of rectangles: Plotly's heat map needs a style that the page's policy blocks. */
 export function heat(chart, theme) {
   const { down, across, sides, tops, better, texts, references } = chart.heat;
   const most = Math.max(LEAST_CHANGE, ...better.flat().map((value) => Math.abs(value ?? 0)));

@@ -52,14 +52,14 @@ async function openPart(part, current = opening()) {
     ]),
   );
   fill("notes", list(view.notes), ...view.legend.map((sentence) => quiet(sentence)));
-  fill("downloads", download(`${path}/levels.csv`, "CSV: all numbers, with the ids of the repetitions"));
+  fill("downloads", download(`${path}/levels.csv`, "All numbers with repetition IDs (CSV)"));
   $("view").hidden = false;
   await draw();
 }
 
 const isReference = ([first], row) => row > 0 && first.endsWith("(reference)");
 
-const headingOf = ({ title, reference }) => (reference ? `${title}: 1 is ${reference}` : title);
+const headingOf = ({ title, reference }) => (reference ? `${title} (1 = ${reference})` : title);
 
 async function draw() {
   const view = shown;
@@ -69,13 +69,13 @@ async function draw() {
   const theme = colours();
   const charts = view.charts.map((chart) => ({
     chart,
-    place: el("div", { class: "chart", role: "img", "aria-label": `${chart.title}; the tables below hold its values` }),
+    place: el("div", { class: "chart", role: "img", "aria-label": `${chart.title}; the tables below list the values` }),
   }));
   fill("charts", ...charts.map(({ chart, place }) => el("div", {}, el("h3", {}, headingOf(chart)), place)));
   for (const { chart, place } of charts) {
     const drawn = chart.heat ? heat(chart, theme) : levels(view, chart, theme);
     if (drawn) library.react(place, ...drawn, CHART_OPTIONS);
-    else place.replaceWith(quiet("Too few blocks have values for a ratio."));
+    else place.replaceWith(quiet("Too few blocks with values to compute a ratio."));
   }
   countDrawn();
 }

@@ -26,7 +26,7 @@ export const EMBEDDED = globalThis.self !== globalThis.top;
 
 export const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
 
-/** Links to the sibling page and to the doctor, and to Airflow unless its frame is around this page. */
+/** Links to the sibling page, the doctor and, unless embedded in Airflow, to Airflow. */
 export const siteLinks = (href, text) => [
   el("a", { href }, text),
   el("a", { href: "doctor" }, "Doctor"),

@@ -1,10 +1,10 @@
-// The Pareto explorer: the address holds the state of the view, and the server takes every decision.
+// The Pareto explorer: the address holds the state of the view; the server makes every decision.
 
+import { offer, showActive } from "./active_settings.js";
 import { ask, keptWhere, Refused, runOf, waitingOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { fill, options, quiet } from "./dom.js";
-import { offer, showActive } from "./active_settings.js";
 // biome-ignore lint/performance/noNamespaceImport: panels.best reads better than best, and nothing is bundled
 import * as panels from "./panels.js";
 import { readRequirements, requirementsForm } from "./requirements.js";
@@ -68,7 +68,7 @@ async function openSize(current = opening()) {
   if (!current()) return;
   Object.assign(state, { view, path, intervals: { design: {}, confirmed: {} } });
   $("trouble").hidden = true;
-  // New results change the sliders' steps; do not rebuild the form under a user's hands.
+  // New results change the sliders' steps; do not rebuild the form while somebody edits it.
   if ($("view").hidden || !$("requirements").contains(document.activeElement))
     requirementsForm(
       view,
@@ -88,7 +88,7 @@ async function openSize(current = opening()) {
   draw();
 }
 
-/** Active settings and checks: neither the choice nor the charts wait for them. */
+/** Load active settings and checks; the choice and the charts do not wait for them. */
 function beside() {
   const { view, current } = state;
   told(() => showActive(view, { dag: state.settingsDag, options: state.options }, inForceMoved, current))();
@@ -108,7 +108,7 @@ function offerToMove(place, configuration) {
   if ($(place)) told(() => offer($(place), state.path, move, inForceMoved))();
 }
 
-/** Ask for the best that remains; only the answer to the last question counts. */
+/** Request the best match; ignore all answers but the latest. */
 async function choose(changed) {
   const requirements = readRequirements();
   if (changed) remember(requirements);
@@ -158,7 +158,7 @@ function side(which, id) {
 /** Show a pending approval; reload the active settings once it is over. */
 function followApproval(dag) {
   const [study, campaign] = [asked("study"), asked("campaign")];
-  let wentOn = false;
+  let waited = false;
   const look = told(() => show().catch(keptWhere(null)));
   const timer = setInterval(() => {
     if (!document.hidden) look();
@@ -172,14 +172,14 @@ function followApproval(dag) {
       clearInterval(timer);
       state.following = null;
       // A view that is still opening loads them itself.
-      if (wentOn && !$("view").hidden) inForceMoved();
+      if (waited && !$("view").hidden) inForceMoved();
     }
-    wentOn = waits;
+    waited = waits;
   }
   look();
 }
 
-/** Follow a running campaign; read results at most every 30 s, because reading loads the measured machine. */
+/** Follow a running campaign; read results at most every 30 s, because reading puts load on the measured machine. */
 function follow(first, dag) {
   const path = campaignPath();
   const [study, campaign] = [asked("study"), asked("campaign")];
@@ -194,7 +194,7 @@ function follow(first, dag) {
   );
   state.following = timer;
   async function show(progress) {
-    // Stored progress is shown even if Airflow does not answer.
+    // Stored progress is shown even if Airflow does not respond.
     run = progress.finished ? null : await runOf(dag, study, campaign).catch(keptWhere(run));
     if (timer !== state.following || path !== campaignPath()) return;
     panels.progress(progress, run, dag);
@@ -236,5 +236,5 @@ addEventListener("unhandledrejection", (event) => {
     tell(event.reason);
   }
 });
-fill("card", quiet("Reading …"));
+fill("card", quiet("Loading …"));
 page.start();

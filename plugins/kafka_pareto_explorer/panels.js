@@ -5,10 +5,10 @@ import { download, EMBEDDED, el, fileLinks, fill, link, list, quiet, siteLinks, 
 import { ago, counted, duration, measuredOf, measuredValue, pointOf, roleOf, settingsOf, shown } from "./values.js";
 
 const STANDING = {
-  queued: "Waiting in Airflow",
+  queued: "Queued in Airflow",
   running: "Running",
-  failed: "Stopped, its run in Airflow has failed",
-  success: "Ended without a report, its run in Airflow is over",
+  failed: "Stopped: the Airflow run failed",
+  success: "Ended without a report: the Airflow run is over",
 };
 
 export function priorText({ campaigns }) {
@@ -16,11 +16,8 @@ export function priorText({ campaigns }) {
   const days = (each) => Math.min(...Object.values(each.age_days)).toFixed(1);
   const named = used.map((each) => `${each.campaign} (${counted(each.trials, "trial")}, ${days(each)} days old)`);
   const left = campaigns.length - used.length;
-  const began =
-    named.length > 0
-      ? `the search began with what it knew from ${named.join(", ")}`
-      : "no earlier campaign could be used";
-  return `Warm start: ${began}${left ? `; ${left} more gave nothing` : ""}. No number below is theirs.`;
+  const began = named.length > 0 ? `the search started from ${named.join(", ")}` : "no earlier campaign could be used";
+  return `Warm start: ${began}${left ? `; no usable trials in ${counted(left, "more campaign")}` : ""}. All numbers below are from this campaign.`;
 }
 
 /** Progress of an unfinished campaign; `run` is its Airflow run, if any. */
@@ -28,7 +25,7 @@ export function progressText(report, run) {
   const done = report.steps.filter((step) => step.state === "done").length;
   const left = run?.state === "running" && report.time_left !== null ? `, ${timeLeftText(report.time_left)}` : "";
   const standing = run ? (STANDING[run.state] ?? run.state) : "Not finished";
-  return `${standing}: ${done} of ${report.steps.length} steps, ${countText(report)}${left}; last written ${ago(report.last_written_at)}. `;
+  return `${standing}: ${done} of ${report.steps.length} steps, ${countText(report)}${left}; last update ${ago(report.last_written_at)}. `;
 }
 
 function countText({ repetitions, repetitions_likely: likely, repetitions_most: most }) {
@@ -43,7 +40,7 @@ const timeLeftText = (left) =>
     ? "less than a minute left"
     : `about ${duration(left.likely_s)} left (${duration(left.low_s)} to ${duration(left.high_s)})`;
 
-/** A step with its mark and repetitions; it is active only while its run is (`running`). */
+/** A step with its mark and repetitions; it is marked as active only while its run is (`running`). */
 export function stepText(step, running) {
   const marks = { done: "✓", "under way": running ? "▶" : "…", waiting: "·" };
   const count = step.repetitions === null ? "" : ` ${step.repetitions}/${step.repetitions_most ?? "?"}`;
@@ -56,14 +53,14 @@ function changeText(from, to) {
   return `${percent > 0 ? "+" : ""}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
 }
 
-const rulesText = (point) => (point.rules_broken.length > 0 ? `breaks ${point.rules_broken.join(", ")}` : "keeps all");
+const rulesText = (point) => (point.rules_broken.length > 0 ? `violates ${point.rules_broken.join(", ")}` : "all met");
 
 export function comparison(view, left, right) {
   const sides = [left, right];
   const differs = (ours, theirs) => (ours === theirs ? "" : "differs");
   return [
-    ["", left.configuration_id, right.configuration_id, "left over right"],
-    ["is", roleOf(view, left), roleOf(view, right), ""],
+    ["", left.configuration_id, right.configuration_id, "left vs. right"],
+    ["role", roleOf(view, left), roleOf(view, right), ""],
     ...Object.keys(left.factors).map((name) => {
       const [ours, theirs] = sides.map((point) => point.factors[name]);
       return [name, ours, theirs, differs(ours, theirs)];
@@ -75,7 +72,7 @@ export function comparison(view, left, right) {
       const [ours, theirs] = sides.map((point) => measuredOf(point).values[name]);
       return [objective.label, shown(objective, ours), shown(objective, theirs), changeText(theirs, ours)];
     }),
-    ["the study's rules", ...sides.map(rulesText), ""],
+    ["study rules", ...sides.map(rulesText), ""],
     ["measured in", ...sides.map((point) => (point.confirmed ? "choice blocks" : `round ${point.round ?? 0}`)), ""],
     ["repetitions", ...sides.map((point) => measuredOf(point).repetitions), ""],
   ];
@@ -89,14 +86,14 @@ export function estimateRows(view, choice) {
   const pair = (point, [name, objective]) =>
     `${shown(objective, point.estimated?.[name])} → ${shown(objective, measuredValue(point, name))}`;
   return {
-    header: ["Configuration", "is", ...objectives.map(([, { label }]) => label), "settings"],
+    header: ["Configuration", "role", ...objectives.map(([, { label }]) => label), "settings"],
     rows: points.map((point) => [
       point.configuration_id,
       [
         roleOf(view, point),
         ...point.chosen_as,
         ...point.advised_by.map((who) => `advised by ${who}`),
-        ...point.rules_broken.map((rule) => `breaks ${rule}`),
+        ...point.rules_broken.map((rule) => `violates ${rule}`),
       ].join("; "),
       ...objectives.map((objective) => pair(point, objective)),
       settingsOf(point),
@@ -110,7 +107,7 @@ export function intervalNote(view) {
   const shownPoints = view.points.filter((point) => point.on_estimated_front).length;
   const all = view.estimated_front_points;
   const thinned = shownPoints < all ? `; ${shownPoints} of ${all} points of the estimated front` : "";
-  return `bars: 95 % intervals of means, where measured twice or more${thinned}`;
+  return `bars: 95 % intervals of means with at least 2 repetitions${thinned}`;
 }
 
 export function links(overview, path) {
@@ -121,7 +118,7 @@ export function links(overview, path) {
     ? el(
         "span",
         { class: "quiet" },
-        "For MLflow, open the explorer in a tab of its own: ",
+        "For MLflow, open the explorer in a separate tab: ",
         el("code", {}, location.href.split("#")[0]),
       )
     : null;
@@ -143,7 +140,7 @@ export function approval(question) {
   if (question)
     fill(
       "approval",
-      "What this campaign recommends waits for an answer before it becomes active: ",
+      "This campaign's recommendation is waiting for approval: ",
       link(question, "approve or reject it in Airflow"),
       ".",
     );
@@ -160,9 +157,9 @@ export function progress(report, run, dag) {
   );
   fill(
     "progress",
-    el("p", {}, progressText(report, run), run && link(runAddress(run), "Its run in Airflow")),
+    el("p", {}, progressText(report, run), run && link(runAddress(run), "Airflow run")),
     run?.state === "failed"
-      ? quiet(`Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`)
+      ? quiet(`All measurements are stored. To resume, clear the failed task or trigger ${dag} with this campaign.`)
       : null,
     el("progress", {
       max: likely ?? 1,
@@ -176,7 +173,7 @@ export function progress(report, run, dag) {
 export function best(view, choice, path) {
   const point = pointOf(view, choice.best_id);
   const reasons = list(choice.reasons);
-  if (!point) return fill("best", el("p", { class: "name" }, "Nothing keeps this."), reasons);
+  if (!point) return fill("best", el("p", { class: "name" }, "No configuration meets these requirements."), reasons);
   const measured = measuredOf(point);
   const values = Object.entries(view.objectives).map(([name, objective]) => [
     objective.label,
@@ -193,9 +190,9 @@ export function best(view, choice, path) {
     el(
       "div",
       { class: "downloads" },
-      "Download:",
+      "Downloads:",
       ...fileLinks(`${path}/${point.configuration_id}`, view.files),
-      download(`${path}/trials.csv`, "all trials, CSV"),
+      download(`${path}/trials.csv`, "all trials (CSV)"),
     ),
     el("div", { id: "put-best-in-force" }),
   );
@@ -207,15 +204,15 @@ export function compare(view, leftId, rightId) {
   return fill(
     "compare",
     table(comparison(view, ...sides), { wrap: true }),
-    quiet("A plain difference of what was measured; gains with intervals stand with the decision."),
+    quiet("Plain differences of the measured values. For gains with intervals, see the decision."),
     el("div", { id: "put-left-in-force" }),
   );
 }
 
 export function estimates(view, choice) {
   const { header, rows, chosen } = estimateRows(view, choice);
-  if (rows.length === 0) return fill("estimates", quiet("Nothing is estimated or confirmed yet."));
-  const note = quiet("Estimated → measured (choice blocks). In bold: the best that remains.");
+  if (rows.length === 0) return fill("estimates", quiet("No estimates or confirmations yet."));
+  const note = quiet("Estimated → measured (choice blocks). Bold: the best match.");
   return fill("estimates", table([header, ...rows], { chosen, text: [1, header.length - 1] }), note);
 }
 
@@ -231,7 +228,7 @@ export function evidence(view) {
       stopped,
       el("p", { class: "headline" }, card.headline),
       card.holds_for ? quiet(`For ${card.holds_for}.`) : null,
-      view.provisional ? quiet("Of this alone; the report adjusts for all that are tuned.") : null,
+      view.provisional ? quiet("Preliminary: for this case alone. The report adjusts for multiple cases.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,
@@ -247,10 +244,10 @@ export function evidence(view) {
       quiet(`Evidence: ${card.evidence}`),
     );
   } else {
-    fill("card", stopped, quiet("Not decided yet: candidates are confirmed after the last round."));
+    fill("card", stopped, quiet("No decision yet: candidates are confirmed after the last round."));
   }
   if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
-  else fill("latency", quiet("The report tells it, where the clients' own metrics were recorded."));
+  else fill("latency", quiet("Shown once the report is written, if client metrics were recorded."));
   if (view.noise_table.length > 0) fill("noise", table(view.noise_table), list(view.noise_sentences));
-  else fill("noise", quiet("This campaign spent no repetitions on the baseline against itself."));
+  else fill("noise", quiet("This campaign did not measure the baseline against itself."));
 }

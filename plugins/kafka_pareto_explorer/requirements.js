@@ -1,17 +1,17 @@
-// The requirements form: a slider and a number for each objective. A slider's steps are the measured values, so every
-// keyboard step excludes or includes at least one configuration; one end means no limit.
+// The requirements form: a slider and a number for each objective. A slider's steps are the measured values: each
+// keyboard step excludes or includes at least one configuration. One end means no limit.
 
 import { el, options, quiet } from "./dom.js";
 import { measuredValue, shown } from "./values.js";
 
 const PREFERENCES = [
-  ["study", "as the study does"],
-  ["throughput", "most throughput"],
-  ["latency", "least p95 latency"],
-  ["balanced", "both, balanced"],
+  ["study", "the study's preference"],
+  ["throughput", "highest throughput"],
+  ["latency", "lowest p95 latency"],
+  ["balanced", "a balance of both"],
 ];
 
-/** Build the form for one record size, with the values from the address. */
+/** Build the form for one case, with the values from the address. */
 export function requirementsForm(view, asked, changed) {
   const form = document.getElementById("requirements");
   const lower = Object.entries(view.objectives).map((each) => requirement(view, each, asked, changed));
@@ -25,8 +25,8 @@ export function requirementsForm(view, asked, changed) {
   options(prefer, PREFERENCES, asked("prefer") ?? "study");
   form.replaceChildren(
     ...lower,
-    view.durabilities.length > 0 ? el("label", { class: "row" }, "Durability from", durability) : "",
-    el("label", { class: "row" }, "Then prefer", prefer),
+    view.durabilities.length > 0 ? el("label", { class: "row" }, "Minimum durability", durability) : "",
+    el("label", { class: "row" }, "Prefer", prefer),
     rulesOf(view),
   );
   form.onsubmit = () => false;
@@ -34,7 +34,7 @@ export function requirementsForm(view, asked, changed) {
 
 function rulesOf(view) {
   const rules = [...view.rules, ...view.limits];
-  return quiet(rules.length > 0 ? `The study's rules: ${rules.join("; ")}.` : "");
+  return quiet(rules.length > 0 ? `Study rules: ${rules.join("; ")}.` : "");
 }
 
 function requirement(view, [objective, about], asked, changed) {
@@ -94,7 +94,7 @@ export function readRequirements() {
   return { ...Object.fromEntries(bounds), durability: value("durability"), prefer: value("prefer") };
 }
 
-/** Round to three digits so that the value itself passes. */
+/** Round to three digits, outward: the value itself still passes. */
 function outward(value, atLeast) {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 2);
   return Number(((atLeast ? Math.floor(value / unit) : Math.ceil(value / unit)) * unit).toPrecision(3));

@@ -1,4 +1,4 @@
-// Shared by both pages: state in the address, choice of campaign, refusals, theme.
+// Code shared by both pages: state in the address, choice of campaign, refusals, theme.
 
 import { ask, Refused } from "./asking.js";
 import { el, options } from "./dom.js";
@@ -13,7 +13,7 @@ export function themeOf(stored, systemIsDark) {
 /** Set the page's theme now and on every change, then redraw the charts. */
 export function followTheme(redraw) {
   const set = () => {
-    // Airflow stores its user's choice there, on the same origin.
+    // Airflow stores the user's choice there, on the same origin.
     document.documentElement.dataset.theme = themeOf(localStorage.getItem("theme"), matchMedia(DARK).matches);
     redraw();
   };
@@ -30,7 +30,7 @@ export function change(address, changes) {
   }
 }
 
-/** The campaign to show, from the address or else the first; `listed` is false for an unknown one in the address. */
+/** The campaign to show: that of the address, else the first. `listed` is false if the address names an unknown one. */
 export function campaignOf(address, campaigns) {
   const names = campaigns.map((entry) => `${entry.study}/${entry.campaign}`);
   const asked = `${address.get("study")}/${address.get("campaign")}`;
@@ -40,7 +40,7 @@ export function campaignOf(address, campaigns) {
 
 export const $ = (id) => document.getElementById(id);
 
-/** Show a refusal; anything else is a bug of the page. */
+/** Show a refusal; any other error is a bug in the page. */
 export function tell(error) {
   if (!(error instanceof Refused)) throw error;
   $("trouble").textContent = error.message;
@@ -61,13 +61,13 @@ function offerCampaigns(address, campaigns) {
 
 /**
  * A page of campaigns: `path` lists them, `openCampaign` shows one, `hidden` names the elements to hide while opening.
- * Returns access to the address, and `told`, which wraps an action so that its refusals are shown.
+ * Returns access to the address, and `told`, which wraps an action to show its refusals.
  */
 export function shell({ path, hidden, openCampaign }) {
   let at = new URLSearchParams(location.hash.slice(1));
   let opened = 0;
 
-  /** Returns a check that nothing else was opened since, which would make answers stale. */
+  /** Return a check that no other campaign was opened since; its answers would be stale. */
   function opening() {
     for (const id of ["view", "trouble", ...hidden]) $(id).hidden = true;
     opened += 1;

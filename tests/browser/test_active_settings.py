@@ -73,7 +73,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     page, dialog = visitor.page, visitor.page.get_by_role("dialog")
     open_view(explorer, visitor)
     page.locator("#put-best-in-force").get_by_role("button").click()
-    expect(dialog).to_contain_text("From the baseline")
+    expect(dialog).to_contain_text("Changes from the baseline")
     put_in_force(explorer.store, "paper", CASE)
     dropped: list[str] = []
 
@@ -87,7 +87,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     page.route("**/dags/settings_in_force/dagRuns/*", drop_once)
     dialog.get_by_role("button", name="Confirm").click()
     status = dialog.get_by_role("status")
-    expect(status).to_contain_text("Airflow does not answer. Asking again", timeout=RUN_MS)
+    expect(status).to_contain_text("Airflow is not responding. Retrying", timeout=RUN_MS)
     expect(status).to_contain_text("decided on before there was a version, but version 1 is active", timeout=RUN_MS)
     expect(status).to_contain_text("Active now: Version 1")
     page.unroute_all()
@@ -98,7 +98,7 @@ def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explore
     open_view(explorer, onlooker)
     onlooker.page.locator("#put-best-in-force").get_by_role("button").click()
     onlooker.page.get_by_role("button", name="Confirm").click()
-    expect(onlooker.page.get_by_role("dialog").get_by_role("status")).to_contain_text("You may look, but not change")
+    expect(onlooker.page.get_by_role("dialog").get_by_role("status")).to_contain_text("You have read access only")
     assert active_settings(explorer.store, "paper", CASE) is None
 
 
@@ -119,16 +119,16 @@ def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
     progress = visitor.page.locator("#progress")
     open_view(explorer, visitor)
     expect(progress).to_contain_text("Not finished")
-    expect(progress).to_contain_text("last written")
+    expect(progress).to_contain_text("last update")
 
     # Paused: the run waits, and measures nothing.
     airflow.set_paused(TUNE_DAG_ID, True)
     run = airflow.trigger(TUNE_DAG_ID, {"study": "paper", "campaign": CAMPAIGN})
     open_view(explorer, visitor)
-    expect(progress).to_contain_text("Waiting in Airflow")
+    expect(progress).to_contain_text("Queued in Airflow")
     airflow.stop(TUNE_DAG_ID, run.dag_run_id)
     open_view(explorer, visitor)
-    expect(progress).to_contain_text("Stopped, its run in Airflow has failed")
+    expect(progress).to_contain_text("Stopped: the Airflow run failed")
     visitor.picture("stopped")
 
 
@@ -144,7 +144,7 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
 
     waits = visitor.page.locator("#approval")
     open_view(explorer, visitor)
-    expect(waits).to_contain_text("waits for an answer before it becomes active")
+    expect(waits).to_contain_text("recommendation is waiting for approval")
     visitor.picture("approval")
     with visitor.context.expect_page() as opened:
         waits.get_by_role("link").click()

@@ -38,7 +38,7 @@ def test_without_a_session_the_page_asks_to_log_in(explorer: Explorer, chromium:
     answer = page.goto(explorer.url)
     assert answer
     assert answer.status == 401
-    expect(page.get_by_text("then open this page again")).to_be_visible()
+    expect(page.get_by_text("then reload this page")).to_be_visible()
     context.close()
     assert httpx.get(f"{explorer.url}api/campaigns", trust_env=False).status_code == 401
 
@@ -111,15 +111,15 @@ def test_a_limit_that_nothing_keeps_names_the_nearest(explorer: Explorer, visito
 
 def test_the_address_brings_back_the_same_view(explorer: Explorer, visitor: Visitor) -> None:
     open_view(explorer, visitor)
-    visitor.page.get_by_label("Then prefer").select_option("throughput")
-    visitor.page.get_by_label("across").select_option("latency_cv")
+    visitor.page.get_by_label("Prefer").select_option("throughput")
+    visitor.page.get_by_label("x-axis").select_option("latency_cv")
     expect(visitor.page.locator("#best")).to_contain_text("throughput first")
     named, address = best_id(visitor), visitor.page.url
     visitor.page.goto("about:blank")
     visitor.page.goto(address)
     visitor.page.wait_for_selector("body[data-drawn]")
     assert best_id(visitor) == named
-    assert visitor.page.get_by_label("across").input_value() == "latency_cv"
+    assert visitor.page.get_by_label("x-axis").input_value() == "latency_cv"
 
 
 def test_the_downloaded_properties_are_the_artifact(explorer: Explorer, visitor: Visitor, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_warm_start_is_told_in_a_line(explorer: Explorer, visitor: Visitor) ->
     campaign.write_record(campaign.keys.prior(), Prior(half_life_days=30, campaigns=[used, other]))
     open_view(explorer, visitor)
     line = visitor.page.locator("#prior")
-    expect(line).to_contain_text("20261120-before (44 trials, 1.0 days old); 1 more gave nothing")
+    expect(line).to_contain_text("20261120-before (44 trials, 1.0 days old); no usable trials in 1 more campaign")
 
 
 def test_two_configurations_stand_side_by_side(explorer: Explorer, visitor: Visitor) -> None:
@@ -232,7 +232,7 @@ def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explo
             explorer.store.delete(key)
     open_view(explorer, visitor)
     expect(visitor.page.locator("#progress")).to_contain_text("60 repetitions")
-    expect(visitor.page.locator("#card")).to_contain_text("Not decided yet")
+    expect(visitor.page.locator("#card")).to_contain_text("No decision yet")
     expect(visitor.page.locator("#best")).to_contain_text("not confirmed")
     visitor.picture("running")
 
@@ -255,7 +255,7 @@ def test_a_store_without_campaigns_says_how_to_get_one(explorer: Explorer, visit
     for key in explorer.store.keys(""):
         explorer.store.delete(key)
     visitor.page.goto(explorer.url)
-    expect(visitor.page.get_by_text("No campaign yet")).to_be_visible()
+    expect(visitor.page.get_by_text("No campaigns yet")).to_be_visible()
     visitor.picture("no_campaign")
 
 

@@ -1,4 +1,4 @@
-// Against a server that answers as Airflow's API does; as in a browser, addresses are relative to the page's.
+// Runs against a server that imitates Airflow's API. As in a browser, addresses are relative to the page's.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
@@ -58,13 +58,13 @@ const refusal = (type, message) => (error) => {
   return true;
 };
 
-test("an answer is what the server says", async () => {
+test("a request returns the server's JSON", async () => {
   says("GET /kafka-pareto/api/campaigns", [200, [{ study: "quick" }]]);
 
   assert.deepEqual(await ask("api/campaigns"), [{ study: "quick" }]);
 });
 
-test("a refusal says why, in the server's words where it has any", async () => {
+test("a refusal states the server's reason if there is one", async () => {
   says("GET /kafka-pareto/a", [404, { detail: "There is no such campaign." }]);
   says("GET /kafka-pareto/b", [422, { detail: [{ msg: "too long" }, { msg: "no number" }] }]);
   says("GET /kafka-pareto/c", [400, "<html>"]);
@@ -73,20 +73,20 @@ test("a refusal says why, in the server's words where it has any", async () => {
 
   await assert.rejects(ask("a"), refusal(Refused, /^There is no such campaign\.$/u));
   await assert.rejects(ask("b"), refusal(Refused, /^too long; no number$/u));
-  await assert.rejects(ask("c"), refusal(Refused, /^Airflow answered 400\.$/u));
+  await assert.rejects(ask("c"), refusal(Refused, /^Airflow returned HTTP 400\.$/u));
   await assert.rejects(ask("d"), refusal(Refused, /logged out/u));
   await assert.rejects(ask("e"), refusal(Refused, /may read the DAG tune_producer_berlin/u));
 });
 
-test("a server that fails or hangs up has decided nothing", async () => {
+test("a server error or a closed connection counts as temporary", async () => {
   says("GET /kafka-pareto/a", [503, { detail: "The store does not answer." }]);
   says("GET /kafka-pareto/b", [0]);
 
   await assert.rejects(ask("a"), refusal(Unanswered, /store does not answer/u));
-  await assert.rejects(ask("b"), refusal(Unanswered, /^Airflow does not answer\.$/u));
+  await assert.rejects(ask("b"), refusal(Unanswered, /^Airflow is not responding\.$/u));
 });
 
-test("what was known stays where nothing was answered, and only there", () => {
+test("the previous value is kept on temporary failures only", () => {
   assert.equal(keptWhere("before")(new Unanswered("later")), "before");
   assert.throws(() => keptWhere("before")(new Refused("no")), Refused);
 });
@@ -96,7 +96,7 @@ test("names in an address are encoded", () => {
   assert.equal(runAddress(RUN), "../dags/settings_in_force/runs/manual__1%2B2");
 });
 
-test("a campaign's run is found by its name, or by the time after which a campaign without one is called", async () => {
+test("a campaign's run is found by the campaign's name, or by the run's time for an unnamed campaign", async () => {
   const path = "GET /api/v2/dags/tune_producer/dagRuns?order_by=-run_after&limit=100";
   const named = { dag_run_id: "1", conf: { campaign: "mine", study: "paper" }, run_after: "2026-05-04T12:34:56Z" };
   const unnamed = { dag_run_id: "2", conf: null, run_after: "2026-05-04T12:34:56.789Z" };
@@ -112,7 +112,7 @@ test("a campaign's run is found by its name, or by the time after which a campai
   assert.equal(await runOf("tune_producer", "paper", "mine", (run) => run.conf.action === "ask"), null);
 });
 
-test("who may not see runs sees none, and an Airflow that fails is not one without runs", async () => {
+test("a user without permission sees no runs; a server error is not an empty list", async () => {
   const path = "GET /api/v2/dags/tune_producer/dagRuns?order_by=-run_after&limit=100";
   says(path, [403, {}]);
   assert.equal(await runOf("tune_producer", "quick", "c1"), null);
@@ -120,7 +120,7 @@ test("who may not see runs sees none, and an Airflow that fails is not one witho
   await assert.rejects(runOf("tune_producer", "quick", "c1"), refusal(Unanswered, /^broken$/u));
 });
 
-test("a campaign waits while its own run goes on, or one that asks about it, which leads to where it is answered", async () => {
+test("a campaign waits while its own run or the run that asks about it is unfinished", async () => {
   const runs = (dag) => `GET /api/v2/dags/${dag}/dagRuns?order_by=-run_after&limit=100`;
   const run = (state, action) => ({ ...RUN, state, conf: { campaign: "mine", study: "paper", action } });
   const waiting = () => waitingOf("tune_producer", "settings_in_force", "paper", "mine");
@@ -141,7 +141,7 @@ test("a campaign waits while its own run goes on, or one that asks about it, whi
   assert.deepEqual(await waiting(), { waits: false, question: null });
 });
 
-test("an open question leads to where it is answered", async () => {
+test("an open question has the address of its answer form", async () => {
   const path = `GET ${RUNS}/manual__1%2B2/hitlDetails?response_received=false`;
   says(path, [200, { hitl_details: [{ task_instance: { task_id: "approve" } }] }]);
   assert.equal(await questionOf(RUN), "../dags/settings_in_force/runs/manual__1%2B2/tasks/approve/required_actions");
@@ -151,7 +151,7 @@ test("an open question leads to where it is answered", async () => {
   assert.equal(await questionOf(RUN), null);
 });
 
-test("moving the settings triggers the DAG of their cluster and follows its run to its end, through a silence", async () => {
+test("moving the settings triggers the DAG of their cluster and follows its run to the end, across an outage", async () => {
   says(`POST ${RUNS}`, [200, RUN]);
   says(`GET ${RUNS}/manual__1%2B2`, [500, { detail: "restarting" }], [200, { ...RUN, state: "success" }]);
   const told = [];
@@ -167,16 +167,16 @@ test("moving the settings triggers the DAG of their cluster and follows its run 
   assert.deepEqual(JSON.parse(requests[0].body), { logical_date: null, conf });
 });
 
-test("a move that Airflow does not take says that nothing was changed", async () => {
+test("a move that Airflow refuses reports that no change was made", async () => {
   const move = () => moveSettings("settings_in_force", {}, assert.fail);
   says(`POST ${RUNS}`, [403, {}], [404, {}], [409, { detail: "It is paused." }]);
 
-  await assert.rejects(move(), refusal(Refused, /may look, but not change/u));
-  await assert.rejects(move(), refusal(Refused, /no DAG settings_in_force; nothing was changed/u));
+  await assert.rejects(move(), refusal(Refused, /read access only/u));
+  await assert.rejects(move(), refusal(Refused, /no DAG settings_in_force; no change was made/u));
   await assert.rejects(move(), refusal(Refused, /^No change was made: It is paused\.$/u));
 });
 
-test("why a run failed is its failed task's last error, without the word", async () => {
+test("the reason of a failed run is its failed task's last error", async () => {
   const tasks = `${RUNS}/manual__1%2B2/taskInstances`;
   says(`GET ${tasks}`, [
     200,

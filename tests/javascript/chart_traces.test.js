@@ -12,7 +12,7 @@ const drawnOf = (view = VIEW, remaining = ALL) => marks(view, { remaining_ids: r
 const kinds = (view) => drawnOf(view).map((mark) => [mark.point.configuration_id, mark.kind]);
 const traceOf = ([traces], name) => traces.find((trace) => trace.name === name);
 
-test("every measured configuration is drawn once, and every estimated point beside it", () => {
+test("every measured configuration and every estimated point is drawn once", () => {
   assert.deepEqual(kinds(VIEW), [
     ["c0", "baseline"],
     ["c1", "recommended"],
@@ -22,7 +22,7 @@ test("every measured configuration is drawn once, and every estimated point besi
   ]);
 });
 
-test("a configuration that is not recommended is drawn as what it is otherwise", () => {
+test("a configuration that is not recommended is drawn by its next role", () => {
   const kindOfSecond = (view) => kinds(view)[1][1];
   const nobody = { ...VIEW, recommended_id: null };
 
@@ -44,28 +44,28 @@ test("the scatter shows measured values, and estimates at their own", () => {
   assert.equal(traceOf(chart, "confirmed"), undefined);
 });
 
-test("a mark's text says what it is, its settings and all objectives", () => {
+test("a mark's text has its role, settings and all objectives", () => {
   assert.deepEqual(traceOf(scatter(VIEW, drawnOf(), AXES, THEME), "recommended").text, [
     "c1: recommended<br>batch.size=65536, compression.type=lz4<br>p95 latency 8.0 ms<br>throughput 125.0 MiB/s<br>" +
       "latency CV 0.123<br>throughput CV -",
   ]);
 });
 
-test("what a study is called becomes text and never markup", () => {
+test("names from a study become text, never markup", () => {
   assert.equal(plain("<b>a & b</b>"), "&lt;b&gt;a &amp; b&lt;/b&gt;");
   const hostile = { ...RECOMMENDED, factors: { "<img>": "<script>" } };
   const [traces] = scatter({ ...VIEW, points: [hostile] }, drawnOf({ ...VIEW, points: [hostile] }), AXES, THEME);
   assert.match(traces[0].text[0], /&lt;img&gt;=&lt;script&gt;/u);
 });
 
-test("a point of which one value is unknown is not in the scatter of it", () => {
+test("a point with an unknown value is not in the scatter of that objective", () => {
   const [traces] = scatter(VIEW, drawnOf(), { ...AXES, up: "throughput_cv" }, THEME);
 
   assert.deepEqual(
     traces.map((trace) => [trace.name, trace.x]),
     [
       ["estimated front", [7]],
-      ["best that remains", []],
+      ["best match", []],
     ],
   );
 });
@@ -80,13 +80,13 @@ test("intervals are bars from the value, each from where it was measured", () =>
   assert.equal(traceOf(chart, "recommended").error_y, undefined);
 });
 
-test("what a requirement leaves out is faded and has no bars, and the best that remains has a ring", () => {
+test("excluded configurations are faded without bars, and the best match has a ring", () => {
   const chart = scatter(VIEW, drawnOf(VIEW, ["c0", "c1"]), AXES, THEME);
 
   assert.deepEqual(traceOf(chart, "design and rounds").marker.opacity, [0.15]);
   assert.equal(traceOf(chart, "design and rounds").error_x, undefined);
   assert.deepEqual(traceOf(chart, "recommended").marker.opacity, [1]);
-  assert.deepEqual(traceOf(chart, "best that remains").x, [8]); // its measurement, not its estimate
+  assert.deepEqual(traceOf(chart, "best match").x, [8]); // its measurement, not its estimate
 });
 
 test("latency and throughput are on logarithmic axes with their units, shares are not", () => {
@@ -115,7 +115,7 @@ test("a factor's levels are spread evenly, in the study's order", () => {
   ]);
 });
 
-test("a few numbers are levels, many are a scale from the least to the most", () => {
+test("up to ten numbers are levels, more are a scale from lowest to highest", () => {
   const many = Array.from({ length: 11 }, (_, at) => ({
     ...RECOMMENDED,
     configuration_id: `d${at}`,
@@ -145,14 +145,14 @@ test("a few numbers are levels, many are a scale from the least to the most", ()
   for (const [at, height] of logarithmic.entries()) assert.ok(Math.abs(height - at / 10) < 1e-9, `${at}: ${height}`);
 });
 
-test("an objective that nobody knows has no axis", () => {
+test("an objective without values has no axis", () => {
   const [, layout] = parallel({ ...VIEW, points: VIEW.points.slice(0, 2) }, drawnOf().slice(0, 2), THEME);
   const names = layout.annotations.filter((each) => each.y < 0).map((each) => each.text);
 
   assert.deepEqual(names, ["p95 latency", "throughput", "latency CV", "batch.size", "compression<br>.type"]);
 });
 
-test("names of many axes are tilted, and their ends say no units", () => {
+test("with many axes, names are tilted and ticks have no units", () => {
   const names = Array.from({ length: 9 }, (_, at) => `flush_timeout_${at}_ms`);
   const factors = Object.fromEntries(names.map((name) => [name, 3]));
   const points = VIEW.points.map((point) => ({ ...point, factors }));
@@ -176,7 +176,7 @@ test("names of many axes are tilted, and their ends say no units", () => {
   assert.ok(ends(view).every((text) => /^[\d.,]+$/u.test(text)));
 });
 
-test("lines that a requirement leaves out are traces of their own, behind one entry of the legend", () => {
+test("excluded lines are separate traces that share one legend entry", () => {
   const [traces] = parallel(VIEW, drawnOf(VIEW, ["c0", "c1"]), THEME);
   const entries = traces.filter((trace) => trace.showlegend).map((trace) => trace.name);
 

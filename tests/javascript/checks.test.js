@@ -33,7 +33,7 @@ test("a ratio is drawn with the two sides of its interval", () => {
   assert.ok(Math.abs(trace.error_y.arrayminus[0] - 0.05) < 1e-9);
 });
 
-test("a ratio without an interval has no bar, and a check that found none has no point", () => {
+test("a ratio without an interval has no bar, and a check without a ratio has no point", () => {
   const alone = check("a", { changes: [change(LATENCY, { found: { ratio: 1.2, low: null, high: null } })] });
   const none = check("b", { changes: [change(LATENCY, { found: null })] });
   const trace = traceOf([alone, none, check("c", { changes: [] })], SERIES[0]);
@@ -42,7 +42,7 @@ test("a ratio without an interval has no bar, and a check that found none has no
   assert.deepEqual([trace.error_y.array, trace.error_y.arrayminus], [[0], [0]]);
 });
 
-test("a ratio that drifted is a cross, larger than the others", () => {
+test("a drifted ratio is a larger cross", () => {
   const drifted = check("b", { changes: [change(LATENCY, { drifted: true })] });
   const { marker } = traceOf([check("a"), drifted], SERIES[0]);
 
@@ -50,14 +50,14 @@ test("a ratio that drifted is a cross, larger than the others", () => {
   assert.deepEqual(marker.size, [8, 13]);
 });
 
-test("reasons become text and never markup", () => {
+test("reasons become text, never markup", () => {
   const [text] = traceOf([check("a", { reasons: ["<b>slow</b>"] })], SERIES[0]).text;
 
   assert.match(text, /still the best<br>&lt;b&gt;slow&lt;\/b&gt;$/u);
   assert.match(text, /p95 latency 0\.800 \(0\.750 to 0\.900\)/u);
 });
 
-test("a new version and a change point are marked where they are first seen", () => {
+test("a new version and a change point are marked at their first check", () => {
   const checks = [
     check("a"),
     check("b"),
@@ -74,7 +74,7 @@ test("a new version and a change point are marked where they are first seen", ()
       ["d", "change point"],
     ],
   );
-  assert.equal(new Set(annotations.map(({ y }) => y)).size, 3); // none is written over another
+  assert.equal(new Set(annotations.map(({ y }) => y)).size, 3); // no overlaps
   assert.deepEqual(
     shapes.map((shape) => [shape.x0, shape.line.dash]),
     [
@@ -85,7 +85,7 @@ test("a new version and a change point are marked where they are first seen", ()
   );
 });
 
-test("the table begins with the last check and says what has changed since the version became active", () => {
+test("the table lists the latest check first, with the change since activation", () => {
   const changed = change(LATENCY, {
     change_fraction: 0.125,
     change_low_fraction: -0.01,
@@ -109,7 +109,7 @@ test("the table begins with the last check and says what has changed since the v
   );
 
   assert.equal(header.length, 8);
-  assert.deepEqual(header.slice(3, 5), ["p95 latency, active / baseline", "change since"]);
+  assert.deepEqual(header.slice(3, 5), ["p95 latency, active / baseline", "change"]);
   assert.deepEqual(rows[0].slice(1), [
     "-",
     "still the best, change point",

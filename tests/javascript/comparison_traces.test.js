@@ -27,23 +27,23 @@ const CHART = { title: "throughput (more is better)", reference: "2,000 records/
 
 const named = (traces, name) => traces.find((trace) => trace.name === name);
 
-test("levels stand at their ratios with their intervals, told apart or not, beside the published ratios", () => {
+test("levels are drawn at their ratios with intervals, by significance, beside the published ratios", () => {
   const [traces, layout] = levels(VIEW, CHART, THEME);
 
   assert.deepEqual(
     traces.slice(0, 3).map((trace) => [trace.name, trace.x, trace.y]),
     [
       ["reference", [1_048_576], [1]],
-      ["differs from the reference", [16_384], [0.5]],
+      ["significantly different", [16_384], [0.5]],
       ["not significantly different", [65_536], [0.9]],
     ],
   );
-  const published = named(traces, "published, on another machine");
+  const published = named(traces, "published, other machine");
   assert.deepEqual(published.y, [0.15, 0.35, 1]);
-  // Beside the measured ones, by as much everywhere on the logarithmic axis.
+  // The offset is constant on the logarithmic axis.
   const aside = published.x.map((place, at) => (place / POINTS[at].place).toFixed(4));
   assert.deepEqual(new Set(aside), new Set(["1.1096"]));
-  const { array, arrayminus } = named(traces, "differs from the reference").error_y;
+  const { array, arrayminus } = named(traces, "significantly different").error_y;
   assert.deepEqual(
     [array, arrayminus].flat().map((each) => each.toFixed(3)),
     ["0.100", "0.100"],
@@ -53,19 +53,19 @@ test("levels stand at their ratios with their intervals, told apart or not, besi
   assert.deepEqual(layout.xaxis.ticktext, VIEW.ticks);
 });
 
-test("levels that are names stand on an even axis", () => {
+test("levels without numbers have an evenly spaced axis", () => {
   assert.equal(levels({ ...VIEW, axis: "names" }, CHART, THEME)[1].xaxis.type, "linear");
 });
 
-test("one published value alone is not drawn, and without a ratio there is no chart", () => {
+test("a single published value is not drawn, and there is no chart without a ratio", () => {
   const alone = POINTS.map((each, at) => (at === 2 ? each : { ...each, published_ratio: null }));
-  assert.equal(named(levels(VIEW, { ...CHART, points: alone }, THEME)[0], "published, on another machine"), undefined);
+  assert.equal(named(levels(VIEW, { ...CHART, points: alone }, THEME)[0], "published, other machine"), undefined);
 
   const none = POINTS.map((each) => (each.is_reference ? each : { ...each, ratio: null }));
   assert.equal(levels(VIEW, { ...CHART, points: none }, THEME), null);
 });
 
-test("names of levels become text and never markup", () => {
+test("names of levels become text, never markup", () => {
   const bad = POINTS.map((each) => ({ ...each, level: "<b>x</b>" }));
   const [traces, layout] = levels(
     { ...VIEW, factors: ["<i>f</i>"], ticks: ["<u>t</u>"] },
@@ -76,7 +76,7 @@ test("names of levels become text and never markup", () => {
   assert.doesNotMatch(JSON.stringify([traces, layout]), /<(?:b|i|u|em)>/u);
 });
 
-test("a grid is a heat map in which the colours are even around no change, and what is not known is left open", () => {
+test("a grid is a heat map with colors symmetric around no change and blank unknown cells", () => {
   const grid = {
     down: "batch.size",
     across: "linger.ms",
@@ -111,6 +111,6 @@ test("a grid is a heat map in which the colours are even around no change, and w
       [1, 1, "1<br>reference"],
     ],
   );
-  assert.ok(layout.yaxis.range[0] > layout.yaxis.range[1]); // the first row is the upper one
+  assert.ok(layout.yaxis.range[0] > layout.yaxis.range[1]); // the first row is on top
   assert.match(trace.text[0], /batch\.size 16 KiB<br>linger\.ms 0/u);
 });

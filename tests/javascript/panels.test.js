@@ -30,11 +30,11 @@ after(() => {
   mock.timers.reset();
 });
 
-test("a running campaign says how far it is and how long it is likely to take", () => {
+test("a running campaign shows its progress and the estimated time left", () => {
   assert.equal(
     progressText(REPORT, { state: "running" }),
     "Running: 1 of 3 steps, 30 of about 100 repetitions (at most 150), about 10 min left (7 min to 14 min); " +
-      "last written 20 s ago. ",
+      "last update 20 s ago. ",
   );
   assert.match(
     progressText({ ...REPORT, repetitions: 100, time_left: { likely_s: 30 } }, { state: "running" }),
@@ -43,28 +43,28 @@ test("a running campaign says how far it is and how long it is likely to take", 
   assert.match(progressText({ ...REPORT, repetitions_most: 100 }, null), /, 30 of 100 repetitions; /u);
 });
 
-test("only a campaign that runs has time left", () => {
+test("only a running campaign shows the time left", () => {
   assert.match(
     progressText(REPORT, null),
     /^Not finished: 1 of 3 steps, 30 of about 100 repetitions \(at most 150\); last/u,
   );
-  assert.match(progressText(REPORT, { state: "queued" }), /^Waiting in Airflow: [^,]*, [^,]*; last/u);
-  assert.match(progressText(REPORT, { state: "failed" }), /^Stopped, its run in Airflow has failed: /u);
+  assert.match(progressText(REPORT, { state: "queued" }), /^Queued in Airflow: [^,]*, [^,]*; last/u);
+  assert.match(progressText(REPORT, { state: "failed" }), /^Stopped: the Airflow run failed: /u);
   assert.doesNotMatch(progressText({ ...REPORT, time_left: null }, { state: "running" }), /left/u);
 });
 
-test("a state of Airflow's that has no words of its own is told as it is", () => {
+test("an Airflow state without a text is shown as it is", () => {
   assert.match(progressText(REPORT, { state: "deferred" }), /^deferred: /u);
 });
 
-test("without a plan there is no most", () => {
+test("without a plan there is no maximum", () => {
   assert.match(
     progressText({ ...REPORT, repetitions_likely: null, repetitions_most: null, repetitions: 1 }, null),
     /, 1 repetition; /u,
   );
 });
 
-test("a step shows its state and its repetitions, and goes on only while its run does", () => {
+test("a step shows its state and repetitions, and is active only while its run is", () => {
   const [design, measure, confirm] = REPORT.steps;
 
   assert.equal(stepText(design, true), "✓ design");
@@ -73,7 +73,7 @@ test("a step shows its state and its repetitions, and goes on only while its run
   assert.equal(stepText(confirm, true), "· confirm 0/?");
 });
 
-test("a warm start names the campaigns that gave something, by the age of their youngest trials", () => {
+test("a warm start names the used campaigns with the age of their newest trials", () => {
   const campaigns = [
     { campaign: "c1", trials: 12, age_days: { 1024: 3.26, 8192: 2.04 } },
     { campaign: "c2", trials: 1, age_days: { 1024: 10 } },
@@ -81,19 +81,19 @@ test("a warm start names the campaigns that gave something, by the age of their 
   ];
   assert.equal(
     priorText({ campaigns }),
-    "Warm start: the search began with what it knew from c1 (12 trials, 2.0 days old), c2 (1 trial, 10.0 days old); " +
-      "1 more gave nothing. No number below is theirs.",
+    "Warm start: the search started from c1 (12 trials, 2.0 days old), c2 (1 trial, 10.0 days old); " +
+      "no usable trials in 1 more campaign. All numbers below are from this campaign.",
   );
   assert.equal(
     priorText({ campaigns: campaigns.slice(2) }),
-    "Warm start: no earlier campaign could be used; 1 more gave nothing. No number below is theirs.",
+    "Warm start: no earlier campaign could be used; no usable trials in 1 more campaign. All numbers below are from this campaign.",
   );
 });
 
-test("two configurations stand beside each other, with what differs and by how much", () => {
+test("two configurations are shown side by side with their differences", () => {
   assert.deepEqual(comparison(VIEW, RECOMMENDED, BASELINE), [
-    ["", "c1", "c0", "left over right"],
-    ["is", "recommended", "baseline", ""],
+    ["", "c1", "c0", "left vs. right"],
+    ["role", "recommended", "baseline", ""],
     ["batch.size", 65_536, 16_384, "differs"],
     ["compression.type", "lz4", "none", "differs"],
     ["durability", "LEADER", "LEADER", ""],
@@ -101,31 +101,31 @@ test("two configurations stand beside each other, with what differs and by how m
     ["throughput", "125.0 MiB/s", "100.0 MiB/s", "+25.0 %"],
     ["latency CV", "0.123", "0.123", "0.0 %"],
     ["throughput CV", "-", "-", "-"],
-    ["the study's rules", "keeps all", "keeps all", ""],
+    ["study rules", "all met", "all met", ""],
     ["measured in", "choice blocks", "choice blocks", ""],
     ["repetitions", 20, 20, ""],
   ]);
 });
 
-test("no durability is compared where the study's driver states none", () => {
+test("durability is not compared if the driver declares none", () => {
   const heads = comparison({ ...VIEW, durabilities: [] }, DESIGNED, RECOMMENDED).map(([head]) => head);
 
   assert.deepEqual(heads.slice(3, 5), ["compression.type", "p95 latency"]);
 });
 
-test("a change of more than double has no decimals, and the place of a measurement is told", () => {
+test("a change of more than double has no decimals, and the round of a measurement is shown", () => {
   const rows = comparison(VIEW, DESIGNED, RECOMMENDED);
 
   assert.deepEqual(rows[4], ["durability", "NONE", "LEADER", "differs"]);
   assert.deepEqual(rows[5], ["p95 latency", "40.0 ms", "8.0 ms", "+400 %"]);
-  assert.deepEqual(rows[9], ["the study's rules", "breaks batch.size >= record.size", "keeps all", ""]);
+  assert.deepEqual(rows[9], ["study rules", "violates batch.size >= record.size", "all met", ""]);
   assert.deepEqual(rows[10], ["measured in", "round 0", "choice blocks", ""]);
 });
 
-test("estimates are those of the confirmed ones, and the best that remains is found among them", () => {
+test("estimates are those of the confirmed configurations, with the best match marked", () => {
   const { header, rows, chosen } = estimateRows(VIEW, { best_id: "c1" });
 
-  assert.deepEqual(header.slice(0, 3), ["Configuration", "is", "p95 latency"]);
+  assert.deepEqual(header.slice(0, 3), ["Configuration", "role", "p95 latency"]);
   assert.deepEqual(
     rows.map(([id, is]) => [id, is]),
     [
@@ -138,7 +138,7 @@ test("estimates are those of the confirmed ones, and the best that remains is fo
   assert.equal(chosen, 1);
 });
 
-test("before a confirmation they are those of the estimated front, and without one there are none", () => {
+test("before a confirmation they are those of the estimated front, if there is one", () => {
   const early = { ...VIEW, points: [DESIGNED, ESTIMATED] };
 
   assert.deepEqual(
@@ -149,7 +149,7 @@ test("before a confirmation they are those of the estimated front, and without o
   assert.deepEqual(estimateRows({ ...VIEW, points: [DESIGNED] }, {}).rows, []);
 });
 
-test("it is told where not all points of the estimated front are shown", () => {
-  assert.equal(intervalNote(VIEW), "bars: 95 % intervals of means, where measured twice or more");
+test("the note states the count if not all points of the estimated front are shown", () => {
+  assert.equal(intervalNote(VIEW), "bars: 95 % intervals of means with at least 2 repetitions");
   assert.match(intervalNote({ ...VIEW, estimated_front_points: 92 }), /; 2 of 92 points of the estimated front$/u);
 });

@@ -1,4 +1,4 @@
-// A record size as the server shows it: the baseline, a recommended configuration, one of the design, one estimated.
+// The server's view of one case: the baseline, a recommended configuration, one from the design, one estimated.
 
 const measured = (latency, throughput, repetitions = 10) => ({
   values: { p95_latency_ms: latency, throughput_mib_s: throughput, latency_cv: 0.1234, throughput_cv: null },

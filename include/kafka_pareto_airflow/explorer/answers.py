@@ -26,7 +26,7 @@ STORED_PAGE_POLICY = (
 
 _LOGIN_PAGE = (
     '<!doctype html><html lang="en"><title>Log in first</title>'
-    '<p>Log in to <a href="../">Airflow</a>, then open this page again.</p></html>'
+    '<p>Log in to <a href="../">Airflow</a>, then reload this page.</p></html>'
 )
 
 

@@ -90,7 +90,7 @@ def test_the_doctors_page_shows_the_stacks_own_brokers(tour: Tour, stack: Embedd
     page = tour.context.pages[0]
     tour.open(page, f"{stack.stack.airflow_url}/kafka-pareto/doctor")
     assert stack.stack.bootstrap_servers in page.locator("body").inner_text()
-    assert "3 of 3 brokers run here" in page.locator("body").inner_text()
+    assert "3 of 3 brokers on this machine" in page.locator("body").inner_text()
     assert tour.faults == []
 
 

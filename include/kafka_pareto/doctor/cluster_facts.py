@@ -1,4 +1,4 @@
-"""Query a cluster for everything the guide's checks need. Read only."""
+"""Query a cluster for the values the guide's checks need. Read only."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kafka_pareto.kafka.cluster import Broker, Cluster
 
 _LOG_FOLDERS = ("log.dirs", "log.dir")
 _UNKNOWN = {
-    "UnknownTopicOrPartitionException": "TOPIC={topic}: the cluster has no such topic",
-    "InvalidTopicException": "TOPIC={topic}: the cluster has no such topic",
-    "GroupIdNotFoundException": "GROUP={group}: the cluster has no such consumer group",
-    "InvalidGroupIdException": "GROUP={group}: the cluster has no such consumer group",
+    "UnknownTopicOrPartitionException": "TOPIC={topic}: the topic does not exist on this cluster",
+    "InvalidTopicException": "TOPIC={topic}: the topic does not exist on this cluster",
+    "GroupIdNotFoundException": "GROUP={group}: the consumer group does not exist on this cluster",
+    "InvalidGroupIdException": "GROUP={group}: the consumer group does not exist on this cluster",
 }
 
 Answer = TypeVar("Answer")
@@ -23,13 +23,13 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """A cluster's answers; None for what was not asked, or what this user may not know.
+    """Values read from a cluster; None if not queried or not permitted.
 
     Attributes:
-        configs: Settings by broker id; without those a broker does not reveal.
+        configs: Settings by broker ID, without sensitive ones.
         topic: The topic's settings, with `partitions` and `replication_factor`.
         members: Consumers in the group.
-        refused: Queries this user is not allowed: `broker`, `topic`, `group`.
+        refused: Queries denied to this user: `broker`, `topic`, `group`.
     """
 
     brokers: tuple[Broker, ...]
@@ -40,9 +40,9 @@ class ClusterFacts:
     refused: frozenset[str] = frozenset()
 
     def log_folders(self, broker: int) -> list[str]:
-        """List a broker's log folders; empty if it does not reveal them."""
-        told = (self.configs or {}).get(broker, {})
-        text = next((text for name in _LOG_FOLDERS if (text := told.get(name))), "")
+        """List a broker's log folders; empty if it does not report them."""
+        configs = (self.configs or {}).get(broker, {})
+        text = next((text for name in _LOG_FOLDERS if (text := configs.get(name))), "")
         return [folder.strip() for folder in text.split(",") if folder.strip()]
 
 
@@ -50,7 +50,7 @@ def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str 
     """Query the settings the guide names.
 
     Raises:
-        BadInputError: If there is no such topic or group.
+        BadInputError: If the topic or group does not exist.
         ClusterError: If the cluster cannot be reached.
     """
     refused: set[str] = set()

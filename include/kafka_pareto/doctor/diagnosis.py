@@ -1,7 +1,7 @@
-"""Find the guide's symptoms in measurements, with the cause of each, and describe them.
+"""Find the guide's symptoms and their causes in measurements, and describe them.
 
-The rules are in `symptoms`. What limited the load precedes what waits for it: a full buffer before a slow disk is
-not too small.
+The rules are in `symptoms`. The load's limit takes precedence over its consequences: if a slow disk fills the buffer,
+the buffer is not too small.
 """
 
 from __future__ import annotations
@@ -29,50 +29,48 @@ Settings: TypeAlias = Mapping[str, str | int | float | bool]
 
 _MIB = 1 << 20
 _SURE_ERRORS = 3.0
-# Where each byte has to pass, and fewer and larger requests carry no more.
+# Limits on bytes: fewer and larger requests do not help.
 _LIMITS_OF_BYTES = ("throttled", "network", "disk")
-# Where fewer and larger requests would carry more.
+# Limits on requests: fewer and larger ones would help.
 _LIMITS_OF_REQUESTS = ("", "cpu", "request_handlers", "network_threads", "in_flight")
 _LIMITS_BEHIND_THE_BUFFER = ("throttled", "gc", "cpu", "network", "disk", "request_handlers", "network_threads")
 _BUFFER = ("", "buffer_memory")
 
 _SYMPTOMS: Mapping[SymptomCode, str] = {
-    "throughput_plateau": "The sender waited for {buffer_wait_fraction:.0%} of the time: it would have sent more",
-    "buffer_full": "The producer's buffer was full",
-    "growing_lag": "The lag grows by {lag_growth_fraction:.0%} of what is sent",
-    "high_latency": "The latency is high: p99 {p99_ms:,.0f} ms",
+    "throughput_plateau": "Throughput plateau: send() was blocked {buffer_wait_fraction:.0%} of the time",
+    "buffer_full": "Producer buffer full",
+    "growing_lag": "Growing lag: {lag_growth_fraction:.0%} of the records sent are not consumed in time",
+    "high_latency": "High latency: p99 {p99_ms:,.0f} ms",
 }
 _CAUSES: Mapping[CauseCode, str] = {
-    "uncompressed": "each byte had to wait, and records are not compressed",
+    "uncompressed": "throughput is limited by bytes, and records are not compressed",
     "batches_are_full": "batches are {batch_fill_fraction:.0%} full",
-    "no_linger": "a record waits for no other, and batches are {batch_fill_fraction:.0%} full",
-    "sent_too_fast": "more is sent than the cluster takes, and a larger buffer would only fill later",
-    "buffer_is_small": "the buffer holds {buffer_holds_s:.2f} s of the load",
-    "max_block_reached": "{buffer_exhausted_records:,.0f} records were given up after max.block.ms",
-    "polls_are_full": "a fetch brings {fetch_of_poll_ratio:.1f} times what a poll may return",
+    "no_linger": "linger.ms is 0, and batches are only {batch_fill_fraction:.0%} full",
+    "sent_too_fast": "the producers send more than the cluster accepts, and a larger buffer would only fill later",
+    "buffer_is_small": "the buffer holds only {buffer_holds_s:.2f} s of the load",
+    "max_block_reached": "records dropped after max.block.ms: {buffer_exhausted_records:,.0f}",
+    "polls_are_full": "a fetch returns {fetch_of_poll_ratio:.1f} times max.poll.records",
     "too_few_partitions": (
-        "consumers wait for records in {live_poll_idle_fraction:.0%} of the time only, and there are "
-        "{consumers_per_partition:.1f} consumers for each partition"
+        "consumers are idle only {live_poll_idle_fraction:.0%} of the time, with {consumers_per_partition:.1f} "
+        "consumers per partition"
     ),
-    "processing_is_slow": "consumers wait for records in {live_poll_idle_fraction:.0%} of the time only",
-    "linger_is_long": (
-        "linger.ms accounts for {linger_of_latency_fraction:.0%} of p99; batches are sent only when it expires"
-    ),
-    "fetch_waits": "fetches wait for fetch.min.bytes, which accounts for {fetch_of_latency_fraction:.0%} of p99",
-    "gc_pauses": "a broker paused for {pause_ms:,.0f} ms to collect garbage",
-    "backlog": "a record waits for {queue_fraction:.0%} of its time behind others, far longer than linger.ms",
+    "processing_is_slow": "consumers are idle only {live_poll_idle_fraction:.0%} of the time",
+    "linger_is_long": ("linger.ms is {linger_of_latency_fraction:.0%} of p99, and batches wait until it expires"),
+    "fetch_waits": "waiting for fetch.min.bytes takes {fetch_of_latency_fraction:.0%} of p99",
+    "gc_pauses": "garbage collection paused a broker for {pause_ms:,.0f} ms",
+    "backlog": "records spend {queue_fraction:.0%} of their time queued in the producer, far longer than linger.ms",
 }
 _CHANGES: Mapping[Change, str] = {"raise": "raise {}", "lower": "lower {}", "choose": "choose another {}"}
-# Where no setting acts, or where the change has a condition.
-_OWN_REMEDIES: Mapping[CauseCode, str] = {
-    "sent_too_fast": "send less, or add brokers",
-    "backlog": "send less, or add brokers",
-    "processing_is_slow": "add consumers, or process faster",
-    "too_few_partitions": "process faster; or add consumers and partitions, which breaks the order of each key",
-    "polls_are_full": "raise max.poll.records, if that many are processed within max.poll.interval.ms",
-    "gc_pauses": "raise -Xmx, if the machine has the memory",
+# For causes that no setting fixes, or only under a condition.
+_SPECIAL_FIXES: Mapping[CauseCode, str] = {
+    "sent_too_fast": "reduce the load or add brokers",
+    "backlog": "reduce the load or add brokers",
+    "processing_is_slow": "add consumers or speed up processing",
+    "too_few_partitions": "speed up processing, or add consumers and partitions, which breaks the order of each key",
+    "polls_are_full": "raise max.poll.records, if consumers can process that many within max.poll.interval.ms",
+    "gc_pauses": "raise -Xmx, if the machine has enough memory",
 }
-_APART: Mapping[Change, str] = {"raise": "a larger value", "lower": "a smaller value", "choose": "another value"}
+_OUTCOMES: Mapping[Change, str] = {"raise": "a larger value", "lower": "a smaller value", "choose": "another value"}
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,8 @@ class Diagnosis:
 
     Attributes:
         symptoms: At least one.
-        causes: The cause; or two candidates, between which a comparison of the first one's factor decides; or none if
-            no cause in the guide fits.
+        causes: The cause; two candidates if a comparison of the first one's factor must decide; or none if no cause in
+            the guide fits.
     """
 
     symptoms: tuple[Symptom, ...]
@@ -108,10 +106,10 @@ class Diagnosis:
 
 
 def diagnoses(measured: Mapping[str, Sequence[Value]], settings: Settings) -> list[Diagnosis]:
-    """Return the symptoms in the measurements, each measurement with its cause.
+    """Return the symptoms and causes of each measurement that shows symptoms.
 
     Args:
-        measured: The values of one configuration's valid repetitions, by quantity.
+        measured: Values of one configuration's valid repetitions, by quantity.
         settings: Client and topic settings, defaults included; with `consumers` and `partitions` of a group.
     """
     numbers = _numbers(measured, settings)
@@ -119,40 +117,39 @@ def diagnoses(measured: Mapping[str, Sequence[Value]], settings: Settings) -> li
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
-    """Describe the symptoms, and how to decide between two candidate causes."""
+    """Describe the symptoms, and the comparison that decides between two candidate causes."""
     shown = " ".join(f"{_SYMPTOMS[each.code].format(**each.numbers)}." for each in diagnosis.symptoms)
     if not diagnosis.causes:
-        return f"{shown} None of the guide's causes shows."
+        return f"{shown} No cause from the guide matches."
     if len(diagnosis.causes) == 1:
         return shown
     first = diagnosis.causes[0]
     return (
-        f"{shown} Two causes fit. A comparison of {first.factor} tells them apart: "
-        f"if {_APART[first.change]} helps, it is the first, else the second."
+        f"{shown} Two causes fit. Compare {first.factor} to decide: if {_OUTCOMES[first.change]} helps, it is the "
+        "first, otherwise the second."
     )
 
 
 def cause_text(cause: Cause) -> str:
     """Describe the cause and its fix in a sentence."""
     why = _CAUSES[cause.code].format(**cause.numbers)
-    remedy = _OWN_REMEDIES.get(cause.code) or _CHANGES[cause.change].format(cause.factor)
-    return f"{why[0].upper()}{why[1:]}: {remedy}."
+    fix = _SPECIAL_FIXES.get(cause.code) or _CHANGES[cause.change].format(cause.factor)
+    return f"{why[0].upper()}{why[1:]}: {fix}."
 
 
 def _diagnosis(rules: Sequence[SymptomRule], numbers: Mapping[str, float]) -> Diagnosis | None:
     symptoms: list[Symptom] = []
-    holding: list[CauseRule] = []
+    met: list[CauseRule] = []
     for rule in rules:
         shown = [condition for condition in rule.any_of if condition.holds(numbers)]
         if shown:
             symptoms.append(Symptom(rule.code, _of(shown, numbers)))
-            holding += [cause for cause in rule.causes if cause.holds(numbers)]
+            met += [cause for cause in rule.causes if cause.holds(numbers)]
     if not symptoms:
         return None
-    others = [cause for cause in holding[1:] if cause.code not in holding[0].leads_to]
+    others = [cause for cause in met[1:] if cause.code not in met[0].leads_to]
     causes = [
-        Cause(each.code, _of(each.conditions, numbers), each.change, each.factor)
-        for each in [*holding[:1], *others[:1]]
+        Cause(each.code, _of(each.conditions, numbers), each.change, each.factor) for each in [*met[:1], *others[:1]]
     ]
     return Diagnosis(tuple(symptoms), tuple(causes))
 
@@ -168,17 +165,17 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
         known = [float(value) for value in values if isinstance(value, int | float)]
         if known:
             numbers[name] = statistics.median(known)
-    told = {
+    given = {
         name: float(value)
         for name, value in settings.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    linger_ms = told.get("linger.ms")
+    linger_ms = given.get("linger.ms")
     queue_ms, request_ms = numbers.get("queue_time_avg_ms"), numbers.get("request_latency_avg_ms")
     limits = [value if isinstance(value, str) else None for value in measured.get("limited_by", ())]
     limit = common_code(limits)
     bytes_wait = limit in _LIMITS_OF_BYTES or numbers.get("link_wait_fraction", 0.0) >= LINK_WAIT_FRACTION
-    # As fast as it goes, a record waits for all that are before it: only at a fixed rate is its latency a symptom.
+    # Unthrottled, records queue by design: latency is a symptom only at a fixed rate.
     p99_ms = numbers.get("latency_p99_ms") if "paced_rate_records_s" in numbers else None
     p99_ms = numbers.get("end_to_end_latency_p99_ms") if p99_ms is None else p99_ms
     batch_bytes = numbers.get("unthrottled_batch_size_avg_bytes", numbers.get("batch_size_avg_bytes"))
@@ -186,15 +183,15 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
     derived = {
         "p99_ms": p99_ms,
         "linger_ms": linger_ms,
-        "fetch_min_bytes": told.get("fetch.min.bytes"),
+        "fetch_min_bytes": given.get("fetch.min.bytes"),
         "is_uncompressed": None if "compression.type" not in settings else settings["compression.type"] == "none",
         "bytes_wait": bytes_wait,
         "requests_wait": limit in _LIMITS_OF_REQUESTS and not bytes_wait,
         "is_limited_elsewhere": True if limit in _LIMITS_BEHIND_THE_BUFFER else False if limit in _BUFFER else None,
-        "batch_size_bytes": told.get("batch.size"),
-        "batch_fill_fraction": _ratio(batch_bytes, told.get("batch.size")),
+        "batch_size_bytes": given.get("batch.size"),
+        "batch_fill_fraction": _ratio(batch_bytes, given.get("batch.size")),
         "buffer_wait_fraction": numbers.get("buffer_wait_fraction", _waited(numbers)),
-        "buffer_holds_s": _ratio(told.get("buffer.memory"), _MIB * numbers.get("throughput_mib_s", 0.0)),
+        "buffer_holds_s": _ratio(given.get("buffer.memory"), _MIB * numbers.get("throughput_mib_s", 0.0)),
         "queue_fraction": None if request_ms is None or queue_ms is None else _ratio(queue_ms, queue_ms + request_ms),
         "linger_of_latency_fraction": _ratio(linger_ms, p99_ms),
         "queue_of_linger_ratio": _ratio(queue_ms, linger_ms),
@@ -204,16 +201,16 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
         "pause_ms": pause_ms,
         "pause_of_latency_fraction": _ratio(pause_ms, p99_ms),
         "fetch_of_latency_fraction": _ratio(numbers.get("live_fetch_latency_avg_ms"), p99_ms),
-        "fetch_of_poll_ratio": _ratio(numbers.get("live_records_per_fetch_avg"), told.get("max.poll.records")),
+        "fetch_of_poll_ratio": _ratio(numbers.get("live_records_per_fetch_avg"), given.get("max.poll.records")),
         "lag_growth_fraction": _ratio(_lag_growth_records_s(numbers), numbers.get("live_rate_records_s")),
-        "consumers_per_partition": _ratio(told.get("consumers"), told.get("partitions")),
+        "consumers_per_partition": _ratio(given.get("consumers"), given.get("partitions")),
     }
     numbers |= {name: float(value) for name, value in derived.items() if value is not None}
     return numbers | {"has_backlog": float(all(condition.holds(numbers) for condition in BACKLOG))}
 
 
 def _waited(numbers: Mapping[str, float]) -> float | None:
-    """Return the share of the load `send()` spent waiting, if only Kafka's own tool reported it."""
+    """Return the share of time `send()` was blocked, from the totals that Kafka's own tool reports."""
     sending_s = _ratio(numbers.get("records_sent"), numbers.get("throughput_records_s"))
     return _ratio(numbers.get("buffer_wait_s"), sending_s)
 

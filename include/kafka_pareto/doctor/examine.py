@@ -1,4 +1,4 @@
-"""Examine a cluster, its machines and its clients, and judge them by the guide. Read only."""
+"""Check a cluster, its machines and its clients against the guide. Read only."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from kafka_pareto.study.requests import DoctorRequest
 
 
 def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host | None = None) -> DoctorReport:
-    """Run all checks; without a cluster, of this machine alone.
+    """Run all checks; without a cluster, on this machine only.
 
     Raises:
-        BadInputError: If a file cannot be read, or the cluster has no such topic or group.
+        BadInputError: If a file cannot be read, or the topic or group does not exist.
         ClusterError: If the cluster cannot be reached.
     """
     if request.kafka is None:
         for name, value in (("TOPIC", request.topic), ("GROUP", request.group), ("KAFKA_CONFIG", request.kafka_config)):
             if value is not None:
-                raise BadInputError(f"{name}={value}: there is no cluster to ask; name one by KAFKA=host:port,…")
+                raise BadInputError(f"{name}={value} needs a cluster; pass KAFKA=host:port,…")
     files: dict[ClientName, Path | None] = {"producer": request.producer, "consumer": request.consumer}
     clients: dict[str, ClientFile] = {
         name: _client_file(name, path) for name, path in files.items() if path is not None
@@ -71,11 +71,11 @@ def _report(kafka: str, guide: Guide, places: Places, left: tuple[str, ...]) -> 
 
 
 def _client_file(client: ClientName, path: Path) -> ClientFile:
-    """Read a client's settings; messages quote nothing from the file that may be a secret."""
+    """Read a client's settings; messages do not quote values, which may be secrets."""
     place = f"{client.upper()}={path}"
     try:
         return read_client_file(decoded(path.read_bytes()), client, is_measured=False)
     except OSError as error:
         raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise BadInputError(f"{place}: cannot be read as a {client}'s settings: {error}") from error
+        raise BadInputError(f"{place}: invalid {client} settings: {error}") from error

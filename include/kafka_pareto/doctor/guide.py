@@ -56,7 +56,7 @@ class Rule(Section):
         any_word: At least one of these words, in a text split at commas and spaces.
         prefix: The beginning of the text.
         cores_times: This multiple of the machine's cores.
-        looked_at: True for a check without a rule, whose value cannot be read.
+        looked_at: True for a check without a rule, if the value cannot be read.
     """
 
     equals: Plain | None = None
@@ -73,7 +73,7 @@ class Rule(Section):
     @model_validator(mode="after")
     def _has_one_key(self) -> Rule:
         if sum(getattr(self, name) is not None for name in type(self).model_fields) != 1:
-            raise ValueError(f"must have exactly one of {', '.join(type(self).model_fields)}")
+            raise ValueError(f"set exactly one of {', '.join(type(self).model_fields)}")
         return self
 
     @model_serializer
@@ -105,7 +105,7 @@ class NotApplicable(Section):
         kafka_from: The first release of Kafka it does not apply to.
         linux_from: The first release of Linux it does not apply to.
         file_system_is_not: The only file system of `log.dirs` it applies to.
-        why: For people; with this alone the check applies nowhere today.
+        why: The reason, as shown in the report; alone, the check never applies.
     """
 
     kafka_from: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
@@ -118,8 +118,8 @@ class SizedFor(Section):
     """The machine the guide sized a value for; the value does not apply to other machines.
 
     Attributes:
-        link_mbit_s: On a slower link the bound shrinks in proportion. Of several numbers, the last is such a size.
-        memory_gb: Of each broker. The value does not apply to brokers with less.
+        link_mbit_s: The bound shrinks in proportion on a slower link; of several numbers, only the last.
+        memory_gb: Per broker; the value does not apply to brokers with less.
     """
 
     link_mbit_s: Annotated[int, Field(gt=0)] | None = None
@@ -130,23 +130,23 @@ class Check(Section):
     """One check.
 
     Attributes:
-        title: What is checked, in a few words.
+        title: A short name for the report.
         item: The number of its item in the guide's checklist; None if only a section names it.
         section: Its place in the guide.
-        protects: What a value affects beside speed:
+        protects: What the setting affects besides speed:
 
             - `durability`: acknowledged records survive a failure;
             - `retention`: records are kept as long as intended;
             - `delivery`: records are neither dropped nor skipped;
             - `ordering`: records of a partition keep their order;
             - `availability`: brokers and clients stay up and in their groups;
-            - `disk`, `memory`: there is room left.
-        safer: Values that break the rule but protect better than the guide's: these, or a positive number `above` or
-            `below` the guide's, or any `other`. They need no fix.
-        when_unset: The verdict on a missing Java option: `not_readable` if Java then chooses by itself.
-        sized_for: If the value depends on the machine.
-        note: What to know before following the advice, such as a contradiction in the guide.
-        remedy: The fix for a value that is neither met nor safer; empty if no change is advised.
+            - `disk`, `memory`: enough space is left.
+        safer: Values that break the rule but protect better than the guide's and need no fix: single values, `above` or
+            `below` for positive numbers beyond the guide's, or `other` for any.
+        when_unset: The verdict on a missing Java option: `not_readable` if Java then chooses the value.
+        sized_for: The guide's machine, if the value depends on it.
+        note: Background for the advice, such as a contradiction in the guide.
+        fix: The fix for a value that is neither met nor safer; empty if no change is advised.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
@@ -162,12 +162,12 @@ class Check(Section):
     not_applicable: NotApplicable | None = None
     sized_for: SizedFor | None = None
     note: str = ""
-    remedy: str = ""
+    fix: str = ""
 
     @model_validator(mode="after")
     def _protects_what_is_safer(self) -> Check:
         if self.safer and self.protects == "nothing":
-            raise ValueError("safer: no value is safer where `protects` is nothing")
+            raise ValueError("safer: remove it, or name in `protects` what these values protect")
         return self
 
 
@@ -181,11 +181,11 @@ class Guide(Section):
 
     @field_validator("checks")
     @classmethod
-    def _have_ids_of_their_own(cls, checks: list[Check]) -> list[Check]:
+    def _have_unique_ids(cls, checks: list[Check]) -> list[Check]:
         seen: set[str] = set()
         for check in checks:
             if check.id in seen:
-                raise ValueError(f"{check.id}: there are two checks of this id")
+                raise ValueError(f"{check.id}: two checks have this id; rename one")
             seen.add(check.id)
         return checks
 

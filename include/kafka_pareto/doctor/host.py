@@ -1,4 +1,4 @@
-"""Read kernel settings of this machine, and find the brokers that run on it. Read only."""
+"""Read kernel settings of this machine and find local brokers. Read only."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MAIN_CLASS = "kafka.Kafka"
 
 @dataclass(frozen=True)
 class Mount:
-    """The file system a folder lies on.
+    """The file system of a folder.
 
     Attributes:
         type: Such as `xfs`.
-        options: Those that affect speed, comma-separated; `defaults` if none. Others may name users and servers.
+        options: Options that affect speed, comma-separated; `defaults` if none. Others may name users and servers.
         device: Numbers of the block device, as in `8:1`; major number 0 for a file system without one.
     """
 
@@ -52,7 +52,7 @@ class Host:
         """Return a kernel value, its numbers separated by single spaces.
 
         Raises:
-            OSError: If this kernel has none of this name, or hides it.
+            OSError: If this kernel has no such value, or hides it.
         """
         return " ".join((self.proc / "sys" / name.replace(".", "/")).read_text(encoding="ascii").split())
 
@@ -60,7 +60,7 @@ class Host:
         """Return the active choice in a file below /sys, such as `always [madvise] never`.
 
         Raises:
-            OSError: If there is no such file.
+            OSError: If the file does not exist.
         """
         text = (self.sys / path).read_text(encoding="ascii").strip()
         chosen = _CHOSEN.search(text)
@@ -71,26 +71,26 @@ class Host:
 
         Raises:
             OSError: If they cannot be read.
-            KeyError: If there is no limit of this name.
+            KeyError: If no limit has this name.
         """
         text = (self.proc / process / "limits").read_text(encoding="ascii")
         return {found["name"]: (found["soft"], found["hard"]) for found in _LIMIT.finditer(text)}[name]
 
     def mount_of(self, folder: str, process: str = "self") -> Mount:
-        """Return the mount a folder lies on, as seen by the process.
+        """Return the mount of a folder, as seen by the process.
 
         Raises:
             OSError: If the mounts cannot be read.
-            LookupError: If none of them holds the folder.
+            LookupError: If no mount contains the folder.
         """
         text = (self.proc / process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-        holding = [
+        containing = [
             (point, mount) for point, mount in map(_mount, text.splitlines()) if Path(folder).is_relative_to(point)
         ]
-        if not holding:
+        if not containing:
             raise LookupError(folder)
-        longest = max(len(point) for point, _ in holding)
-        return [mount for point, mount in holding if len(point) == longest][-1]  # a later one hides an earlier one
+        longest = max(len(point) for point, _ in containing)
+        return [mount for point, mount in containing if len(point) == longest][-1]  # a later one hides an earlier one
 
     def disks_of(self, mount: Mount) -> list[str]:
         """Return the block devices under a mount, through RAID and device mapper; empty if there are none."""
@@ -137,7 +137,7 @@ class LocalBroker:
 def local_brokers(brokers: Iterable[Broker]) -> list[LocalBroker]:
     """Return the brokers whose processes listen on their advertised addresses on this machine.
 
-    Brokers in a container, behind a tunnel, or of a user whose processes are hidden are not found.
+    It does not find brokers in a container, behind a tunnel, or of a user whose processes are hidden.
     """
     interfaces = _interfaces()
     listening = _listening()
@@ -160,7 +160,7 @@ def _interfaces() -> dict[str, str]:
 
 
 def _listening() -> dict[int, int]:
-    """Map listening ports to process ids, as far as this user may see them."""
+    """Map listening ports to process IDs; empty if this user may not list them."""
     with suppress(psutil.Error, OSError):
         return {
             connection.laddr.port: connection.pid

@@ -1,7 +1,7 @@
-"""Read only the options the guide names from a JVM's command line, which may hold secrets.
+"""Read the options the guide names from a JVM's command line, and no others, since it may contain secrets.
 
-Only numbers, sizes, switches and the presence of a log are kept. Options from the environment (`JAVA_TOOL_OPTIONS`,
-`JDK_JAVA_OPTIONS`) are not seen.
+The result has numbers, sizes, switches and whether logs are written. Options from the environment
+(`JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`) are not detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADLESS = "-Djava.awt.headless="
 
 
 def jvm_options(argv: Sequence[str], folder: Path) -> dict[str, Plain]:
-    """Return the options by name: sizes in bytes, switches as booleans. The last one of a name wins, as in Java.
+    """Return the options by name: sizes in bytes, switches as booleans. If one is repeated, the last wins, as in Java.
 
     Raises:
         OSError: If an argument file cannot be read.

@@ -11,7 +11,7 @@ from kafka_pareto.doctor.records import VERDICTS, DoctorReport
 
 
 def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
-    """Return the page, with links on top by their text; every value is escaped, nothing external is loaded."""
+    """Return the page with the given links on top; values are escaped, and no external resource is loaded."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kafka_pareto.doctor"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Read the value of each check; give a reason code if that is impossible. Read only."""
+"""Read the value of each check, or return a reason code. Read only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _THIS_MACHINE = "this machine"
 
 @dataclass(frozen=True)
 class Reading:
-    """The result of reading one check.
+    """The values of one check.
 
     Attributes:
         found: The values.
-        reason: Why there are none, or not all; a code of `doctor.words`.
-        is_applicable: False if the reason is that the check does not apply.
+        reason: Why values are missing, as a code of `doctor.words`.
+        is_applicable: False if the check does not apply.
     """
 
     found: tuple[Found, ...] = ()
@@ -41,9 +41,9 @@ class Places:
 
     Attributes:
         host: This machine.
-        cluster: The cluster's answers; None without a cluster. This machine then stands for a broker's.
+        cluster: Values from the cluster; None without one: this machine is then treated as a broker's.
         here: The brokers whose processes are visible on this machine.
-        clients: The settings files of the user's `producer` and `consumer`, if given.
+        clients: Settings files by client, `producer` or `consumer`, if given.
     """
 
     host: Host
@@ -58,22 +58,22 @@ class Places:
 
     @property
     def cores(self) -> int | None:
-        """Return the number of cores; None if this is not every broker's machine."""
+        """Return the number of cores; None if some brokers run elsewhere."""
         return None if self.brokers_elsewhere else psutil.cpu_count()
 
     @property
     def memory_gb_per_broker(self) -> float | None:
-        """Return each broker's share of this machine's memory; None if this is not every broker's machine."""
+        """Return each broker's share of this machine's memory; None if some brokers run elsewhere."""
         return None if self.brokers_elsewhere else psutil.virtual_memory().total / _GB / max(1, len(self.here))
 
     @property
     def brokers_elsewhere(self) -> bool:
-        """Return whether some broker does not run here, or is not visible."""
+        """Return whether a broker runs elsewhere or is not visible."""
         return self.cluster is not None and len(self.here) < len(self.cluster.brokers)
 
 
 def read(check: Check, places: Places) -> Reading:
-    """Read the value a check is about."""
+    """Read the values of a check."""
     source = check.reads.source
     if source in _OF_MACHINE:
         return _OF_MACHINE[source](check, places) if places.is_a_brokers_machine else Reading(reason="other_machine")
@@ -83,7 +83,7 @@ def read(check: Check, places: Places) -> Reading:
 
 
 def _machine(check: Check, places: Places) -> Reading:
-    """Divide the machine among its brokers."""
+    """Return each broker's share of this machine."""
     amounts = {
         "cores_per_broker": float(psutil.cpu_count() or 0),
         "memory_gb_per_broker": psutil.virtual_memory().total / _GB,
@@ -192,9 +192,10 @@ def _jvm(check: Check, places: Places) -> Reading:
 def _broker(check: Check, cluster: ClusterFacts) -> Reading:
     if cluster.configs is None:
         return Reading(reason="not_allowed")
-    told = {broker: configs for broker, configs in cluster.configs.items() if check.reads.name in configs}
-    found = tuple(Found(subject=f"broker {n}", value=_plain(told[n][check.reads.name])) for n in sorted(told))
-    return Reading(found, "" if len(told) == len(cluster.configs) else "not_told")
+    name = check.reads.name
+    values = {broker: configs[name] for broker, configs in cluster.configs.items() if name in configs}
+    found = tuple(Found(subject=f"broker {n}", value=_plain(values[n])) for n in sorted(values))
+    return Reading(found, "" if len(values) == len(cluster.configs) else "not_told")
 
 
 def _topic(check: Check, cluster: ClusterFacts) -> Reading:
@@ -248,7 +249,7 @@ _READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
 
 
 def _elsewhere(places: Places) -> str:
-    """Return why a reading of this machine does not cover all brokers; empty if it does."""
+    """Return the reason why this machine's values do not cover all brokers; empty if they do."""
     return "brokers_elsewhere" if places.brokers_elsewhere else ""
 
 
@@ -269,7 +270,7 @@ def subjects(found: Iterable[Found]) -> dict[str, list[str]]:
 
 
 def plain_text(value: Plain | None) -> str:
-    """Return a value as text: empty for none, a switch as `true` or `false`."""
+    """Return a value as text: empty for None, booleans as `true` or `false`."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():

@@ -24,7 +24,7 @@ class Finding(Frozen):
     """The result of one check.
 
     Attributes:
-        check: As applied: with the rule for this machine, and a remedy only if not met.
+        check: The check as applied: with the rule for this machine, and a fix only if not met.
         found: The values read.
         reason: Why a check does not apply or could not be read, as a code of `doctor.words`; else empty.
     """
@@ -39,14 +39,14 @@ class DoctorReport(Record):
     """The verdicts on one cluster, or on this machine alone.
 
     Attributes:
-        at: Time of the examination, in UTC.
+        at: Time of the report, in UTC.
         kafka: The bootstrap servers; empty without a cluster.
-        kafka_version: Its release; None if unknown.
-        brokers: Ids of the live brokers.
-        brokers_here: Ids of those whose processes are visible on this machine.
-        cores: Of this machine, if the brokers run on it; else None.
-        topics_left: Topics of this tool's campaigns; left over if no campaign is loading the cluster.
-        client_files: How the files of `producer` and `consumer` were understood, line by line.
+        kafka_version: None if unknown.
+        brokers: IDs of the live brokers.
+        brokers_here: IDs of the brokers whose processes are visible on this machine.
+        cores: Cores of this machine if all brokers run on it; else None.
+        topics_left: Topics of campaigns, running or finished.
+        client_files: The settings read from the files of `producer` and `consumer`, as lines of text.
         guide: The title of the guide.
         source: Its author and address.
     """

@@ -1,4 +1,4 @@
-"""Find symptoms at the reference of a comparison, each cause with the part that measured its fix."""
+"""Find symptoms at a comparison's reference, and the part that measured each cause's fix."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kafka_pareto.study.parts import Variants
 from kafka_pareto.study.quantity import Value
 from kafka_pareto.study.topic_study import TopicStudy
 
-_GIVEN_UP = "buffer_exhausted_records"
+_EXHAUSTED = "buffer_exhausted_records"
 
 
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
-    """Return the symptoms at the study's reference, one text per measurement; none unless it loads a topic.
+    """Return the symptoms at the study's reference, one text per measurement; none if the study has no topic.
 
-    The repetitions are those the gate accepted, with any outcome. A part that fixes a setting has another reference;
-    its repetitions count only if no part has the study's own.
+    The repetitions must have passed the gate, with any outcome. A part that fixes a setting has a different reference;
+    its repetitions count only if no part has the study's reference.
     """
     if not isinstance(study, TopicStudy):
         return []
@@ -29,8 +29,8 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
     measured: dict[str, list[Value]] = {}
     for each in repetitions:
         if each.configuration_id == reference:
-            # A record that is given up fails its repetition, of which that is all that counts.
-            counted = each.quantities if each.outcome == "valid" else {_GIVEN_UP: each.quantities.get(_GIVEN_UP)}
+            # A dropped record fails its repetition; then only the count of dropped records is used.
+            counted = each.quantities if each.outcome == "valid" else {_EXHAUSTED: each.quantities.get(_EXHAUSTED)}
             for name, value in counted.items():
                 measured.setdefault(name, []).append(value)
     settings = study.effective(study.baseline_configuration(case))
@@ -45,5 +45,5 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
 
 
 def _part_of(study: Compare, factor: str) -> str:
-    """Return the part that varies the factor, a table before a grid; empty if none does."""
+    """Return the part that varies the factor, tables before grids; empty if none does."""
     return next((part.part for part in study.parts if not isinstance(part, Variants) and factor in part.factors), "")

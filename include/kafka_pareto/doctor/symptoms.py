@@ -1,10 +1,10 @@
 """Define the guide's four symptoms ("Problèmes Courants") and their causes, in the order they are tested.
 
-A condition compares a quantity's median over the repetitions with a number; without a measurement it does not hold.
+A condition compares a quantity's median over the repetitions with a number; it is False without a measurement.
 
-A repetition is two measurements, explained separately: a plateau and a full buffer by the unthrottled part, latency and
-lag by the part at the fixed rate. Causes precede their consequences, so the first that holds is the cause. If the next
-one does not follow from it, both fit, and a comparison of the first one's factor decides.
+A repetition has two measurements, diagnosed separately: the unthrottled part shows a plateau or a full buffer, the part
+at the fixed rate latency and lag. Causes precede their consequences, so the first match is the cause. If the next match
+is not a consequence of it, both fit, and a comparison of the first one's factor decides.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CauseCode: TypeAlias = Literal[
 ]  # fmt: skip
 Change: TypeAlias = Literal["raise", "lower", "choose"]
 
-# The slower of the guide's two published results: acks=all, p99. It calls no number high.
+# The p99 of the guide's slower result (acks=all); the guide does not define a high latency.
 _HIGH_P99_MS = 35.0
 _GUIDES_BATCH_BYTES = 1 << 20
 # The guide's "Pauses >100ms → Problème GC".
@@ -47,11 +47,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class CauseRule:
-    """A cause, found if all conditions hold, and its fix.
+    """A cause and its fix; found if all conditions hold.
 
     Attributes:
-        factor: The setting to change, or another factor; its impact table shows the effect. Empty without such a table.
-        leads_to: Later causes that follow from this one and so do not count beside it.
+        factor: The factor to change, whose impact table shows the effect; empty without such a table.
+        leads_to: Later causes that are consequences of this one and are not reported beside it.
     """
 
     code: CauseCode
@@ -67,7 +67,7 @@ class CauseRule:
 
 @dataclass(frozen=True)
 class SymptomRule:
-    """A symptom, found if one of the conditions holds."""
+    """A symptom; found if one of the conditions holds."""
 
     code: SymptomCode
     any_of: tuple[Condition, ...]
@@ -85,11 +85,11 @@ def _most(quantity: str, bound: float) -> Condition:
 _IS_SLOW = _least("p99_ms", _HIGH_P99_MS)
 
 BACKLOG = (_IS_SLOW, _least("queue_fraction", 0.5), _least("backlog_of_latency_fraction", 0.1))
-"""Shows that records wait for those before them: longer than for the answer, and beyond `linger.ms`."""
+"""Conditions for records queued in the producer: longer than the request takes, and beyond `linger.ms`."""
 
 _PLATEAU = SymptomRule(
     "throughput_plateau",
-    # A sender that waits would send more.
+    # A blocked sender would have sent more.
     (_least("buffer_wait_fraction", 0.2),),
     (
         CauseRule(
@@ -99,7 +99,7 @@ _PLATEAU = SymptomRule(
             "compression.type",
             ("max_block_reached",),
         ),
-        # A producer closes a compressed batch at three quarters of batch.size, as it estimates.
+        # The producer estimates compressed sizes and closes a batch at about three quarters of batch.size.
         CauseRule(
             "batches_are_full",
             (
@@ -111,7 +111,7 @@ _PLATEAU = SymptomRule(
             "batch.size",
             ("max_block_reached",),
         ),
-        # A batch takes batch.size of the buffer, however little is in it: so this also stands before a small buffer.
+        # Each batch takes batch.size of the buffer even if nearly empty, so this precedes a small buffer.
         CauseRule(
             "no_linger",
             (_most("linger_ms", 0), _most("batch_fill_fraction", 0.5), _most("bytes_wait", 0)),
@@ -119,7 +119,7 @@ _PLATEAU = SymptomRule(
             "linger.ms",
             ("max_block_reached",),
         ),
-        # More buffer would only fill later.
+        # A larger buffer would only fill later.
         CauseRule("sent_too_fast", (_least("is_limited_elsewhere", 1),), "lower", "producers", ("max_block_reached",)),
     ),
 )
@@ -130,7 +130,7 @@ _FULL_BUFFER = SymptomRule(
     (
         CauseRule(
             "buffer_is_small",
-            # Where records queue even at the fixed rate, a larger buffer would hold a longer queue.
+            # If records queue even at the fixed rate, a larger buffer would only allow a longer queue.
             (_most("buffer_holds_s", 1.0), _most("is_limited_elsewhere", 0), _most("has_backlog", 0)),
             "raise",
             "buffer.memory",
@@ -140,9 +140,9 @@ _FULL_BUFFER = SymptomRule(
     ),
 )
 
-# The latency of records that lag behind is that of their lag.
+# With a growing lag, latency is a consequence of the lag.
 _LATENCY_CAUSES: tuple[CauseCode, ...] = ("linger_is_long", "fetch_waits", "gc_pauses", "backlog")
-# A lag by itself fills fetches: only a consumer that hardly waits for records is held up by its polls or its work.
+# A lag fills fetches anyway: polls or processing are the limit only if the consumer is hardly ever idle.
 _NEVER_IDLE = _most("live_poll_idle_fraction", 0.1)
 
 _LAG = SymptomRule(
@@ -173,14 +173,14 @@ _LATENCY = SymptomRule(
     (
         CauseRule(
             "linger_is_long",
-            # Batches that fill sooner do not wait for it, and 5 ms explain no p99 of 500.
+            # Batches that fill earlier do not wait for it, and 5 ms do not explain a p99 of 500 ms.
             (_least("linger_of_latency_fraction", 0.5), _least("queue_of_linger_ratio", 0.5)),
             "lower",
             "linger.ms",
         ),
         CauseRule(
             "fetch_waits",
-            # A record that comes while a fetch waits for more bytes waits as long as what is left of it.
+            # A record that arrives during a fetch's wait waits for the remainder.
             (_least("fetch_min_bytes", 2), _least("fetch_of_latency_fraction", 0.5)),
             "lower",
             "fetch.min.bytes",
@@ -197,4 +197,4 @@ _LATENCY = SymptomRule(
 )
 
 MEASUREMENTS: tuple[tuple[SymptomRule, ...], ...] = ((_PLATEAU, _FULL_BUFFER), (_LAG, _LATENCY))
-"""Groups what shows in one measurement: the part as fast as it goes, then the one at the fixed rate."""
+"""Symptoms by measurement: the unthrottled part, then the part at the fixed rate."""

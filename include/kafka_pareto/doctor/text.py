@@ -25,7 +25,7 @@ _TITLE_WIDTH = 42
 
 def report_text(report: DoctorReport) -> str:
     """Return the findings by group, fixes for those not met, and the counts; without a trailing newline."""
-    lines = [f"Looked at: {subject_text(report)}", f"Guide: {report.source}"]
+    lines = [f"Checked: {subject_text(report)}", f"Guide: {report.source}"]
     for line in client_file_lines(report):
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     for name, findings in by_group(report).items():
@@ -40,13 +40,13 @@ def _lines(finding: Finding, cores: int | None) -> list[str]:
     check = finding.check
     head = f"  {VERDICT_WORDS[finding.verdict]:<{_VERDICT_WIDTH}}{check.title:<{_TITLE_WIDTH}}"
     note = f" ({check.note})" if check.note else ""
-    if finding.verdict == "met":  # the guide's own value may be the one that risks something
+    if finding.verdict == "met":  # the guide's own value may be a risk
         return _wrapped(f"{head} {found_text(finding)}{note if check.protects != 'nothing' else ''}")
     advice = advice_text(finding)
     if finding.verdict not in ("not_met", "safer"):
         return _wrapped(f"{head} {advice}")
-    lines = _wrapped(f"{head} {found_text(finding)}; the guide: {expected_text(check.rule, cores)}")
-    return lines + _wrapped(f"{' ' * (_VERDICT_WIDTH + 2)}{'→ ' if check.remedy else ''}{advice}{note}")
+    lines = _wrapped(f"{head} {found_text(finding)}; guide: {expected_text(check.rule, cores)}")
+    return lines + _wrapped(f"{' ' * (_VERDICT_WIDTH + 2)}{'→ ' if check.fix else ''}{advice}{note}")
 
 
 def _wrapped(line: str) -> list[str]:

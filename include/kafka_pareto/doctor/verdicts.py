@@ -20,11 +20,11 @@ class Circumstances:
 
     Attributes:
         kafka_version: Such as `4.3`.
-        linux_version: Of the brokers' machine, such as `6.1.0-32-amd64`.
-        cores: Of the brokers' machine.
+        linux_version: Kernel of the brokers' machine, such as `6.1.0-32-amd64`.
+        cores: Cores of the brokers' machine.
         link: Speeds of the brokers' interfaces, in Mbit/s.
         memory_gb_per_broker: Each broker's share of its machine's memory.
-        file_systems: Of the brokers' log folders; empty if none is visible.
+        file_systems: Types under the brokers' log folders; empty if none is visible.
     """
 
     kafka_version: str | None
@@ -36,19 +36,20 @@ class Circumstances:
 
 
 def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
-    """Return the verdict, with the rule scaled to this machine, and a remedy only if not met.
+    """Return the verdict, with the rule scaled to this machine and a fix only if not met.
 
-    Not met if one value breaks the rule and is not safer; else not readable if one is missing; else safer or met.
+    A check is not met if one value breaks the rule and is not safer; else not readable if a value is missing; else
+    safer or met.
     """
     finding = _judged(check, reading, circumstances)
     if finding.verdict == "not_met":
         return finding
-    return finding.model_copy(update={"check": finding.check.model_copy(update={"remedy": ""})})
+    return finding.model_copy(update={"check": finding.check.model_copy(update={"fix": ""})})
 
 
 def _judged(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
     found = list(reading.found)
-    if check.not_applicable is not None and _says_nothing(check.not_applicable, circumstances):
+    if check.not_applicable is not None and _is_outdated(check.not_applicable, circumstances):
         return Finding(check=check, verdict="not_applicable", found=[], reason="guide_is_older")
     if not reading.is_applicable:
         return Finding(check=check, verdict="not_applicable", found=found, reason=reading.reason)
@@ -69,7 +70,7 @@ def _judged(check: Check, reading: Reading, circumstances: Circumstances) -> Fin
 
 
 def _made_for_another(sized_for: SizedFor, circumstances: Circumstances) -> str:
-    """Return why the guide's value does not apply to this machine; empty if it does, or if that is unknown."""
+    """Return the reason why the guide's value does not apply to this machine; empty if it applies or may apply."""
     if sized_for.link_mbit_s is not None and not circumstances.link.is_applicable:
         return circumstances.link.reason
     has_less = (circumstances.memory_gb_per_broker or math.inf) < (sized_for.memory_gb or 0.0)
@@ -90,7 +91,7 @@ def _sized(rule: Rule, sized_for: SizedFor, circumstances: Circumstances) -> Rul
 
 
 def is_kept(rule: Rule, value: Plain | None, cores: int | None) -> bool:
-    """Return whether a value meets the rule; one of another type does not."""
+    """Return whether a value meets the rule; a value of another type does not."""
     return _KEPT[rule.key](rule.wanted, value, cores)
 
 
@@ -100,7 +101,7 @@ def is_safer(check: Check, value: Plain | None, cores: int | None) -> bool:
         return False
     number = _number(value)
     least, most = _bounds(check.rule, cores)
-    # Zero and below often switch something off: such a value is safer only where it is named.
+    # Zero and negative values often switch something off, so they are safer only if listed.
     sides = {"above": number > most, "below": 0 < number < least, "other": True}
     return any(sides.get(str(each), _is_equal(each, value)) for each in check.safer)
 
@@ -120,7 +121,7 @@ def threads_for(share: float, cores: int) -> int:
     return max(1, math.ceil(share * cores))
 
 
-def _says_nothing(since: NotApplicable, circumstances: Circumstances) -> bool:
+def _is_outdated(since: NotApplicable, circumstances: Circumstances) -> bool:
     if since.kafka_from is not None:
         return _is_from(circumstances.kafka_version, since.kafka_from)
     if since.linux_from is not None:
@@ -133,7 +134,7 @@ def _says_nothing(since: NotApplicable, circumstances: Circumstances) -> bool:
 def _is_from(version: str | None, first: str) -> bool:
     if version is None:
         return False
-    if version.startswith("level "):  # newer than the client that asked for it
+    if version.startswith("level "):  # newer than this tool's Kafka client
         return True
     return _parts(version) >= _parts(first)
 

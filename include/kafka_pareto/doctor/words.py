@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.doctor.guide import CHECKLIST_ITEMS, Group, Plain, Rule
 from kafka_pareto.doctor.readings import plain_text, subjects
 from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding, Verdict
@@ -27,27 +28,27 @@ VERDICT_WORDS: Mapping[Verdict, str] = {
     "not_readable": "not readable",
 }
 REASONS: Mapping[str, str] = {
-    "no_cluster": "no cluster was asked: name one by KAFKA=host:port,…",
-    "other_machine": "no broker can be seen on this machine: run make doctor on a broker's, as its user or root",
-    "brokers_elsewhere": "not every broker runs on this machine: run make doctor on the others, too",
-    "denied": "this user may not read it: run make doctor as the brokers' user or root",
-    "no_such_file": "this kernel does not show it here; in a container, look at the machine outside",
-    "no_device": "the file system has no disk of its own here, as in a container",
-    "unknown_speed": "the interface's driver does not say its speed, as in a virtual machine",
-    "loopback": "the brokers talk over loopback: no record crosses a network",
-    "java_decides": "the option is not given, so Java chooses by itself",
-    "not_told": "a broker does not tell this setting",
-    "not_allowed": "this user may not ask: it needs DescribeConfigs on cluster and topic, and Describe on the group",
+    "no_cluster": "no cluster given; pass KAFKA=host:port,…",
+    "other_machine": "no broker visible on this machine; run make doctor on a broker's machine, as its user or root",
+    "brokers_elsewhere": "some brokers run on other machines; run make doctor there, too",
+    "denied": "permission denied; run make doctor as the brokers' user or root",
+    "no_such_file": "this kernel does not expose it; in a container, run make doctor on the host",
+    "no_device": "the file system has no block device here, as in a container",
+    "unknown_speed": "the interface's driver does not report its speed, as in a virtual machine",
+    "loopback": "the brokers use loopback: no record crosses a network",
+    "java_decides": "option not set; Java chooses the value",
+    "not_told": "a broker does not report this setting",
+    "not_allowed": "permission denied; the user needs DescribeConfigs on cluster and topic, and Describe on the group",
     "memory_unknown": "the memory of the brokers' machines is not visible from here",
-    "made_for_more_memory": "the guide sizes it for brokers of {memory_gb:g} GB; each has less here",
+    "made_for_more_memory": "the guide's value is for brokers with {memory_gb:g} GB of memory; these have less",
     "cores_unknown": "the cores of the brokers' machines are not visible from here",
-    "no_topic": "no topic was named: TOPIC=…",
-    "no_group": "no consumer group was named: GROUP=…",
-    "no_producer": "no file was named: PRODUCER=producer.properties",
-    "no_consumer": "no file was named: CONSUMER=consumer.properties",
-    "other_default": "the file does not set it, and the default of its program is not Kafka's: state it",
-    "in_code": "this is in the program that sends, not in a setting",
-    "not_measured": "this command writes nothing, so it measures no disk",
+    "no_topic": "no topic given; pass TOPIC=…",
+    "no_group": "no consumer group given; pass GROUP=…",
+    "no_producer": "no file given; pass PRODUCER=producer.properties",
+    "no_consumer": "no file given; pass CONSUMER=consumer.properties",
+    "other_default": "not set in the file, and this client's default differs from Kafka's; set it in the file",
+    "in_code": "this depends on the producer's code, not on a setting",
+    "not_measured": "make doctor only reads, so it does not measure disks",
 }
 
 
@@ -74,9 +75,9 @@ def advice_text(finding: Finding) -> str:
     """Return the fix for a finding, or why none is needed; empty if it is met."""
     check = finding.check
     if finding.verdict == "safer":
-        return f"it protects {check.protects}"
+        return f"protects {check.protects}"
     if finding.verdict == "not_met":
-        return check.remedy or f"left to you: it affects {check.protects}"
+        return check.fix or f"no fix suggested, since it affects {check.protects}"
     return reason_text(finding)
 
 
@@ -92,30 +93,30 @@ def reason_text(finding: Finding) -> str:
 def subject_text(report: DoctorReport) -> str:
     """Name what was examined."""
     if not report.kafka:
-        return "this machine alone, as if a broker ran on it"
-    release = f"Kafka {report.kafka_version}" if report.kafka_version else "Kafka of an unknown release"
-    here = f"{len(report.brokers_here)} of {len(report.brokers)} brokers run here"
+        return "this machine only, treated as a broker's machine"
+    release = f"Kafka {report.kafka_version}" if report.kafka_version else "unknown Kafka version"
+    here = f"{len(report.brokers_here)} of {counted(len(report.brokers), 'broker')} on this machine"
     return f"{report.kafka} ({release}; {here})"
 
 
 def client_file_lines(report: DoctorReport) -> list[str]:
-    """List how each client's file was understood."""
+    """List the settings read from each client's file."""
     return [f"{client.capitalize()}: {line}" for client, lines in report.client_files.items() for line in lines]
 
 
 def count_text(report: DoctorReport) -> str:
     """Count the verdicts."""
     counts = ", ".join(f"{report.count(verdict)} {VERDICT_WORDS[verdict]}" for verdict in VERDICTS)
-    return f"{len(report.findings)} checks: {counts}"
+    return f"{counted(len(report.findings), 'check')}: {counts}"
 
 
 def left_text(report: DoctorReport) -> str:
-    """List topics left by campaigns, and how to remove them; empty if there are none."""
+    """List leftover topics and the command that removes them; empty if there are none."""
     if not report.topics_left:
         return ""
     return (
-        f"Left there by this tool, unless it loads the cluster now: {', '.join(report.topics_left)}; to remove: "
-        f"make remove-topics KAFKA={report.kafka}, with its KAFKA_CONFIG"
+        f"Topics of campaigns on this cluster: {', '.join(report.topics_left)}. If no campaign is running, remove them "
+        f"with make remove-topics KAFKA={report.kafka} and its KAFKA_CONFIG"
     )
 
 
@@ -123,7 +124,7 @@ def items_text(report: DoctorReport) -> str:
     """Count the verdicts of the guide's checklist."""
     verdicts = list(report.items().values())
     counts = ", ".join(f"{verdicts.count(each)} {VERDICT_WORDS[each]}" for each in VERDICTS if each in verdicts)
-    return f"The guide's checklist of {CHECKLIST_ITEMS}: {counts}"
+    return f"The guide's checklist ({CHECKLIST_ITEMS} items): {counts}"
 
 
 def _value(text: str) -> str:
@@ -143,7 +144,7 @@ def _number(value: Plain) -> str:
 
 
 def _share_of_cores(share: float, cores: int | None) -> str:
-    words = "the cores" if share == 1 else f"{share:g} x the cores"
+    words = "one per core" if share == 1 else f"{share:g} per core"
     return words if cores is None else f"{threads_for(share, cores)} ({words})"
 
 

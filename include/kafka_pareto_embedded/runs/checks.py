@@ -1,4 +1,4 @@
-"""Print what `make doctor` and `make sizing` come to."""
+"""Print the reports of `make doctor` and `make sizing`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
-    """Print the verdicts on the named cluster, else on the installation's own, else on this machine alone.
+    """Print the verdicts on the named cluster, else on the stack's cluster, else on this machine only.
 
     Raises:
-        BadInputError: If something given cannot be used.
+        BadInputError: If an option is invalid.
         ClusterError: If the cluster cannot be reached.
     """
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
@@ -36,7 +36,7 @@ def print_report(request: DoctorRequest, settings: Settings) -> None:
 
 
 def print_sizing(options: SizingOptions) -> None:
-    """Print what the load needs.
+    """Print the resources the workload needs.
 
     Raises:
         BadInputError: If there are fewer brokers than replicas.

@@ -225,7 +225,7 @@ def test_help_fits_a_screen_of_forty_lines_and_names_every_option() -> None:
 def test_doctor_looks_at_this_machine_alone_where_nothing_runs_and_ends_well(state: Path) -> None:
     done = _stack(state, "doctor")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Looked at: this machine alone")
+    assert done.stdout.startswith("Checked: this machine only")
     assert re.fullmatch(r"\d+ checks: .* not readable", done.stdout.splitlines()[-1])
     assert not state.exists()
 

@@ -24,7 +24,7 @@ def check_of(rule: dict[str, Any], **changes: Any) -> Check:
         "reads": {"source": "broker", "name": "num.io.threads"},
         "rule": rule,
         "protects": "nothing",
-        "remedy": "set it",
+        "fix": "set it",
     }
     return Check.model_validate({**content, **changes})
 

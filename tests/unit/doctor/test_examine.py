@@ -52,10 +52,10 @@ def test_without_a_cluster_this_machine_is_judged_and_the_brokers_are_not_readab
     assert {(finding.verdict, finding.reason) for finding in brokers} == {("not_readable", "no_cluster")}
 
 
-def test_every_check_gets_one_verdict_and_only_what_is_not_met_a_remedy(alone: DoctorReport, guide: Guide) -> None:
+def test_every_check_gets_one_verdict_and_only_what_is_not_met_a_fix(alone: DoctorReport, guide: Guide) -> None:
     assert [finding.check.id for finding in alone.findings] == [check.id for check in guide.checks]
     assert sum(alone.count(verdict) for verdict in VERDICTS) == len(guide.checks)
-    assert {finding.verdict for finding in alone.findings if finding.check.remedy} == {"not_met"}
+    assert {finding.verdict for finding in alone.findings if finding.check.fix} == {"not_met"}
 
 
 def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_not_told(
@@ -73,7 +73,7 @@ def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_not
 def test_a_clients_file_that_cannot_be_read_is_named_and_not_quoted(guide: Guide, tmp_path: Path) -> None:
     file = tmp_path / "consumer.properties"
     file.write_text("ssl.key.password=\\uhunter2\n")
-    with pytest.raises(BadInputError, match=r"^CONSUMER=.*consumer\.properties: cannot be read") as refused:
+    with pytest.raises(BadInputError, match=r"^CONSUMER=.*consumer\.properties: invalid consumer settings") as refused:
         examine(DoctorRequest(consumer=file), guide, load_settings())
     assert "hunter2" not in str(refused.value)
 
@@ -117,7 +117,7 @@ def test_a_consumers_file_that_kafka_refuses_is_refused(guide: Guide, tmp_path: 
 
 @pytest.mark.parametrize("option", ["topic", "group", "kafka_config"])
 def test_what_only_a_cluster_can_answer_is_refused_without_one(guide: Guide, option: str) -> None:
-    with pytest.raises(BadInputError, match=rf"^{option.upper()}=x: there is no cluster to ask"):
+    with pytest.raises(BadInputError, match=rf"^{option.upper()}=x needs a cluster; pass KAFKA="):
         examine(DoctorRequest.model_validate({option: "x"}), guide, load_settings())
 
 

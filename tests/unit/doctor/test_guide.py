@@ -25,7 +25,7 @@ checks:
     reads: {source: broker, name: num.io.threads}
     rule: {at_least: 8}
     protects: nothing
-    remedy: set num.io.threads
+    fix: set num.io.threads
 """
 
 
@@ -82,10 +82,10 @@ def test_lines_are_short_enough_to_read() -> None:
         ("{at_least: 8}", "{at_least: 8, at_most: 9}", r"exactly one of"),
         ("{at_least: 8}", "{}", r"exactly one of"),
         ("item: 14", "item: 29", r"checks\.0\.item.*29"),
-        ("remedy:", "remedie:", r"remedie"),
+        ("fix:", "fixes:", r"fixes"),
         ("    protects: nothing\n", "", r"checks\.0\.protects"),
         ("protects: nothing", "protects: speed", r"checks\.0\.protects.*speed"),
-        ("protects: nothing", "protects: nothing\n    safer: [below]", r"no value is safer where"),
+        ("protects: nothing", "protects: nothing\n    safer: [below]", r"safer: remove it"),
     ],
 )
 def test_a_defect_is_named_with_file_key_and_value(tmp_path: Path, right: str, wrong: str, said: str) -> None:
@@ -98,5 +98,5 @@ def test_a_defect_is_named_with_file_key_and_value(tmp_path: Path, right: str, w
 def test_two_checks_of_one_id_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(GOOD + GOOD.partition("checks:\n")[2])
-    with pytest.raises(StudyError, match=r"io_threads: there are two checks of this id"):
+    with pytest.raises(StudyError, match=r"io_threads: two checks have this id"):
         load_guide(file)

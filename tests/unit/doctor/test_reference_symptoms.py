@@ -39,18 +39,18 @@ def repetition_of(study: Compare, case: str, **changes: object) -> Repetition:
 
 def test_a_cause_names_the_part_that_measured_its_setting_and_no_other(study: Compare):
     (waited,) = symptom_texts(study, [repetition_of(study, "acks")])
-    assert waited.text.startswith("The sender waited for 60%")
-    assert waited.text.endswith("if a larger value helps, it is the first, else the second.")
+    assert waited.text.startswith("Throughput plateau: send() was blocked 60%")
+    assert waited.text.endswith("if a larger value helps, it is the first, otherwise the second.")
     assert [(cause.text.rpartition(": ")[2], cause.part) for cause in waited.causes] == [
         ("raise batch.size.", "grid"),
-        ("send less, or add brokers.", ""),
+        ("reduce the load or add brokers.", ""),
     ]
 
 
-def test_records_that_were_given_up_are_seen_though_they_fail_their_repetition(study: Compare):
-    given_up = repetition_of(study, "acks", outcome="failed", quantities={**WAITED, "buffer_exhausted_records": 12.0})
-    (full,) = symptom_texts(study, [given_up])
-    assert [cause.text for cause in full.causes] == ["12 records were given up after max.block.ms: raise max.block.ms."]
+def test_dropped_records_are_seen_though_they_fail_their_repetition(study: Compare):
+    dropped = repetition_of(study, "acks", outcome="failed", quantities={**WAITED, "buffer_exhausted_records": 12.0})
+    (full,) = symptom_texts(study, [dropped])
+    assert [cause.text for cause in full.causes] == ["Records dropped after max.block.ms: 12: raise max.block.ms."]
 
 
 def test_repetitions_that_do_not_count_or_are_of_other_levels_show_nothing(study: Compare):

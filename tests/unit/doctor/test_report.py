@@ -29,22 +29,22 @@ def test_text_groups_the_checks_and_ends_with_the_counts() -> None:
         finding_of({"equals": "lz4"}, reason="no_topic", group="topic", title="compression.type", item=23),
     )
     assert report_text(report).splitlines() == [
-        "Looked at: kafka1:9092 (Kafka 4.3; 1 of 3 brokers run here)",
+        "Checked: kafka1:9092 (Kafka 4.3; 1 of 3 brokers on this machine)",
         "Guide: a book",
         "",
         "Brokers",
-        "  not met               num.io.threads                             4 (broker 1, 2), 8 (broker 3); the guide: 8",  # noqa: E501
-        "                          (the cores)",
+        "  not met               num.io.threads                             4 (broker 1, 2), 8 (broker 3); guide: 8",  # noqa: E501
+        "                          (one per core)",
         "                        → set it (it depends)",
         "  met                   num.network.threads                        8",
-        "  safer than the guide  num.replica.fetchers                       4; the guide: 8",
-        "                        it protects memory (it depends)",
+        "  safer than the guide  num.replica.fetchers                       4; guide: 8",
+        "                        protects memory (it depends)",
         "  not applicable        zookeeper.connect                          it is gone",
         "",
         "Topic",
-        "  not readable          compression.type                           no topic was named: TOPIC=…",
+        "  not readable          compression.type                           no topic given; pass TOPIC=…",
         "",
-        "The guide's checklist of 28: 1 not readable",
+        "The guide's checklist (28 items): 1 not readable",
         "5 checks: 1 met, 1 safer than the guide, 1 not met, 1 not applicable, 1 not readable",
     ]
 
@@ -54,7 +54,7 @@ def test_topics_that_campaigns_have_left_are_named_with_the_command_that_removes
     report = report_of(finding_of({"equals": 8}, 8)).model_copy(update={"topics_left": left})
     text = " ".join(report_text(report).split())
     assert all(each in text for each in left)
-    assert text.endswith("to remove: make remove-topics KAFKA=kafka1:9092, with its KAFKA_CONFIG")
+    assert text.endswith("remove them with make remove-topics KAFKA=kafka1:9092 and its KAFKA_CONFIG")
     page = doctor_page(report)
     assert "make remove-topics KAFKA=kafka1:9092" in page
     assert "<script" not in page
@@ -62,12 +62,12 @@ def test_topics_that_campaigns_have_left_are_named_with_the_command_that_removes
 
 
 def test_no_line_of_text_is_wider_than_a_terminal_of_110_columns() -> None:
-    report = report_of(finding_of({"equals": 1}, "word " * 60, title="t" * 60, remedy="do " * 60, note="since " * 40))
+    report = report_of(finding_of({"equals": 1}, "word " * 60, title="t" * 60, fix="do " * 60, note="since " * 40))
     assert max(map(len, report_text(report).splitlines())) <= 110
 
 
 def test_the_page_escapes_what_the_cluster_and_the_guide_say() -> None:
-    finding = finding_of({"equals": NASTY}, f"{NASTY}!", title=NASTY, remedy=NASTY, note=NASTY, section=f'"{NASTY}')
+    finding = finding_of({"equals": NASTY}, f"{NASTY}!", title=NASTY, fix=NASTY, note=NASTY, section=f'"{NASTY}')
     page = doctor_page(report_of(finding).model_copy(update={"kafka": NASTY, "source": NASTY}))
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 7

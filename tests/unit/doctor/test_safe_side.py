@@ -1,4 +1,4 @@
-"""No value at least as safe as the guide's gets a remedy, in any check."""
+"""No value at least as safe as the guide's gets a fix, in any check."""
 
 from __future__ import annotations
 
@@ -130,19 +130,19 @@ def test_what_protects_something_has_safe_values_here_and_nothing_else(guide: Gu
     assert {check.id for check in guide.checks if check.protects != "nothing"} == SAFE.keys()
 
 
-def test_no_value_on_the_safe_side_gets_a_remedy(guide: Guide) -> None:
+def test_no_value_on_the_safe_side_gets_a_fix(guide: Guide) -> None:
     findings = on_the_safe_side(guide)
     assert {finding.check.id for finding in findings} == {check.id for check in guide.checks}
-    advised = [each for each in findings if each.verdict == "not_met" or each.check.remedy]
+    advised = [each for each in findings if each.verdict == "not_met" or each.check.fix]
     assert [f"{each.check.id} {each.found}" for each in advised] == []
 
 
-def test_no_surface_shows_a_remedy_on_the_safe_side(guide: Guide) -> None:
+def test_no_surface_shows_a_fix_on_the_safe_side(guide: Guide) -> None:
     report = report_of(*on_the_safe_side(guide))
     page, text = html.unescape(doctor_page(report)), " ".join(report_text(report).split())
     assert "→" not in text
     for surface in (page, text, report.model_dump_json()):
-        assert [check.remedy for check in guide.checks if check.remedy and check.remedy in surface] == []
+        assert [check.fix for check in guide.checks if check.fix and check.fix in surface] == []
 
 
 @pytest.mark.parametrize(
@@ -166,32 +166,32 @@ def test_what_is_safer_than_the_guide_is_said_beside_the_guides_value(
     assert finding.verdict == "safer"
     said = " ".join(report_text(report_of(finding)).split())
     assert f" safer than the guide {finding.check.title} " in said
-    assert "; the guide: " in said
-    assert f"it protects {protects}" in said
+    assert "; guide: " in said
+    assert f" protects {protects}" in said
 
 
 @pytest.mark.parametrize(
-    ("check_id", "value", "remedy"),
+    ("check_id", "value", "fix"),
     [
         ("acks", 0, "set acks=all in producer.properties"),
-        ("retries", 0, "remove retries from producer.properties: delivery.timeout.ms alone then ends them"),
+        ("retries", 0, "remove retries from producer.properties; delivery.timeout.ms then limits them"),
         ("replication", 1, "reassign the topic to three replicas"),
-        ("min_isr", 1, "raise min.insync.replicas of the topic to 2, once it has three replicas"),
+        ("min_isr", 1, "raise the topic's min.insync.replicas to 2, if it has three replicas"),
         ("dirty_writeback", 0, "set vm.dirty_writeback_centisecs to 500, Linux's default, in /etc/sysctl.conf"),
         ("topic_retention", DAY_MS // 24, ""),
         ("retention_hours", 1, ""),
     ],
 )
 def test_what_is_less_safe_than_the_guide_is_told_the_safe_way_or_left_alone(
-    guide: Guide, check_id: str, value: Plain, remedy: str
+    guide: Guide, check_id: str, value: Plain, fix: str
 ) -> None:
     finding = judge(check_named(guide, check_id), reading_of(value), LARGE)
-    assert (finding.verdict, finding.check.remedy) == ("not_met", remedy)
+    assert (finding.verdict, finding.check.fix) == ("not_met", fix)
 
 
-def test_one_broker_on_the_unsafe_side_has_the_remedy_though_another_is_safer(guide: Guide) -> None:
+def test_one_broker_on_the_unsafe_side_has_the_fix_though_another_is_safer(guide: Guide) -> None:
     finding = judge(check_named(guide, "default_min_isr"), reading_of(3, 1), LARGE)
-    assert (finding.verdict, finding.check.remedy.partition(" in ")[0]) == ("not_met", "raise min.insync.replicas to 2")
+    assert (finding.verdict, finding.check.fix.partition(" in ")[0]) == ("not_met", "raise min.insync.replicas to 2")
 
 
 @pytest.mark.parametrize("machine", [SMALL, replace(SMALL, link=FAST_LINK)], ids=["slow link", "fast link"])
@@ -201,14 +201,14 @@ def test_kernel_and_java_are_told_to_take_no_memory_on_a_machine_that_has_little
     takers = [check for check in guide.checks if check.reads.source in ("sysctl", "jvm") and check.protects == "memory"]
     assert len(takers) >= 11
     findings = [judge(check, reading_of("1 1 1" if check.rule.each_at_least else 1), machine) for check in takers]
-    assert [finding.check.id for finding in findings if finding.check.remedy] == []
+    assert [finding.check.id for finding in findings if finding.check.fix] == []
 
 
 def test_an_option_of_xfs_is_no_advice_for_another_file_system(guide: Guide) -> None:
     allocsize = check_named(guide, "allocsize")
     assert judge(allocsize, reading_of("rw"), LARGE).verdict == "not_met"
     other = judge(allocsize, reading_of("rw"), replace(LARGE, file_systems=frozenset({"ext4"})))
-    assert (other.verdict, other.check.remedy) == ("not_applicable", "")
+    assert (other.verdict, other.check.fix) == ("not_applicable", "")
 
 
 def test_the_guides_own_value_is_met_and_said_with_what_it_risks(guide: Guide) -> None:

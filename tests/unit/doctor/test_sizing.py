@@ -32,7 +32,7 @@ def test_the_guides_four_gb_s_per_broker_are_its_clusters_and_a_broker_has_a_thi
     said = sizing_text(sizing)
     assert "4.00 GB/s (32.0 Gbit/s)" in said
     assert "1.33 GB/s (10.7 Gbit/s)" in said
-    assert "It is the cluster's: here 4.00 GB/s" in said
+    assert "it is for the whole cluster: here\n  4.00 GB/s, or 1.33 GB/s per broker" in said
 
 
 def test_the_guides_disk_is_reproduced_and_leaves_the_replicas_out() -> None:
@@ -40,7 +40,7 @@ def test_the_guides_disk_is_reproduced_and_leaves_the_replicas_out() -> None:
     assert sizing.disk_tb_one_copy == pytest.approx(604.8)
     assert sizing.disk_tb_cluster == pytest.approx(1814.4)
     assert sizing.disk_tb_per_broker == pytest.approx(604.8)
-    assert "one copy    604.8 TB (the guide stops here)" in sizing_text(sizing)
+    assert "one copy    604.8 TB (the guide's figure)" in sizing_text(sizing)
 
 
 def test_the_guides_page_cache_is_reproduced() -> None:
@@ -80,7 +80,7 @@ def test_nothing_is_consumed_without_consumers_nor_replicated_to_one_replica() -
 
 
 def test_more_replicas_than_brokers_are_refused_with_both_numbers() -> None:
-    with pytest.raises(BadInputError, match=r"REPLICATION=3: must not be above BROKERS=2.*add brokers"):
+    with pytest.raises(BadInputError, match=r"REPLICATION=3 exceeds BROKERS=2.*add brokers"):
         size_cluster(SizingRequest(records_s=1, record_size=1, brokers=2))
 
 

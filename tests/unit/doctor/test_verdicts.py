@@ -134,7 +134,7 @@ def test_the_rule_that_is_shown_is_the_one_for_this_link_and_of_several_sizes_th
 def test_the_memory_that_the_guide_sizes_a_value_for_is_said() -> None:
     heap = check_of({"between": [6 << 30, 8 << 30]}, sized_for={"memory_gb": 32})
     finding = judge(heap, reading_of(512 << 20), replace(HERE, memory_gb_per_broker=8.0))
-    assert reason_text(finding) == "the guide sizes it for brokers of 32 GB; each has less here"
+    assert reason_text(finding) == "the guide's value is for brokers with 32 GB of memory; these have less"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kafka_pareto.study.options import AnyOptions, read_options
 
 
 def flag(name: str) -> str:
-    """Return a field's option, as in `--record-sizes`."""
+    """Return a field's option, such as `--record-sizes`."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -26,13 +26,13 @@ def with_options(
     read: Callable[[Mapping[str, Any]], AnyOptions] | None = None,
     positional: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of the model; its argument `options` reads them, once called.
+    """Give a command one option per field of the model; it receives them as a function `options`.
 
     Args:
         model: Its fields' descriptions are the help.
-        named: Each field's option.
-        read: Reads the given values; by default the model alone.
-        positional: Fields that are arguments without a name.
+        named: The option of each field.
+        read: Parses the given values; by default the model.
+        positional: Fields passed as positional arguments.
     """
 
     def decorated(main: Callable[..., None]) -> Callable[..., None]:
@@ -60,7 +60,7 @@ def with_options(
 
 
 def _annotation(name: str, field: FieldInfo, named: Callable[[str], str], is_positional: bool) -> Any:
-    """Return what Typer reads: texts, which the model parses, or flags."""
+    """Return the parameter type for Typer: a text, parsed by the model, or a flag."""
     text = field.description or ""
     if field.default not in (None, "", False, PydanticUndefined):
         text = f"{text} Default: {field.default}."
@@ -71,13 +71,13 @@ def _annotation(name: str, field: FieldInfo, named: Callable[[str], str], is_pos
 
 
 def _metavar(field: FieldInfo) -> str | None:
-    """Return the kind of value in a word; None where Typer's own does."""
+    """Return the value's type as a word; None to use Typer's."""
     kinds = set(_kinds(field.annotation))
     return "LIST" if list in kinds else "NUMBER" if kinds & {int, float} else "FILE" if Path in kinds else None
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """Yield the classes in an annotation."""
+    """Yield all classes in an annotation."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _kinds(get_args(annotation)[0])

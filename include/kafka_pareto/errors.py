@@ -9,7 +9,7 @@ from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_TEMPOR
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the closest known name, or nothing."""
+    """Return the end of a message about an unknown name: the closest known name, or an empty text."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]}?" if near else ""
 
@@ -40,13 +40,13 @@ class PlanError(BadInputError):
 
 
 class ConsentError(PlanError):
-    """The cluster is not ours and nobody has consented to the plan yet."""
+    """The plan for an existing cluster lacks consent."""
 
     exit_code = EXIT_NO_CONSENT
 
 
 class PickError(BadInputError):
-    """A configuration somebody picked may not become active; the message names the configuration and the rule."""
+    """A picked configuration is not eligible for activation; the message names it and the rule."""
 
 
 class ArtifactError(BadInputError):
@@ -69,20 +69,20 @@ class ClusterError(KafkaParetoError):
         super().__init__(message)
 
 
-class SafetyStop(BadInputError):  # noqa: N818 (a stop, decided on purpose, rather than a defect)
-    """Protect a foreign cluster that was harmed, throttles or denies a right, where a retry would not help."""
+class SafetyStop(BadInputError):  # noqa: N818 (a deliberate stop, not a defect)
+    """The load stopped to protect an existing cluster (harm, throttling, missing right); a retry cannot help."""
 
 
 class DisturbedError(KafkaParetoError):
-    """Something else on this machine disturbed one measurement repeatedly."""
+    """Other work on this machine disturbed one measurement repeatedly."""
 
 
 class LoadToolError(KafkaParetoError):
-    """The load tool did not run, did not end, or printed unreadable output."""
+    """The load generator failed, did not end, or printed unreadable output."""
 
 
 class LoadStartError(LoadToolError):
-    """The load tool's process could not be started; no configuration can have caused that."""
+    """The load generator's process could not be started, which no configuration can cause."""
 
 
 class StoreError(KafkaParetoError):

@@ -12,7 +12,7 @@ from kafka_pareto.shipped import INCLUDE, JARS, STATE
 
 
 class Settings(BaseSettings):
-    """Installation settings; never part of a study and never logged."""
+    """Settings of the installation; never part of a study, never logged."""
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_PARETO_", frozen=True)
 
@@ -20,27 +20,25 @@ class Settings(BaseSettings):
     s3_access_key: str = ""
     s3_secret_key: SecretStr = SecretStr("")
     s3_bucket: str = "kafka-pareto"
-    store_folder: Path | None = Field(default=None, description="a folder instead of S3, for work without a server")
+    store_folder: Path | None = Field(default=None, description="a local folder to use instead of S3")
     mlflow_tracking_uri: str = ""
-    mlflow_username: str = Field(default="", description="MLflow's login; empty where it asks for none")
+    mlflow_username: str = Field(default="", description="MLflow's login; empty if it requires none")
     mlflow_password: SecretStr = SecretStr("")
-    mlflow_public_uri: str = Field(default="", description="where people reach MLflow, if the steps reach it elsewhere")
-    bootstrap_servers: str = Field(
-        default="", description="the cluster that this installation loads where none is named"
+    mlflow_public_uri: str = Field(
+        default="", description="MLflow's address for people, if it differs from that of the steps"
     )
-    own_cluster_id: str = Field(
-        default="", description="of the cluster whose brokers this installation's stack has started"
-    )
+    bootstrap_servers: str = Field(default="", description="the default cluster, for studies that name none")
+    own_cluster_id: str = Field(default="", description="ID of the cluster that this installation's stack started")
     java: str = "java"
     kafka_jars: Path = JARS
-    log_pipeline: Path = Field(STATE / "log-pipeline", description="what make log-pipeline builds")
+    log_pipeline: Path = Field(STATE / "log-pipeline", description="the output folder of make log-pipeline")
     client_configs: Path = STATE / "client-configs"
     studies: Path = INCLUDE / "studies"
-    advice: Path = Field(default=INCLUDE / "advice", description="a file for each configuration that somebody advises")
+    advice: Path = Field(default=INCLUDE / "advice", description="folder with one file per advised configuration")
 
 
 def load_settings() -> Settings:
-    """Read the settings from the environment; raises BadInputError with the variable and its rule."""
+    """Read the settings from the environment; raise BadInputError with the variable and its rule."""
     try:
         return Settings()
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Files beside the library that are no Python: in a checkout below `include/`, in a wheel below the package."""
+"""Non-Python files of the library: below `include/` in a checkout, below the package in a wheel."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 _IN_WHEEL = Path(__file__).with_name("shipped_files")
 INCLUDE = _IN_WHEEL if _IN_WHEEL.is_dir() else Path(__file__).parents[1]
-"""The folder of studies, advice, the guide of `doctor`, and what brokers are configured with."""
+"""The folder of the studies, the advice, `doctor`'s guide and the brokers' configuration."""
 
 JARS = INCLUDE / "jars" if _IN_WHEEL.is_dir() else INCLUDE.parent / ".state" / "kafka" / "jars"
-"""Kafka's jars and our own, which `make setup` or the build of a wheel puts there."""
+"""Kafka's jars and our own, installed by `make setup` or the wheel's build."""
 
 STATE = INCLUDE.parent / ".state"
-"""The folder of all that a checkout installs and keeps."""
+"""The folder for everything that a checkout installs or stores."""

@@ -105,7 +105,7 @@ def test_a_limit_that_nothing_keeps_names_the_nearest(explorer: Explorer, visito
     typed = visitor.page.get_by_label("p95 latency at most, typed")
     typed.fill("0.5")
     typed.press("Enter")
-    expect(visitor.page.locator("#best")).to_contain_text("the nearest")
+    expect(visitor.page.locator("#best")).to_contain_text("The nearest")
     visitor.picture("nothing_remains")
 
 
@@ -233,7 +233,7 @@ def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explo
     open_view(explorer, visitor)
     expect(visitor.page.locator("#progress")).to_contain_text("60 repetitions")
     expect(visitor.page.locator("#card")).to_contain_text("No decision yet")
-    expect(visitor.page.locator("#best")).to_contain_text("not confirmed")
+    expect(visitor.page.locator("#best")).to_contain_text("Not confirmed")
     visitor.picture("running")
 
 

@@ -129,7 +129,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: C
         outcomes = list(pool.map(contend, picks))
     [winner] = [name for name in picks if name in outcomes]
     [error] = [text for text in outcomes if text != winner]
-    assert "versions/00001.json: was written in the meantime; look at the active settings for 65,636 B now" in error
+    assert "versions/00001.json: was written in the meantime; review the active settings for 65,636 B" in error
     assert [settings.configuration_id for settings in versions(campaign.store, STUDY, CASE)] == [winner]
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 

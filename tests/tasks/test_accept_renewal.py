@@ -125,7 +125,7 @@ def test_an_answer_that_comes_too_late_is_asked_for_anew(campaign: Campaign) -> 
     asked_at = datetime.now(UTC) - timedelta(days=7, minutes=1)
     late = Wanted(answer="approve", by="alice", asked_at=asked_at)
     manifest = accepted(campaign, late)
-    assert f"asked on {asked_at:%Y-%m-%d}, and an answer is valid for 7 days" in said(manifest)
+    assert f"is from {asked_at:%Y-%m-%d}, and an answer is valid for 7 days" in said(manifest)
     assert active_cases(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     confirmation = campaign.tune.confirmation.model_copy(update={"answer_within_days": 8})
@@ -141,7 +141,7 @@ def test_a_rejection_counts_however_late_it_comes_and_whatever_has_changed(campa
 
 def test_what_somebody_picks_needs_their_word_that_they_have_seen_what_differs(campaign: Campaign) -> None:
     look, configuration = now(kafka_version="4.4.0"), durable_id(campaign)
-    differs = r"4\.3\.1 then, 4\.4\.0 now\. Run a new campaign; or, .*--changes-seen="
+    differs = r"4\.3\.1 then, 4\.4\.0 now\. Run a new campaign or, .*--changes-seen="
     with pytest.raises(BadInputError, match=differs) as no:
         accepted(campaign, Wanted(case=CASE, configuration=configuration, by="alice"), look)
     assert active_cases(campaign.store, STUDY) == []
@@ -171,12 +171,12 @@ def test_without_a_cluster_in_the_settings_nobody_knows_whether_it_is_the_same(
 
 def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> None:
     in_berlin, pick = of(campaign, cluster=BERLIN), durable_id(campaign)
-    with pytest.raises(BadInputError, match=r"are of the cluster berlin; trigger settings_in_force_berlin instead"):
+    with pytest.raises(BadInputError, match=r"belong to cluster berlin; trigger settings_in_force_berlin instead"):
         accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster=""))
     with pytest.raises(BadInputError, match=r"of the stack's own cluster; trigger settings_in_force instead"):
         accepted(campaign, Wanted(case=CASE, configuration=pick, cluster="berlin"))
     assert accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster="berlin")).cases == [CASE]
-    with pytest.raises(BadInputError, match="are of the cluster berlin"):
+    with pytest.raises(BadInputError, match="belong to cluster berlin"):
         roll_back.run(campaign.store, STUDY, CASE, cluster="")
     roll_back.run(campaign.store, STUDY, CASE, cluster="berlin")
     assert [each.cluster for each in versions(campaign.store, STUDY, CASE)] == ["berlin", "berlin"]
@@ -206,7 +206,7 @@ def test_from_a_studys_former_cluster_nothing_moves_where_it_is_now(campaign: Ca
     former = Wanted(case=CASE, configuration=other_id(campaign), cluster="")
     accepted(campaign, former)  # the new cluster has nothing in force yet
     accepted(moved, Wanted(case=CASE, configuration=durable_id(campaign), cluster="berlin"))
-    with pytest.raises(BadInputError, match="are of the cluster berlin; trigger settings_in_force_berlin instead"):
+    with pytest.raises(BadInputError, match="belong to cluster berlin; trigger settings_in_force_berlin instead"):
         accepted(campaign, former)
     assert [each.cluster for each in versions(campaign.store, STUDY, CASE)] == ["", "", "berlin"]
 

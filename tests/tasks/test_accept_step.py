@@ -139,14 +139,14 @@ def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Camp
 
 def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
     wanted = Wanted(case=CASE, configuration=other_id(campaign), request="manual__1", from_version=1)
-    with pytest.raises(BadInputError, match="over version 1, but there is no version yet"):
+    with pytest.raises(BadInputError, match="for version 1, but no version exists yet"):
         accepted(campaign, wanted)
     accepted(campaign, pick(durable_id(campaign)))
     first = accepted(campaign, wanted)
     assert accepted(campaign, wanted) == first
-    with pytest.raises(BadInputError, match="over version 1, but version 2 is active now"):
+    with pytest.raises(BadInputError, match="for version 1, but version 2 is active now"):
         accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id(), from_version=1))
-    with pytest.raises(BadInputError, match="before there was a version, but version 2 is active now"):
+    with pytest.raises(BadInputError, match="before the first version, but version 2 is active now"):
         accepted(campaign, Wanted(case=CASE, configuration=campaign.study.baseline_id(), from_version=0))
     assert newest(campaign).version == 2
 
@@ -185,7 +185,7 @@ def test_an_answer_does_not_replace_what_came_into_force_after_the_question(camp
     accepted(campaign, Wanted(case=CASE, configuration=other_id(campaign), by="bob"))
     kind, text = notice_of(accepted(campaign, asked))
     assert kind == "needs_approval"
-    assert "version 1 stays; it became active after the question, which was asked before any was" in text
+    assert "version 1 stays active, because it is newer than the question, asked before any version" in text
     assert newest(campaign).accepted_by == "bob"
     accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2", seen={CASE: 1}))
     assert (newest(campaign).version, newest(campaign).accepted_by) == (2, "alice")
@@ -197,7 +197,7 @@ def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_pe
     accepted(campaign, pick(other_id(campaign)))
     kind, text = notice_of(accepted(another, Wanted()))
     assert kind == "unchanged"
-    assert "version 1 stays; this campaign did not measure it" in text
+    assert "version 1 stays active; this campaign did not measure it" in text
     assert "trigger settings_in_force with action accept, campaign another, 65,636 B" in text
     accepted(another, Wanted(answer="approve", by="alice"))
     assert newest(another).campaign == "another"
@@ -249,7 +249,7 @@ def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_
     accepted(campaign, Wanted())
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
     _, text = notice_of(accepted(older, pick(other_id(older))))
-    assert "WARNING: this campaign did not measure version 1, the one it replaced" in text
+    assert "WARNING: this campaign did not measure version 1 (the settings it replaced)" in text
 
 
 def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_replaced_unasked(
@@ -259,7 +259,7 @@ def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_repla
     change_decision(another, newest_version=1, in_force_left_out=["workload.keys: 0 then, 10 now"])
     kind, text = notice_of(accepted(another, Wanted()))
     assert (kind, newest(another).version) == ("needs_approval", 1)
-    assert "active version 1 was not measured in this campaign (workload.keys: 0 then, 10 now)" in text
+    assert "this campaign did not measure the active version 1 (workload.keys: 0 then, 10 now)" in text
 
 
 @pytest.mark.parametrize("verdict", ["recommended", "keep_no_gain"])
@@ -312,7 +312,7 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
     settings = newest(another)
     assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "another")
     assert settings.previous_properties == decision_of(campaign).baseline_properties
-    assert "the same settings, with newer evidence" in text
+    assert "no settings; the evidence is newer" in text
 
 
 def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
@@ -364,7 +364,7 @@ def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_an
     accepted(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
     kind, text = notice_of(accepted(campaign, Wanted(request="manual__2")))
     assert kind == "unchanged"
-    assert "65,636 B: was rejected by bob (not before the holidays)." in text
+    assert "65,636 B: the recommendation was rejected by bob (not before the holidays)." in text
     assert active_cases(campaign.store, STUDY) == []
     accepted(campaign, Wanted(answer="approve", by="bob"))
     assert newest(campaign).accepted_by == "bob"
@@ -375,8 +375,8 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
     baseline = Promised(decision.baseline_properties, decision.baseline_durability)
     new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1")
     assert approval_text(CASE, None, baseline, baseline).splitlines() == [
-        "65,636 B: approving replaces the baseline; no other settings have been active.",
-        "  Changed: none; the same settings, with newer evidence.",
+        "65,636 B: approving replaces the baseline (no settings have been activated yet).",
+        "  Changed: no settings; the evidence is newer.",
     ]
     accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), by="alice"))
     told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
@@ -386,7 +386,7 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
         "  WARNING: weaker durability guarantee: acks_1 instead of acks_all_idempotent.",
     ]
     unmeasured = approval_text(CASE, newest(campaign), baseline, new)
-    assert "WARNING: this campaign did not measure version 1, the active one" in unmeasured
+    assert "WARNING: this campaign did not measure version 1 (the active settings)" in unmeasured
 
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
@@ -428,7 +428,7 @@ def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> 
     [
         ({"repetitions_lost_records": 1}, "lost or duplicated records"),
         ({"repetitions_valid": 0}, "it has no valid repetition"),
-        ({"feasible": False}, "breaks a rule of the study"),
+        ({"feasible": False}, "violates a rule of the study"),
     ],
 )
 def test_what_may_not_be_picked_is_refused_with_the_rule(
@@ -452,7 +452,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
     weak = trials[trials.durability == "acks_1"].configuration_id.iloc[0]
     study = campaign.study.model_copy(update={"durability": None})
     strict = Campaign(study, campaign.keys, campaign.store)
-    with pytest.raises(BadInputError, match=f"'{weak}' .*durability is acks_1, the study accepts acks_all_idempotent"):
+    with pytest.raises(BadInputError, match=f"'{weak}' .*acks_1, but the study requires acks_all_idempotent"):
         accepted(strict, pick(weak))
 
 

@@ -38,7 +38,7 @@ def moving(campaign: Campaign, configuration_id: str) -> Move:
 def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:
     view = shown(campaign)
     assert view.versions == []
-    assert "nothing to roll back" in view.way_back.refused
+    assert "no earlier version to roll back to" in view.way_back.refused
 
 
 def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) -> None:
@@ -63,7 +63,7 @@ def test_the_way_back_says_what_it_changes_and_ends_at_the_baseline(campaign: Ca
     assert {change.name: (change.after, change.before) for change in view.way_back.changes} == forth
     roll_back.run(campaign.store, STUDY, CASE)
     assert shown(campaign).differs_from_baseline == []
-    assert "nothing before it" in shown(campaign).way_back.refused
+    assert "no earlier version to roll back to" in shown(campaign).way_back.refused
 
 
 def test_less_durability_is_said_in_either_direction(campaign: Campaign) -> None:
@@ -86,7 +86,7 @@ def test_what_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: d
 
 def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> None:
     accepted(campaign, pick(durable_id(campaign)))
-    assert moving(campaign, durable_id(campaign)).refused == "It is active already, as version 1."
+    assert moving(campaign, durable_id(campaign)).refused == "Already active as version 1."
     assert moving(campaign, other_id(campaign)).refused == ""
 
 
@@ -99,11 +99,11 @@ def test_the_settings_in_use_have_one_only_where_others_are_in_force(campaign: C
 
 def test_before_the_report_nothing_has_a_button(campaign: Campaign) -> None:
     campaign.store.delete(campaign.keys.report("cards.json"))
-    assert "report is still to come" in moving(campaign, durable_id(campaign)).refused
+    assert "before the campaign's report" in moving(campaign, durable_id(campaign)).refused
 
 
 def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65,636 B"):
+    with pytest.raises(BadInputError, match="c0000000000 was not measured for 65,636 B"):
         moving(campaign, "c0000000000")
 
 
@@ -116,5 +116,5 @@ def test_a_download_is_of_the_newest_version_though_its_files_were_never_written
     text = active_text(campaign.store, STUDY, CASE, "producer.properties")
     assert "# Version 2 since " in text
     assert parse_properties(text) == {"linger.ms": "77"}
-    with pytest.raises(BadInputError, match=r"spark.properties: is not a file of the driver producer"):
+    with pytest.raises(BadInputError, match=r"spark.properties: driver producer has no such file"):
         active_text(campaign.store, STUDY, CASE, "spark.properties")

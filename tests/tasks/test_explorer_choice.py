@@ -101,7 +101,7 @@ def test_what_was_only_measured_in_the_design_is_named_last_and_says_so(snapshot
     unconfirmed = dataclasses.replace(snapshot, confirmed=snapshot.confirmed.iloc[:0], decision=None, context=None)
     found = best_remaining(unconfirmed, requirements(prefer="throughput"))
     assert found.basis == "design"
-    assert any("not confirmed" in reason for reason in found.reasons)
+    assert any("Not confirmed" in reason for reason in found.reasons)
     assert best_remaining(snapshot, requirements(prefer="throughput")).basis == "confirmed"
 
 
@@ -132,9 +132,9 @@ def test_weaker_durability_than_in_use_is_said(snapshot: Snapshot) -> None:
     only = dataclasses.replace(snapshot, confirmed=snapshot.confirmed[weaker | snapshot.confirmed.is_baseline])
     found = best_remaining(only, requirements(prefer="throughput"))
     assert found.best_id in set(snapshot.confirmed.configuration_id[weaker])
-    assert any("less durability" in reason for reason in found.reasons)
+    assert any("durability guarantee is weaker" in reason for reason in found.reasons)
     as_durable = best_remaining(snapshot, requirements(durability=in_use, prefer="throughput"))
-    assert not any("less durability" in reason for reason in as_durable.reasons)
+    assert not any("durability guarantee is weaker" in reason for reason in as_durable.reasons)
 
 
 def test_the_recommended_properties_are_the_reports_own(snapshot: Snapshot) -> None:
@@ -164,9 +164,9 @@ def test_each_form_holds_the_configuration_that_was_measured(snapshot: Snapshot)
 
 
 def test_a_file_of_another_than_the_recommended_says_what_it_is(snapshot: Snapshot) -> None:
-    assert "no gain was stated for it" in settings_text(snapshot, other_id(snapshot), "producer.properties")
+    assert "the campaign states no gain for it" in settings_text(snapshot, other_id(snapshot), "producer.properties")
     design_only = next(n for n in snapshot.trials.configuration_id if n not in set(snapshot.confirmed.configuration_id))
-    assert "measure it again" in settings_text(snapshot, design_only, "application.yaml")
+    assert "Measure it again" in settings_text(snapshot, design_only, "application.yaml")
 
 
 def test_what_librdkafka_names_otherwise_or_lacks_is_said(snapshot: Snapshot) -> None:
@@ -187,7 +187,7 @@ def test_what_librdkafka_names_otherwise_or_lacks_is_said(snapshot: Snapshot) ->
 
 
 def test_what_was_not_measured_has_no_file(snapshot: Snapshot) -> None:
-    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65,636 B"):
+    with pytest.raises(BadInputError, match="c0000000000 was not measured for 65,636 B"):
         settings_text(snapshot, "c0000000000", "application.yaml")
 
 

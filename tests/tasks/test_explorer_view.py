@@ -201,7 +201,7 @@ def test_a_damaged_artifact_is_named(campaign: Campaign, content: bytes, said: s
 
 
 def test_a_record_size_that_the_campaign_does_not_have_is_refused_with_those_it_has(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="has nothing of 7 B; it has 1,024 B, 65,636 B"):
+    with pytest.raises(BadInputError, match="has no data for 7 B; it has 1,024 B, 65,636 B"):
         read_snapshot(campaign, "7")
 
 

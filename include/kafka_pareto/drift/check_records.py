@@ -1,4 +1,4 @@
-"""Store and read checks of the active settings: what each found, and what it is compared with."""
+"""Store and read checks of the active settings: their results and their references."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CheckOutcome = Literal[
 ]
 TUNED_AGAIN: tuple[CheckOutcome, ...] = ("drifted", "not_comparable", "new_record_size")
 
-# After one of these outcomes, a check may not be compared with anything earlier.
+# After one of these outcomes, later checks are not compared with earlier ones.
 _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
 
@@ -47,11 +47,11 @@ class CheckedCase(Frozen):
     """The result of a check for one case; a None version means that no settings are active.
 
     Attributes:
-        outcome: `reference`: nothing to compare with; later checks are compared with this one. `not_comparable`:
-            cluster or study differ from those that the settings were measured with. `not_measured`: too few valid
+        outcome: `reference`: no earlier result; later checks are compared with this one. `not_comparable`:
+            the cluster or the study has changed since the settings were measured. `not_measured`: too few valid
             repetitions.
-        compared_with: The campaign or check that it is compared with, if any.
-        changes: One per mean; empty if nothing was measured.
+        compared_with: The reference campaign or check, if any.
+        changes: One per mean; empty without measurements.
     """
 
     case: str
@@ -65,7 +65,7 @@ class CheckedCase(Frozen):
 
     @property
     def ratios(self) -> dict[ObjectiveName, Ratio]:
-        """Return the ratios that were found."""
+        """Return the measured ratios."""
         return {change.objective: change.found for change in self.changes if change.found is not None}
 
 
@@ -82,8 +82,8 @@ class Check(Record):
 class PastCheck(CheckedCase):
     """One check in the history of a case.
 
-    At a `change_point` the ratio left the common level of the confirmation and of all checks of this version since the
-    last.
+    At a `change_point` the ratio left the level that the confirmation and all checks of this version had since the last
+    change point.
     """
 
     check: str
@@ -108,7 +108,7 @@ def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
 
 
 def read_histories(store: Store, study: str, cases: Iterable[str]) -> dict[str, list[PastCheck]]:
-    """Return the history of each of these cases, the oldest check first, reading every check once."""
+    """Return the history of each of these cases, the oldest check first, but read every check only once."""
     found: dict[str, list[PastCheck]] = {case: [] for case in cases}
     for check in _all_checks(store, study):
         for each in check.cases:
@@ -126,10 +126,10 @@ def reference_of(
 ) -> tuple[str, dict[ObjectiveName, Ratio]]:
     """Return the campaign or check to compare with, and its ratios; "" and none if there is none yet.
 
-    It is the confirmation that activated these settings, by its final blocks: those of choice and claim flatter the
-    configuration selected by them. Settings without such blocks are compared with their first check. Once a tuning has
-    answered a drift and the settings stayed active, the check that found it is the reference in the objectives that had
-    drifted; until then the drift is found again. `past` is oldest first.
+    The reference is the final blocks of the confirmation that activated these settings; choice and gain blocks favor
+    the configuration selected by them. Settings without final blocks are compared with their first check. If a tuning
+    has followed a drift and the settings stayed active, the check that found the drift is the reference for the
+    drifted objectives. Until then, later checks report the drift again. `past` is oldest first.
     """
     campaign = Campaign.open(store, settings.study, settings.campaign)
     ratios = ratios_of(confirming_repetitions(campaign, settings.case), settings.configuration_id, campaign.tune)
@@ -149,14 +149,14 @@ def reference_of(
 
 
 def was_answered(store: Store, study: str, check: PastCheck) -> bool:
-    """Return whether the tuning that a check asked for, under the check's id, has written its report."""
+    """Return whether the tuning that a check started has written its report."""
     return store.tag(CampaignKeys(study, check.check).report("cards.json")) is not None
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """Return the repetitions that a campaign or check states its gains from.
+    """Return the repetitions behind the stated gains of a campaign or check.
 
-    The final blocks; the gain blocks if nothing was claimed, or before there were final blocks.
+    These are the final blocks, or the gain blocks if no gain was claimed or the release had no final blocks.
     """
     found = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
     return [each for each in found if each.phase == "final"] or [each for each in found if each.phase == "gain"]
@@ -171,7 +171,7 @@ def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: T
 def last_look(store: Store, settings: ActiveSettings, past: Sequence[PastCheck]) -> CampaignKeys:
     """Return the last check, or else the campaign, that recorded the settings' study and cluster.
 
-    A change that no tuning has answered yet does not become the new reference.
+    A change without a finished tuning does not become the new reference.
     """
     checks = [
         each.check
@@ -183,28 +183,28 @@ def last_look(store: Store, settings: ActiveSettings, past: Sequence[PastCheck])
 
 
 def latest_check(store: Store, study: str) -> Campaign | None:
-    """Return the newest complete check, if any."""
+    """Return the newest completed check, if any."""
     checks = _all_checks(store, study)
     return Campaign.at(store, CheckKeys(study, checks[-1].check)) if checks else None
 
 
 def count_checks(store: Store, study: str, up_to: str) -> int:
-    """Return the number of checks complete by then (ISO 8601)."""
+    """Return the number of checks completed by this time (ISO 8601)."""
     return sum(check.at <= up_to for check in _all_checks(store, study))
 
 
 def _all_checks(store: Store, study: str) -> list[Check]:
-    """Return every complete check, the oldest first."""
+    """Return every completed check, the oldest first."""
     keys = [CheckKeys(study, name).check() for name in store.folders(f"_checks/{study}/")]
     found = []
     for key in keys:
-        with suppress(MissingArtifactError):  # under way
+        with suppress(MissingArtifactError):  # still running
             found.append(decode_record(store.get(key), key, Check))
     return sorted(found, key=lambda check: check.at)
 
 
 def _runs(history: Sequence[PastCheck]) -> list[list[PastCheck]]:
-    """Split the history where the version changed or nothing earlier can be compared."""
+    """Split the history at each new version and each check that cannot be compared with earlier ones."""
     runs: list[list[PastCheck]] = []
     for each in history:
         if not runs or each.version != runs[-1][-1].version or each.outcome in _NEW_LEVEL:

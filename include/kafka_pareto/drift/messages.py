@@ -1,9 +1,9 @@
-"""Word the results of a check for the task's log and for notices."""
+"""Format the results of a check for the task's log and for notices."""
 
 from __future__ import annotations
 
 from kafka_pareto.analysis.drift import Ratio, RatioChange
-from kafka_pareto.analysis.wording import joined, percent
+from kafka_pareto.analysis.wording import counted, joined, percent
 from kafka_pareto.campaign.manifest import Notice
 from kafka_pareto.drift.check_records import Check, CheckedCase, CheckOutcome, outcome_text
 from kafka_pareto.study.cases import case_label
@@ -11,8 +11,8 @@ from kafka_pareto.study.declarations import label_of
 
 _TUNED_BECAUSE: dict[CheckOutcome, str] = {
     "drifted": "drift",
-    "not_comparable": "another cluster or study",
-    "new_record_size": "a new record size",
+    "not_comparable": "cluster or study changed",
+    "new_record_size": "new record size",
 }
 
 
@@ -22,21 +22,21 @@ def notice_of(check: Check) -> Notice:
     why = [words for outcome, words in _TUNED_BECAUSE.items() if any(e.outcome == outcome for e in check.cases)]
     unchanged = [case_label(each.case) for each in check.cases if each.outcome == "unchanged"]
     if tuned:
-        what = f"{joined(why)}: {joined(tuned)} tuned"
+        what = f"{joined(why)}: tuning again at {joined(tuned)}"
     elif not check.cases:
-        what = "no settings are active, so nothing was checked"
+        what = "no settings are active, so no check was needed"
     elif unchanged:
         what = f"no drift at {joined(unchanged)}"
     else:
         what = "no comparison was possible"
     if unmeasured := [case_label(e.case) for e in check.cases if e.outcome == "not_measured"]:
-        what += f"; could not be measured at {joined(unmeasured)}"
+        what += f"; measurement failed at {joined(unmeasured)}"
     text = "\n".join(line for each in check.cases for line in _lines(each))
     return Notice(kind="drift" if tuned else "unchanged", subject=f"{check.study}: {what}", text=text)
 
 
 def drift_reason(change: RatioChange) -> str:
-    """Return a sentence that says why a change is drift."""
+    """Explain why a change is drift."""
     return f"{label_of(change.objective)}: {_change_text(change)}"
 
 
@@ -59,8 +59,10 @@ def _change_text(change: RatioChange) -> str:
     if change.change_low_fraction is not None:
         interval = f" ({percent(change.change_low_fraction)} to {percent(change.change_high_fraction)})"
     verdict = "drift" if change.drifted else "no drift"
-    return f"{found}, was {_ratio_text(change.reference)}: {percent(change.change_fraction)}{interval}, {verdict}"
+    return (
+        f"{found}, previously {_ratio_text(change.reference)}: {percent(change.change_fraction)}{interval}, {verdict}"
+    )
 
 
 def _ratio_text(ratio: Ratio) -> str:
-    return f"{ratio.ratio:.2f} in {ratio.blocks} blocks"
+    return f"{ratio.ratio:.2f} in {counted(ratio.blocks, 'block')}"

@@ -1,1 +1,1 @@
-"""Builds what the explorer's page shows of a campaign."""
+"""Build the data of the explorer's pages."""

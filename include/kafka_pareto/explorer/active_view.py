@@ -37,7 +37,7 @@ class Move(BaseModel):
 
 
 class ActiveView(BaseModel):
-    """The active settings for one record size of a study.
+    """The active settings for one case of a study.
 
     Attributes:
         versions: Oldest first; the last one is active.
@@ -55,7 +55,7 @@ class ActiveView(BaseModel):
 def active_view(kept: Sequence[ActiveSettings]) -> ActiveView:
     """Return the view of these versions (oldest first)."""
     if not kept:
-        nothing = "No settings have been activated yet: there is nothing to roll back."
+        nothing = "No settings have been activated yet, so there is no earlier version to roll back to."
         stays = Move(from_version=None, changes=[], refused=nothing)
         return ActiveView(versions=[], differs_from_baseline=[], files=[], way_back=stays)
     newest = kept[-1]
@@ -74,10 +74,10 @@ def active_view(kept: Sequence[ActiveSettings]) -> ActiveView:
 def active_text(store: Store, study: str, case: str, name: str) -> str:
     """Return the newest version as a client file.
 
-    The stored file may be older, if a writer was killed before writing it, and the explorer must not write.
+    The stored file may be outdated if a writer was killed, and the explorer must not write.
 
     Raises:
-        BadInputError: If nothing is active, or clients read no such file.
+        BadInputError: If no settings are active, or clients do not read such a file.
     """
     newest = active_settings(store, study, case)
     if newest is None:
@@ -91,18 +91,20 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | Non
     The step's own rule decides whether it is allowed; the step checks again.
 
     Raises:
-        BadInputError: If the configuration was not measured at this record size.
+        BadInputError: If the configuration was not measured for this case.
     """
     study = snapshot.study
     measured = [table[table.configuration_id == configuration_id] for table in (snapshot.confirmed, snapshot.trials)]
     row = next((rows.to_dict("records")[0] for rows in measured if len(rows)), None)
     if row is None:
-        raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
+        raise BadInputError(f"{configuration_id} was not measured for {case_label(snapshot.case)}")
     after = _promised_by(study, {name: row[name] for name in study.factors})
     before = now or _promised_by(study, study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
-        return move.model_copy(update={"refused": "This is the baseline, and no other settings are active."})
+        return move.model_copy(
+            update={"refused": "This is the baseline. It is in use, because no other settings are active."}
+        )
     return move.model_copy(
         update={"refused": _refusal(snapshot, configuration_id, now), "unmeasured": _unmeasured(snapshot, now)}
     )
@@ -125,9 +127,9 @@ def _unmeasured(snapshot: Snapshot, now: ActiveSettings | None) -> str:
 
 def _refusal(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | None) -> str:
     if now and (now.campaign, now.configuration_id) == (snapshot.campaign.keys.campaign, configuration_id):
-        return f"It is active already, as version {now.version}."
+        return f"Already active as version {now.version}."
     if snapshot.decision is None or snapshot.context is None:
-        return "The campaign's report is still to come; it judges all record sizes together."
+        return "Not possible before the campaign's report, which judges all cases together."
     try:
         refuse_what_may_not_be_picked(snapshot.campaign, snapshot.decision, configuration_id)
     except BadInputError as error:

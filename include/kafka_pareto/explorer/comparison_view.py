@@ -31,7 +31,7 @@ class ComparisonOverview(BaseModel):
 
 
 class Table(BaseModel):
-    """A table with a header row; rows may be empty."""
+    """A table with a header row; `rows` may be empty."""
 
     title: str
     rows: list[Row]
@@ -78,7 +78,7 @@ def comparison_overview(store: Store, keys: CampaignKeys) -> ComparisonOverview:
     """
     check_campaign_id(keys.campaign)
     if store.tag(keys.frozen_study()) is None:
-        raise BadInputError(f"there is no campaign {keys.prefix} in the store")
+        raise BadInputError(f"the store has no campaign {keys.prefix}")
     names = [key.removeprefix(keys.comparisons()).removesuffix(".json") for key in store.keys(keys.comparisons())]
     report = keys.report("report.html")
     has_report = store.tag(report) is not None
@@ -94,7 +94,7 @@ def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
         BadInputError: If there is no such campaign, or the part has no result.
     """
     if part not in comparison_overview(store, keys).parts:
-        raise BadInputError(f"the comparison {keys.prefix} has no result of a part {part}")
+        raise BadInputError(f"comparison {keys.prefix} has no result for part {part}")
     key = keys.comparison(part)
     return decode_record(store.get(key), key, PartComparison)
 

@@ -13,12 +13,12 @@ from kafka_pareto.study.cases import case_label
 
 
 def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
-    """Return one of the client files; a header states what is known of the configuration.
+    """Return one of the client files; a header states the evidence for the configuration.
 
     The recommended `producer.properties` is the report's own file, unchanged.
 
     Raises:
-        BadInputError: If the configuration was not measured at this record size, or clients read no such file.
+        BadInputError: If the configuration was not measured for this case, or clients do not read such a file.
     """
     decision, keys, declaration = snapshot.decision, snapshot.campaign.keys, snapshot.study.declaration
     report = keys.report(f"{snapshot.case}/{declaration.settings_file}")
@@ -37,7 +37,7 @@ def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
 
 
 def trials_csv(snapshot: Snapshot) -> str:
-    """Return all trials of the record size (design, rounds, choice blocks) as CSV."""
+    """Return all trials of the case (design, rounds, choice blocks) as CSV."""
     tables = {"design": snapshot.trials, "choice": snapshot.confirmed}
     frames = [frame.assign(phase=phase) for phase, frame in tables.items() if len(frame)]
     if not frames:
@@ -53,7 +53,7 @@ def _measured_row(snapshot: Snapshot, configuration_id: str) -> dict[str, Any]:
         rows = table[(table.configuration_id == configuration_id) & (table.repetitions_valid > 0)]
         if len(rows):
             return {str(name): value for name, value in rows.to_dict("records")[0].items()}
-    raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
+    raise BadInputError(f"{configuration_id} was not measured for {case_label(snapshot.case)}")
 
 
 def _standing(snapshot: Snapshot, configuration_id: str) -> str:
@@ -61,7 +61,7 @@ def _standing(snapshot: Snapshot, configuration_id: str) -> str:
     if configuration_id == snapshot.study.baseline_id():
         return "This is the baseline."
     if decision and decision.recommended_configuration_id == configuration_id:
-        return "This is what the campaign recommends."
+        return "The campaign recommends this configuration."
     if configuration_id in set(snapshot.confirmed.configuration_id):
-        return "Confirmed, but not what the campaign recommends: no gain was stated for it."
-    return "Measured in the design only, not confirmed: measure it again before you use it."
+        return "Confirmed but not recommended: the campaign states no gain for it."
+    return "Not confirmed: measured in the design only. Measure it again before you use it."

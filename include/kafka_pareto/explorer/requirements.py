@@ -1,6 +1,6 @@
-"""Find the measured configuration that meets a user's requirements best.
+"""Find the measured configuration that best meets a user's requirements.
 
-The campaign's choice follows the study's preference. This one is made later, from the same measurements and rules.
+The campaign chooses by the study's preference; this choice uses the same measurements and rules afterwards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Basis = Literal["recommended", "confirmed", "design", "none"]
 
 
 class Requirements(BaseModel):
-    """A user's requirements: limits, the weakest acceptable durability, and a preference among what remains.
+    """A user's requirements: limits, the weakest acceptable durability, and a preference among the rest.
 
     `study` is the study's own preference: it names the campaign's recommendation if that meets the limits.
     """
@@ -118,7 +118,7 @@ def _pick_excluded(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requi
     if not (missed := missed_limits(requirements.limits, judged.loc[pick])):
         return []
     own = _named(snapshot, judged, pick)
-    return [f"The campaign's own pick, {own}, misses {missed_limits_text(missed)} in its fresh blocks."]
+    return [f"In its fresh blocks, the campaign's own pick, {own}, misses {missed_limits_text(missed)}."]
 
 
 def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
@@ -127,7 +127,7 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
 
 
 def _criterion(prefer: Preference, study: Tune) -> ChooseBy:
-    """Map a preference to a criterion; `throughput` and `latency` are the driver's own two of that kind."""
+    """Map a preference to a criterion; `throughput` and `latency` are the driver's own two objectives."""
     more, less = study.declaration.plane
     match prefer:
         case "throughput":
@@ -157,7 +157,7 @@ def _best(
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
-    # The baseline comes first: it wins ties.
+    # The baseline comes first, so it wins ties.
     ordered = pd.concat([gains.drop(index=candidates.index), candidates])
     return best_by(study, asked, ordered, remaining, baseline_id)
 
@@ -166,10 +166,13 @@ def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Req
     kept = []
     if requirements.limits:
         where = " in its fresh blocks" if decision.gains else ""
-        kept = [f"It keeps {_limits_text(requirements.limits)}{where}; {remaining} measured configurations do."]
+        count = counted(remaining, "measured configuration")
+        kept = [
+            f"It meets {_limits_text(requirements.limits)}{where}; {count} in total {_agreeing(remaining)} the limits."
+        ]
     stays = "the active settings" if decision.in_force else "the baseline"
     subject = "The campaign recommends it." if decision.recommended else f"The campaign keeps {stays}."
-    provisional = "" if snapshot.context else "The report, which judges all record sizes together, is still to come."
+    provisional = "" if snapshot.context else "Preliminary until the report, which judges all cases together."
     return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
 
 
@@ -182,22 +185,22 @@ def _reasons(
     basis: Basis,
 ) -> list[str]:
     best: Any = remaining.loc[best_id]
-    what = "confirmed configurations" if basis == "confirmed" else "configurations of the design"
-    keep = f" keep {_limits_text(requirements.limits)}" if requirements.limits else " promise enough durability"
+    count = counted(len(remaining), "confirmed configuration" if basis == "confirmed" else "design configuration")
+    met = _limits_text(requirements.limits) if requirements.limits else "the durability requirement"
     reached = joined([value_text(best[each], each) for each in snapshot.study.declaration.plane])
     criterion = criterion_text(chosen_by, snapshot.study.means)
-    sentences = [f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion}: {reached}."]
+    sentences = [f"{count} {_agreeing(len(remaining))} {met}. Best by {criterion}: {reached}."]
     if best_id == snapshot.study.baseline_id():
         sentences.append("This is the baseline.")
     if basis == "design":
         sentences.append(
-            f"It was measured by {counted(int(best.repetitions_valid), 'repetition')} and not confirmed: luck is part "
-            "of these values. Measure it again before you use it."
+            f"Not confirmed: measured in {counted(int(best.repetitions_valid), 'repetition')} only, so its values "
+            "may be lucky. Measure it again before you use it."
         )
     elif best_id != snapshot.study.baseline_id():
         sentences.append(_standing(snapshot.decision, best_id))
     if Durability[best.durability] < snapshot.study.durability_of(snapshot.study.baseline_configuration()):
-        sentences.append("It promises less durability than the baseline.")
+        sentences.append("Its durability guarantee is weaker than the baseline's.")
     return sentences
 
 
@@ -205,32 +208,36 @@ def _standing(decision: Decision | None, best_id: str) -> str:
     """Return the campaign's conclusion on a confirmed configuration."""
     if decision is None or best_id != decision.pick_configuration_id:
         return (
-            "Its values are of the blocks in which candidates were compared; fresh ones, from which gains are stated, "
-            "went to the campaign's own pick alone."
+            "Its values come from the choice blocks. Fresh blocks, the basis of stated gains, were measured for the "
+            "campaign's own pick only."
         )
     if decision.recommended:
-        return "It is what the campaign recommends."
-    return f"It was the campaign's own pick, and is not recommended: {reason_of(decision)}"
+        return "The campaign recommends it."
+    return f"It was the campaign's own pick but is not recommended: {reason_of(decision)}"
 
 
 def _nothing(snapshot: Snapshot, requirements: Requirements, eligible: pd.DataFrame) -> Remaining:
     if eligible.empty:
-        said = f"Nothing that was measured so far promises {requirements.durability.name} and may be chosen."
+        said = f"No eligible configuration with durability {requirements.durability.name} has been measured so far."
         return Remaining(best_id=None, basis="none", remaining_ids=[], reasons=[said])
     excess = pd.Series({name: worst_excess_fraction(requirements.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())
-    said = "The baseline is not measured yet: nothing can be compared with it."
+    said = "The baseline has not been measured yet, so no comparison is possible."
     if missed := missed_limits(requirements.limits, eligible.loc[nearest]):
         limits, named = _limits_text(requirements.limits), _named(snapshot, eligible, nearest)
-        said = f"Nothing measured keeps {limits}; the nearest, {named}, misses {missed_limits_text(missed)}."
+        said = f"No measured configuration meets {limits}. The nearest, {named}, misses {missed_limits_text(missed)}."
     return Remaining(best_id=None, basis="none", remaining_ids=[], reasons=[said], nearest_id=nearest)
 
 
 def _named(snapshot: Snapshot, trials: pd.DataFrame, configuration_id: str) -> str:
-    """Name a configuration by its id and role."""
+    """Return a configuration's ID and settings."""
     row: Any = trials.loc[configuration_id]
     return f"{configuration_id} ({configuration_words({name: row[name] for name in snapshot.study.factors}, ', ')})"
 
 
 def _limits_text(limits: Sequence[Limit]) -> str:
     return joined([str(limit) for limit in limits])
+
+
+def _agreeing(count: int) -> str:
+    return "meets" if count == 1 else "meet"

@@ -1,4 +1,4 @@
-"""Read the artifacts of one record size of a campaign so far."""
+"""Read the artifacts of one case of a campaign so far."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REPETITIONS_KEPT = 8192
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One record size of one campaign. A table without data yet is empty.
+    """One case of one campaign. A table without data yet is empty.
 
     Attributes:
         written: When each object of the campaign was written, by key.
@@ -40,7 +40,7 @@ class Snapshot:
         front: `FRONT_COLUMNS` and factors of the last search.
         candidates: `CANDIDATE_COLUMNS` and factors of the configurations to confirm.
         confirmed: `TRIAL_COLUMNS` and factors of the choice blocks measured so far.
-        decision: None until the confirmation ends; adjusted over all record sizes once there is a report.
+        decision: None until the confirmation ends; adjusted over all cases once there is a report.
         context: The card's remarks beside the decision; None before the report.
         noise: The A/A study of the baseline; None without one.
         advised_by: Who advises a configuration, by its id.
@@ -71,13 +71,13 @@ def read_snapshot(campaign: Campaign, case: str) -> Snapshot:
     """Read the tables of finished steps; single repetitions only if no gate has passed their round.
 
     Raises:
-        BadInputError: If the campaign has no such record size.
+        BadInputError: If the campaign has no such case.
         ArtifactError: If an artifact is damaged or of another schema version; the message names it.
     """
     cases = campaign.tune.cases
     if case not in cases:
         known = ", ".join(map(case_label, cases))
-        raise BadInputError(f"campaign {campaign.keys.prefix} has nothing of {case_label(case)}; it has {known}")
+        raise BadInputError(f"campaign {campaign.keys.prefix} has no data for {case_label(case)}; it has {known}")
     return _Reader(campaign, case).read()
 
 
@@ -163,7 +163,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class Written:
-    """One write of an object. Stores are told apart by identity."""
+    """One write of an object. Stores are distinguished by identity."""
 
     store: Hashable
     key: str
@@ -182,7 +182,7 @@ class KeptRepetitions:
         self._most = most
         self._kept: dict[Written, Repetition] = {}
         self._lock = Lock()
-        self._random = random.Random(0)  # noqa: S311 (nothing secret)
+        self._random = random.Random(0)  # noqa: S311 (not a secret)
 
     def read(self, written: Written) -> Repetition:
         """Return the repetition, read at most once while it is cached."""

@@ -1,4 +1,4 @@
-"""Build the explorer's view of one record size: every configuration, estimated and measured.
+"""Build the explorer's view of one case: every configuration, estimated and measured.
 
 Every number comes from an artifact; unknown ones are None.
 """
@@ -88,7 +88,7 @@ class ObjectiveWords(BaseModel):
 
 
 class CaseView(BaseModel):
-    """One record size of one campaign.
+    """One case of one campaign.
 
     Attributes:
         points: Measured or confirmed configurations, and a readable sample of the estimated front.
@@ -96,7 +96,7 @@ class CaseView(BaseModel):
         rules: The study's constraints and forbidden regions.
         durabilities: Selectable minimums; empty for a driver without durability.
         decision: The card's headline and reasons; None until the confirmation ends.
-        provisional: Whether the report has yet to adjust the decision over all record sizes.
+        provisional: Whether the report has yet to adjust the decision over all cases.
         files: Names of the client files.
         noise: The A/A study as a table and in sentences.
     """
@@ -128,7 +128,7 @@ class CaseView(BaseModel):
 
 
 def case_view(snapshot: Snapshot) -> CaseView:
-    """Return the view of one record size."""
+    """Return the view of one case."""
     study, decision, keys = snapshot.study, snapshot.decision, snapshot.campaign.keys
     return CaseView(
         study=keys.study,
@@ -222,17 +222,16 @@ def _joint_front(snapshot: Snapshot) -> pd.DataFrame:
 
 
 def _thinned(front: pd.DataFrame, along: ObjectiveName) -> pd.DataFrame:
-    """Return points evenly spaced along an objective, with both ends: a search over ranges finds thousands."""
+    """Return points evenly spaced along an objective, with both ends, because a search over ranges finds thousands."""
     ordered = front.sort_values([f"estimated_{along}", "configuration_id"])
     places = np.unique(np.linspace(0, len(front) - 1, min(len(front), _FRONT_POINTS_SHOWN)).round().astype(int))
     return ordered.iloc[places]
 
 
 def measured_front_ids(snapshot: Snapshot) -> set[str]:
-    """Return the non-dominated ids among the confirmed, or among all measured if none is confirmed yet.
+    """Return the non-dominated IDs among the confirmed, or among all measured if none is confirmed yet.
 
-    Only eligible ids compete, and a lucky single repetition of the design does not compete with confirmed
-    configurations.
+    Only eligible configurations compete. A lucky single repetition of the design does not compete with confirmed ones.
     """
     measured = snapshot.confirmed if len(snapshot.confirmed) else snapshot.trials
     usable = measured[(measured.repetitions_valid > 0).astype(bool)]
@@ -260,7 +259,7 @@ def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
 def _noise_table(snapshot: Snapshot) -> list[Row]:
     if snapshot.noise is None:
         return []
-    blocks = f"blocks for {snapshot.noise.wanted_effect_fraction:.0%}"
+    blocks = f"blocks to detect {snapshot.noise.wanted_effect_fraction:.0%}"
     rows = [
         (
             label_of(each.objective),
@@ -270,7 +269,7 @@ def _noise_table(snapshot: Snapshot) -> list[Row]:
         )
         for each in snapshot.noise.objectives
     ]
-    return [("Objective", "noise floor", "smallest change found", blocks), *rows]
+    return [("Objective", "noise floor", "smallest detectable change", blocks), *rows]
 
 
 def _change(fraction: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Store answers to a campaign's recommendations, and the changes shown with each question."""
+"""Store answers to a campaign's recommendations and the changes shown with each question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto.storage.record import Record, decode_record
 
 
 class Answer(Record):
-    """A person's answer to the recommendations for these record sizes."""
+    """A person's answer to the recommendations for these cases."""
 
     answer: Literal["approve", "reject"]
     by: str
@@ -29,7 +29,7 @@ class Changes(Record):
 
 
 def last_answer(campaign: Campaign, case: str) -> Answer | None:
-    """Return the last answer for the record size; None without any."""
+    """Return the last answer for the case; None without any."""
     for key in reversed(campaign.store.keys(campaign.keys.answers())):
         answer = decode_record(campaign.store.get(key), key, Answer)
         if case in answer.cases:
@@ -48,6 +48,6 @@ def changes_shown(campaign: Campaign, name: str) -> dict[str, list[str]]:
     """Return the changes shown under this name, by case; empty without a name.
 
     Raises:
-        MissingArtifactError: If nothing was shown under this name.
+        MissingArtifactError: If no changes were shown under this name.
     """
     return campaign.read_record(campaign.keys.changes(name), Changes).cases if name else {}

@@ -18,9 +18,9 @@ def settings_file(settings: Mapping[str, PropertyValue], name: str, header: Sequ
     """Return the text of one of `client_files`: the header as comments, then the result of `Tune.properties`.
 
     Raises:
-        BadInputError: If clients of the driver read no such file.
+        BadInputError: If the driver has no such file.
     """
     text = {each.name: each.text for each in drivers()[driver].client_files}
     if name not in text:
-        raise BadInputError(f"{name}: is not a file of the driver {driver}; it has {', '.join(text)}")
+        raise BadInputError(f"{name}: driver {driver} has no such file; it has {', '.join(text)}")
     return "".join(f"# {' '.join(line.split())}\n" for line in header) + text[name](settings)

@@ -1,4 +1,4 @@
-"""Decide what a person may activate regardless of the recommendation, and on which cluster."""
+"""Decide which configurations a person may activate against the recommendation, and on which cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
     """Return the configuration's trial from the choice blocks: `TRIAL_COLUMNS` and its factors.
 
     Raises:
-        PickError: If it was not confirmed at the decision's record size.
+        PickError: If it was not confirmed for the decision's case.
     """
     key = campaign.keys.confirmation(decision.case, "trials.parquet")
     trials = campaign.read_table(key, TRIAL_COLUMNS)
@@ -35,49 +35,49 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
 
 
 def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
-    """Reject a configuration that lost a record, breaks the study's rules or is less durable than accepted.
+    """Reject a configuration that lost a record, violates the study's rules or is less durable than accepted.
 
-    The last two rules do not bind the baseline.
+    The last two rules do not apply to the baseline.
 
     Raises:
-        PickError: With the rule it breaks.
+        PickError: With the violated rule.
     """
     place = f"{configuration_id!r} at {case_label(decision.case)}"
     trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.tune.weakest_durability()
     if not trial["repetitions_valid"]:
-        raise PickError(f"{place}: it has no valid repetition; pick another")
+        raise PickError(f"{place}: it has no valid repetition; pick another configuration")
     if trial["repetitions_lost_records"] or _lost_in_any_block(decision, configuration_id):
-        raise PickError(f"{place}: it lost or duplicated records during confirmation; pick another")
+        raise PickError(f"{place}: it lost or duplicated records during confirmation; pick another configuration")
     if trial["is_baseline"]:
         return
     if Durability[trial["durability"]] < weakest:
         raise PickError(
-            f"{place}: its durability is {trial['durability']}, the study accepts {weakest.name} or stronger; pick "
-            "another, or let a campaign accept it (durability)"
+            f"{place}: its durability is {trial['durability']}, but the study requires {weakest.name} or stronger; "
+            "pick another configuration, or lower the study's durability and run a campaign"
         )
     if not trial["feasible"]:
-        raise PickError(f"{place}: it breaks a rule of the study; pick another")
+        raise PickError(f"{place}: it violates a rule of the study; pick another configuration")
 
 
 def refuse_another_cluster(cluster: str, may_move: str | None) -> None:
-    """Reject moving one cluster's settings from the DAG of another, which other people may trigger.
+    """Reject changes to one cluster's settings from another cluster's DAG, which other people may trigger.
 
     Args:
-        cluster: The name of the settings' cluster; empty for the installation's own.
-        may_move: The name of the cluster whose settings may be moved; None for any.
+        cluster: The name of the settings' cluster; empty for the stack's cluster.
+        may_move: The name of the only cluster whose settings may change; None for any.
 
     Raises:
         BadInputError: If it is another one.
     """
     if may_move is not None and cluster != may_move:
-        whose = f"the cluster {cluster}" if cluster else "the stack's own cluster"
+        whose = f"cluster {cluster}" if cluster else "the stack's own cluster"
         raise BadInputError(
-            f"--cluster: {may_move!r}: these settings are of {whose}; trigger {settings_dag_of(cluster)} instead"
+            f"--cluster: {may_move!r}: these settings belong to {whose}; trigger {settings_dag_of(cluster)} instead"
         )
 
 
 def refuse_a_former_cluster(campaign: Campaign, newest: ActiveSettings | None, may_move: str | None) -> None:
-    """Reject replacing active settings from the DAG of the cluster that the study has left.
+    """Reject changes to settings of the study's former cluster from another cluster's DAG.
 
     Raises:
         BadInputError: If the study's file now names another cluster, and these settings are for that one.

@@ -1,4 +1,4 @@
-"""Find the active settings that a confirmation has to beat."""
+"""Find the active settings as the reference of a confirmation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kafka_pareto.rollout.versions import ActiveSettings, active_settings_with_f
 def find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
     """Return the active settings for this case of the campaign's study, and whether they are comparable.
 
-    They are if their campaign measured the same system with the same workload, protocol and factors. Otherwise the
-    baseline is the reference.
+    They are comparable if their campaign measured the same system with the same workload, protocol and factors.
+    Otherwise the baseline is the reference.
     """
     settings = active_settings_with_files(campaign.store, campaign.keys.study, case)
     if settings is None:
@@ -24,7 +24,7 @@ def find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
         return FoundActiveSettings(newest_version=settings.version)
     differences = _differences(campaign, settings)
     if not differences and campaign.tune.properties(settings.configuration) != settings.properties:
-        differences = ["it sets properties that are not in this study"]
+        differences = ["it sets properties that this study does not have"]
     if differences:
         return FoundActiveSettings(newest_version=settings.version, left_out=differences)
     return FoundActiveSettings(newest_version=settings.version, settings=_measurable(campaign, settings))
@@ -35,7 +35,7 @@ def _differences(campaign: Campaign, settings: ActiveSettings) -> list[str]:
         then = Campaign.open(campaign.store, settings.study, settings.campaign)
         fingerprint = then.read_record(then.keys.fingerprint(settings.case), Fingerprint)
     except (ArtifactError, BadInputError) as error:
-        return [f"campaign {settings.campaign}, which confirmed it, cannot be read: {error}"]
+        return [f"its campaign {settings.campaign} cannot be read: {error}"]
     now = campaign.read_record(campaign.keys.fingerprint(settings.case), Fingerprint)
     return [
         *differences_of_campaigns(then, campaign),

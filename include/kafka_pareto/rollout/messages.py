@@ -41,12 +41,12 @@ def changes(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyVal
 
 
 def weakening(before: DurabilityName, after: DurabilityName) -> str:
-    """Return the durability guarantee before and after, if it gets weaker; else an empty text."""
+    """Return the durability guarantees after and before if it gets weaker; else an empty text."""
     return f"{after} instead of {before}" if Durability[after] < Durability[before] else ""
 
 
 def event_of(study: str, moved: Sequence[ActiveSettings]) -> dict[str, JsonValue]:
-    """Return the asset event: the newly active settings by record size; empty without any."""
+    """Return the asset event: the newly active settings by case; empty without any."""
     cases: dict[str, JsonValue] = {
         str(settings.case): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
     }
@@ -70,16 +70,16 @@ def moved_text(kept: Sequence[ActiveSettings]) -> str:
     unmeasured = unmeasured_beside(kept[:-1], settings.compared_with_version)
     is_change = bool(changes(replaced(kept), settings.properties))
     if unmeasured is not None and is_change and settings.came_by != "rolled_back":
-        lines.append(f"  WARNING: {unmeasured_text(unmeasured, 'the one it replaced')}")
+        lines.append(f"  WARNING: {unmeasured_text(unmeasured, 'the settings it replaced')}")
     if settings.previous_version is not None or not settings.is_baseline:
         target = "the baseline" if settings.previous_version is None else f"version {settings.previous_version}"
         command = f"make rollback STUDY={settings.study} RECORD_SIZE={settings.case}"
-        lines.append(f"  Back to {target}: {command}")
+        lines.append(f"  To roll back to {target}: {command}")
     return "\n".join(lines)
 
 
 def standing_text(settings: ActiveSettings) -> str:
-    """Return one line on the active settings and their origin."""
+    """Return one line with the active version and its origin."""
     return f"{case_label(settings.case)}: version {settings.version} is active, {_came_by(settings)}."
 
 
@@ -90,12 +90,14 @@ def approval_text(
     recommended: Promised,
     compared_with_version: int | None = None,
 ) -> str:
-    """Summarize what an approval overrides at a record size, and what it changes.
+    """Summarize what an approval replaces for a case, and what it changes.
 
-    Without active settings the baseline applies. The campaign compared the recommended settings with a version, or
-    (None) with the baseline alone.
+    Without active settings the baseline applies. `compared_with_version` is the version that the campaign compared the
+    recommended settings with, None for the baseline.
     """
-    replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; no other settings have been active"
+    replaced = (
+        f"version {now.version}, {_came_by(now)}" if now else "the baseline (no settings have been activated yet)"
+    )
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
     before = now or baseline
     lines += _change_lines(before.properties, recommended.properties)
@@ -105,9 +107,9 @@ def approval_text(
     return "\n".join(lines)
 
 
-def unmeasured_text(version: int, standing: str = "the active one") -> str:
+def unmeasured_text(version: int, standing: str = "the active settings") -> str:
     """Return the warning about active settings that a campaign did not measure."""
-    return f"this campaign did not measure version {version}, {standing}: which of the two is better is unknown."
+    return f"this campaign did not measure version {version} ({standing}), so the two cannot be compared."
 
 
 def by_whom(by: str, reason: str) -> str:
@@ -117,7 +119,7 @@ def by_whom(by: str, reason: str) -> str:
 
 def _change_lines(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[str]:
     changed = ", ".join(f"{each.name} {each.before} -> {each.after}" for each in changes(before, after))
-    return [f"  Changed: {changed or 'none; the same settings, with newer evidence'}."]
+    return [f"  Changed: {changed or 'no settings; the evidence is newer'}."]
 
 
 def _weakening_lines(before: DurabilityName, after: DurabilityName) -> list[str]:

@@ -1,4 +1,4 @@
-"""Explain why a recommendation is not activated, or needs a person's approval. Reads the store only."""
+"""Explain why a recommendation is not activated or needs a person's approval. Only reads the store."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import NoticeKind
 from kafka_pareto.decision.decision import Decision
@@ -24,7 +25,7 @@ Kept = list[ActiveSettings]
 
 @dataclass(frozen=True)
 class Stays:
-    """The reason a case keeps its settings, the kind of notice, and whether a person is asked."""
+    """Why a case keeps its settings, the kind of notice, and whether a person is asked."""
 
     kind: NoticeKind
     text: str
@@ -42,7 +43,7 @@ def how_to_accept(campaign: Campaign, case: str) -> str:
 
 
 def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mapping[str, int]) -> Stays | None:
-    """Return why an answer does not replace a version activated after the question; None if there is none.
+    """Return the reason if a version was activated after the question, which the answer does not replace.
 
     `seen` maps a case to the version shown to the person, 0 for none; it is empty if nobody was asked.
     """
@@ -50,10 +51,10 @@ def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mappin
     if seen.get(decision.case, newest) == newest:
         return None
     case, shown = case_label(decision.case), seen[decision.case]
-    asked = f"when version {shown} was" if shown else "before any was"
+    asked = f"while version {shown} was active" if shown else "before any version"
     return Stays(
         "needs_approval",
-        f"{case}: version {newest} stays; it became active after the question, which was asked {asked}. "
+        f"{case}: version {newest} stays active, because it is newer than the question, asked {asked}. "
         f"{how_to_accept(campaign, decision.case)}",
     )
 
@@ -67,8 +68,8 @@ def no_longer_counts(
 ) -> Stays | None:
     """Return why a recommendation, or an answer to it, is no longer valid; None if it is.
 
-    `shown` maps a case to the system changes shown to the person; `asked_at` is the time of the question, None if it
-    does not matter.
+    `shown` maps a case to the system changes shown to the person; `asked_at` is the time of the question, None for no
+    time limit.
     """
     case, changes = case_label(decision.case), system.changes(decision.case)
     if changes and changes != shown.get(decision.case):
@@ -77,8 +78,10 @@ def no_longer_counts(
     days = campaign.tune.confirmation.answer_within_days
     if asked_at is None or datetime.now(UTC) - asked_at <= timedelta(days=days):
         return None
-    late = f"the question was asked on {asked_at:%Y-%m-%d}, and an answer is valid for {days} days"
-    return Stays("needs_approval", f"{case}: {late} (confirmation.answer_within_days); it is asked again.", asks=True)
+    late = f"the question is from {asked_at:%Y-%m-%d}, and an answer is valid for {counted(days, 'day')}"
+    return Stays(
+        "needs_approval", f"{case}: {late} (confirmation.answer_within_days), so it is asked again.", asks=True
+    )
 
 
 def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | None:
@@ -86,30 +89,32 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     case, how = decision.case, how_to_accept(campaign, decision.case)
     given = last_answer(campaign, case)
     if given and given.answer == "reject":
-        return Stays("unchanged", f"{case_label(case)}: was rejected{by_whom(given.by, given.reason)}. {how}")
+        return Stays(
+            "unchanged", f"{case_label(case)}: the recommendation was rejected{by_whom(given.by, given.reason)}. {how}"
+        )
     newest = kept[-1].version if kept else 0
     left = [each.version for each in kept if holds(each, campaign, decision.recommended_configuration_id)]
     if left:
-        since = f"this recommendation was active as version {left[-1]} and has been replaced since"
-        return Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
+        since = f"this recommendation was active as version {left[-1]} and was replaced later"
+        return Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays active; {since}. {how}")
     if newest != (decision.newest_version or 0):
         since = "this campaign did not measure it"
-        return Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
+        return Stays("unchanged", f"{case_label(case)}: version {newest} stays active; {since}. {how}")
     if decision.active_breaks_rules:
-        return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
+        return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person must decide. {how}")
     if decision.in_force_left_out:
-        why = f"active version {newest} was not measured in this campaign ({'; '.join(decision.in_force_left_out)})"
+        why = f"this campaign did not measure the active version {newest} ({'; '.join(decision.in_force_left_out)})"
         return Stays("needs_approval", f"{case_label(case)}: a person must approve it: {why}. {how}")
-    if may_harm := harm_sentences(decision):  # not asked by earlier releases
+    if may_harm := harm_sentences(decision):  # earlier releases did not require approval for this
         return Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
-    # Weaker durability than the baseline's, or than a person has since set, needs approval.
+    # A weaker guarantee than the baseline's or the active settings' needs approval.
     before = [decision.baseline_durability, *(settings.durability for settings in kept[-1:])]
     after = decision.pick_durability or decision.reference_durability
     if weakens := weakening(max(before, key=lambda name: Durability[name]), after):
         return Stays(
             "needs_approval",
-            f"{case_label(case)}: a person must approve it, because its durability guarantee is weaker than the one it "
-            f"replaces: {weakens}. {how}",
+            f"{case_label(case)}: a person must approve it, because it weakens the durability guarantee: "
+            f"{weakens}. {how}",
         )
     return None
 

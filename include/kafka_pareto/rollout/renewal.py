@@ -1,4 +1,4 @@
-"""Find what has changed since a campaign measured: results for one cluster may not hold for its successor."""
+"""Find changes of the system since a campaign: results for one cluster may not hold for its successor."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 Look: TypeAlias = Callable[[Campaign], Fingerprint]
 """Describes the current system of a campaign's study."""
 
-NOT_SEEN = "fingerprint: the system cannot be reached now, so whether it is the same is unknown"
+NOT_SEEN = "fingerprint: the system cannot be reached now, so changes are unknown"
 
 
 def look_now(campaign: Campaign) -> Fingerprint:
     """Describe the current system of the campaign's study.
 
     Raises:
-        BadInputError: If the settings name none, or what is needed to reach it is gone.
+        BadInputError: If the settings name none, or its client configuration is gone.
         ClusterError: If it cannot be reached.
     """
     with runtime_of(campaign.study).system(campaign.study, load_settings()) as system:
@@ -38,7 +38,7 @@ def look_now(campaign: Campaign) -> Fingerprint:
 
 
 class SystemNow:
-    """The measured system beside the current one, which is examined once, on first use."""
+    """The measured system beside the current one, which is inspected once, on first use."""
 
     def __init__(self, campaign: Campaign, look: Look) -> None:
         self._campaign = campaign
@@ -59,16 +59,16 @@ class SystemNow:
         try:
             return self._look(self._campaign)
         except (BadInputError, ClusterError) as error:
-            logger.warning("the system cannot be examined: %s", error)
+            logger.warning("the system cannot be inspected: %s", error)
             return None
 
 
 def question_about(
     campaign: Campaign, cases: Sequence[str], system: SystemNow
 ) -> tuple[list[str], dict[str, JsonValue]]:
-    """Return the keys of what a question about these cases shows, and the parameters of the run that asks it."""
+    """Return the keys of the changes shown with a question about these cases, and the parameters of its run."""
     question: dict[str, JsonValue] = {"action": "ask", "study": campaign.keys.study, "campaign": campaign.keys.campaign}
-    # An answer may come after the run, and its copy of the credentials, is gone.
+    # An answer may arrive after the run's copy of the credentials has been removed.
     cluster = campaign.study.cluster
     is_run_copy = cluster and cluster.client_config == client_config_name(campaign.keys.campaign)
     unseen = [NOT_SEEN] if is_run_copy else []
@@ -80,9 +80,9 @@ def question_about(
 
 
 def how_to_say_so(campaign: Campaign, case: str, system: SystemNow) -> str:
-    """Explain how to activate a picked configuration once the changes have been seen."""
+    """Explain how to activate a picked configuration despite the changes."""
     _, name = keep_changes(campaign, {case: system.changes(case)})
     return (
-        "Run a new campaign; or, to activate it anyway, confirm that you have seen this: "
+        "Run a new campaign or, to activate it anyway, confirm the changes with "
         f"--changes-seen={name} (changes_seen in Airflow's form)"
     )

@@ -1,4 +1,4 @@
-"""Store every accepted version of the active settings, by study and record size.
+"""Store every version of the active settings, by study and case.
 
 A version comes from an accepted recommendation, a picked configuration, or a rollback. It is written once and never
 changed; the newest is active and is also written as client files.
@@ -33,18 +33,18 @@ CameBy = Literal["recommended", "picked", "rolled_back"]
 
 
 class ActiveSettings(Record):
-    """One version of the active settings for a record size of a study.
+    """One version of the active settings for a case of a study.
 
     Attributes:
         version: Counts from 1.
         previous_version: The version to roll back to; None is the baseline, before any version.
-        came_by: Origin: an accepted recommendation, a person's pick, or a rollback.
+        came_by: Its origin: an accepted recommendation, a person's pick, or a rollback.
         configuration: The factors' values; the baseline's after a rollback from version 1.
         properties: All settings for the driver.
         previous_properties: All settings after a rollback.
         previous_durability: The guarantee of those; None in producer versions of earlier releases.
         campaign: The campaign that confirmed it; its artifacts are the evidence.
-        cluster: The cluster's name; empty for the installation's own, None in versions of earlier releases: see
+        cluster: The cluster's name; empty for the stack's cluster, None in versions of earlier releases: see
             `cluster_of_version`.
         compared_with_version: The version it was measured against, as the basis of `gains`; None for the baseline.
         gains: From fresh blocks; empty for the baseline, and for a pick that the campaign did not choose.
@@ -52,7 +52,7 @@ class ActiveSettings(Record):
         fingerprint: The cluster and machine it was confirmed on.
         accepted_by: The person's name in Airflow; empty if nobody was asked.
         reason: May be empty.
-        at: In ISO 8601, UTC.
+        at: The time in ISO 8601, UTC.
         request: The id of the originating request, to recognize a retry; may be empty.
     """
 
@@ -110,7 +110,7 @@ def cluster_of_version(store: Store, settings: ActiveSettings) -> str:
 
 
 def active_cases(store: Store, study: str) -> list[str]:
-    """Return the study's record sizes with active settings, in order."""
+    """Return the study's cases with active settings, in order."""
     return in_order(store.folders(InForceKeys.of_study(study)))
 
 
@@ -118,21 +118,21 @@ def add_version(store: Store, settings: ActiveSettings) -> str:
     """Write the next version and return its key; call `write_files` after it.
 
     Raises:
-        BadInputError: If that version exists: somebody else was faster.
+        BadInputError: If that version exists already.
     """
     key = InForceKeys(settings.study, settings.case).version(settings.version)
     content = settings.model_dump_json().encode()
-    # The stored version is ours if the store's reply was lost and the client retried.
+    # If the store's reply was lost and the client retried, the stored version is ours.
     if store.put_if(key, content, None) is None and store.get(key) != content:
         raise BadInputError(
-            f"{key}: was written in the meantime; look at the active settings for {case_label(settings.case)} "
-            "now, then decide again"
+            f"{key}: was written in the meantime; review the active settings for {case_label(settings.case)} "
+            "and decide again"
         )
     return key
 
 
 def active_settings_with_files(store: Store, study: str, case: str) -> ActiveSettings | None:
-    """Return the newest version after writing its files: whoever added it may have been killed before that."""
+    """Return the newest version after writing its files, because its writer may have been killed before that."""
     write_files(store, study, case)
     return active_settings(store, study, case)
 
@@ -153,15 +153,15 @@ def file_of(settings: ActiveSettings, name: str) -> str:
     """Return the text of a client file; its header names the version.
 
     Raises:
-        BadInputError: If clients of the driver read no such file.
+        BadInputError: If the driver has no such file.
     """
     return settings_file(settings.properties, name, _header(settings), settings.driver)
 
 
 def _is_written(store: Store, study: str, case: str, name: str) -> bool:
-    """Write the file if outdated; return False if somebody else has written meanwhile."""
+    """Write the file if outdated; return False if another process wrote it meanwhile."""
     key = InForceKeys(study, case).file(name)
-    # Read the tag first: whoever adds a version later also writes its file, which changes the tag.
+    # Read the tag first: a process that adds a version later also writes its file, which changes the tag.
     tag = store.tag(key)
     newest = active_settings(store, study, case)
     if newest is None:
@@ -171,9 +171,9 @@ def _is_written(store: Store, study: str, case: str, name: str) -> bool:
 
 
 def repair_files(store: Store, study: str, cases: Collection[str]) -> None:
-    """Write all files of the study again: a step may have been killed between a version and its files.
+    """Write all outdated files of the study: a step may have been killed between a version and its files.
 
-    An unreadable version of a case that is not about to change is only logged.
+    An unreadable version of a case that does not change is only logged.
 
     Raises:
         ArtifactError: If a version of one of these cannot be read.
@@ -195,10 +195,10 @@ def refuse_another_version(kept: Sequence[ActiveSettings], from_version: int | N
     """
     newest = kept[-1].version if kept else 0
     if from_version is not None and newest != from_version:
-        decided_over = f"over version {from_version}" if from_version else "before there was a version"
-        standing = f"version {newest} is active now" if newest else "there is no version yet"
+        decided_over = f"for version {from_version}" if from_version else "before the first version"
+        standing = f"version {newest} is active now" if newest else "no version exists yet"
         raise BadInputError(
-            f"--from-version: the change was decided {decided_over}, but {standing}; look at it, then decide again"
+            f"--from-version: the change was decided {decided_over}, but {standing}; review it and decide again"
         )
 
 
@@ -222,8 +222,8 @@ def unmeasured_beside(kept: Sequence[ActiveSettings], compared_with_version: int
 def way_back(kept: Sequence[ActiveSettings], *, by: str, reason: str, request: str) -> ActiveSettings:
     """Return the rollback from the newest version (oldest first); it is not written yet.
 
-    It follows `previous_version`, so repeated rollbacks lead further back, down to the baseline. The versions hold the
-    baseline too, so no campaign needs to exist any more.
+    It follows `previous_version`, so repeated rollbacks lead further back, down to the baseline. The versions include
+    the baseline, so a rollback works without any campaign.
 
     Raises:
         BadInputError: If the baseline is active already.
@@ -243,14 +243,14 @@ def way_back(kept: Sequence[ActiveSettings], *, by: str, reason: str, request: s
         if not targets:
             key = InForceKeys(newest.study, newest.case).version(newest.previous_version)
             raise ArtifactError(
-                f"{key}: is not in the store, but version {newest.version} rolls back to it; restore it from a "
-                "backup, or accept other settings"
+                f"{key}: is not in the store, but it is the rollback target of version {newest.version}; restore it "
+                "from a backup, or activate other settings"
             )
         return targets[0].model_copy(update=moved)
     if newest.is_baseline:
         raise BadInputError(
             f"version {newest.version} for {case_label(newest.case)} of study {newest.study} is the "
-            "baseline; there is nothing before it to roll back to"
+            "baseline; there is no earlier version to roll back to"
         )
     properties = newest.previous_properties
     configuration = {name: _factor_value(resolved(properties)[name]) for name in newest.configuration}
@@ -268,7 +268,7 @@ def way_back(kept: Sequence[ActiveSettings], *, by: str, reason: str, request: s
 
 
 def now() -> str:
-    """Return the time in ISO 8601, UTC."""
+    """Return the current time in ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -277,7 +277,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 
 
 def _header(settings: ActiveSettings) -> list[str]:
-    came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "rolled back"}
+    came_by = {"recommended": "recommended", "picked": "picked by a person", "rolled_back": "rolled back"}
     promise = f", {settings.durability}" if drivers()[settings.driver].states_durability else ""
     return [
         f"Active settings for {case_label(settings.case)} of study {settings.study}.",

@@ -144,7 +144,7 @@ def test_each_file_of_a_pipeline_begins_with_why(name: str) -> None:
 
 def test_a_file_that_clients_of_the_driver_do_not_read_is_refused() -> None:
     with pytest.raises(
-        BadInputError, match=r"spark.yml: is not a file of the driver log_pipeline; it has filebeat.yml, logstash.yml"
+        BadInputError, match=r"spark.yml: driver log_pipeline has no such file; it has filebeat.yml, logstash.yml"
     ):
         of_pipeline("spark.yml")
     assert client_files("services") == ("settings.properties",)

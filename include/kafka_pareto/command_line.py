@@ -25,6 +25,7 @@ def with_options(
     named: Callable[[str], str] = flag,
     read: Callable[[Mapping[str, Any]], AnyOptions] | None = None,
     positional: Collection[str] = (),
+    further: Mapping[str, Collection[str]] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command one option per field of the model; it receives them as a function `options`.
 
@@ -33,6 +34,7 @@ def with_options(
         named: The option of each field.
         read: Parses the given values; by default the model.
         positional: Fields passed as positional arguments.
+        further: Further names of a field's option.
     """
 
     def decorated(main: Callable[..., None]) -> Callable[..., None]:
@@ -47,7 +49,9 @@ def with_options(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=False if field.annotation is bool else None,
-                annotation=_annotation(name, field, named, name in positional),
+                annotation=_annotation(
+                    field, [named(name), *(further or {}).get(name, ())], is_positional=name in positional
+                ),
             )
             for name, field in model.model_fields.items()
         ]
@@ -59,7 +63,7 @@ def with_options(
     return decorated
 
 
-def _annotation(name: str, field: FieldInfo, named: Callable[[str], str], is_positional: bool) -> Any:
+def _annotation(field: FieldInfo, names: list[str], *, is_positional: bool) -> Any:
     """Return the parameter type for Typer: a text, parsed by the model, or a flag."""
     text = field.description or ""
     if field.default not in (None, "", False, PydanticUndefined):
@@ -67,7 +71,7 @@ def _annotation(name: str, field: FieldInfo, named: Callable[[str], str], is_pos
     if is_positional:
         return Annotated[str | None, typer.Argument(help=field.description, show_default=False)]
     kind = bool if field.annotation is bool else str | None
-    return Annotated[kind, typer.Option(named(name), help=text, show_default=False, metavar=_metavar(field))]
+    return Annotated[kind, typer.Option(*names, help=text, show_default=False, metavar=_metavar(field))]
 
 
 def _metavar(field: FieldInfo) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_pareto.command_line import with_options
 from kafka_pareto.errors import BadInputError, did_you_mean
-from kafka_pareto.study.options import AnyOptions, read_options
+from kafka_pareto.study.options import COMMAND_ALIASES, AnyOptions, read_options
 from kafka_pareto_embedded.terminal.as_typed import PREFIX, called_by_make, command_name, make_name
 
 
@@ -17,7 +17,8 @@ def command_options(
     model: type[AnyOptions], command: str, *positional: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give the command of this name the model's options."""
-    return with_options(model, command_name, partial(options_of, model, command, positional=positional), positional)
+    read = partial(options_of, model, command, positional=positional)
+    return with_options(model, command_name, read, positional, COMMAND_ALIASES)
 
 
 def options_of(

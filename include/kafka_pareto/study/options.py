@@ -28,10 +28,12 @@ COMMAND_NAMES = {
     "bootstrap_servers": "kafka",
     "client_config": "config",
     "kafka_config": "config",
-    "consent": "yes",
     "case": "record_size",
 }
 """Names in the command that are not the option's own."""
+
+COMMAND_ALIASES = {"consent": ("--yes", "-y")}
+"""Further names of an option in the command; messages use the first."""
 
 STUDY_HELP = "The study's name. The command also takes the path of your own file; its default is quick."
 CAMPAIGN_HELP = "Resume this campaign. Empty: start a new one."

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from kafka_pareto.command_line import flag
-from kafka_pareto.study.options import COMMAND_NAMES, MAKE_NAMES
+from kafka_pareto.study.options import COMMAND_ALIASES, COMMAND_NAMES, MAKE_NAMES
 from kafka_pareto.study.requests import (
     ActiveRequest,
     DoctorRequest,
@@ -38,7 +38,7 @@ def make_name(option: str) -> str:
 
 _POSITIONAL = ("study", "file", "topic")
 _AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--study": "STUDY"} | {
-    make_name(option): command_name(option)
+    make_name(option): next(iter(COMMAND_ALIASES.get(option, [command_name(option)])))
     for model in _MODELS
     for option in model.model_fields
     if option not in _POSITIONAL

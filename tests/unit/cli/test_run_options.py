@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import typer.main
 from typer.testing import CliRunner
 
 from kafka_pareto.errors import BadInputError
@@ -32,6 +33,13 @@ def test_where_make_passes_nothing_a_missing_option_has_its_name_all_the_same() 
         options_of(RollBackRequest, "rollback", {}, given(SEED=""))
     said = str(raised.value).splitlines()
     assert said == ["STUDY is missing", "RECORD_SIZE is missing", "`make help` explains every target and its options"]
+
+
+def test_consent_is_also_called_yes_and_y() -> None:
+    for command in ("run", "ingest", "remove-topics"):
+        found = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+        consent = next(each for each in found if each.name == "consent")
+        assert consent.opts == ["--consent", "--yes", "-y"]
 
 
 def test_a_reason_keeps_every_character() -> None:

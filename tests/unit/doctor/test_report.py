@@ -33,7 +33,7 @@ def test_text_groups_the_checks_and_ends_with_the_counts() -> None:
         "Guide: a book",
         "",
         "Brokers",
-        "  not met               num.io.threads                             4 (broker 1, 2), 8 (broker 3); guide: 8",  # noqa: E501
+        "  not met               num.io.threads                             4 (broker 1, 2), 8 (broker 3); guide: 8",
         "                          (one per core)",
         "                        → set it (it depends)",
         "  met                   num.network.threads                        8",

@@ -1,4 +1,4 @@
-"""Sentences on what limited a load."""
+"""Describe the bottleneck of a load."""
 
 from __future__ import annotations
 
@@ -21,69 +21,71 @@ from kafka_pareto.bottleneck.limiting_resource import (
 
 LABELS: Mapping[str, str] = {
     "": "none found",
-    "throttled": "a quota of the cluster",
-    "load_tool": "the load tool",
-    "gc": "garbage collection of a broker",
+    "throttled": "a cluster quota",
+    "load_tool": "the load generator",
+    "gc": "garbage collection",
     "cpu": "CPU",
-    "network": "network interface",
-    "disk": "disk of the brokers",
-    "request_handlers": "request handlers of a broker",
-    "network_threads": "network threads of a broker",
-    "in_flight": "requests in flight",
+    "network": "the network",
+    "disk": "the brokers' disk",
+    "request_handlers": "request handlers",
+    "network_threads": "network threads",
+    "in_flight": "in-flight requests",
     "buffer_memory": "the producer's buffer",
 }
-"""Maps each code to its name in tables."""
+"""Maps each code to its name."""
 
 
 def verdict_text(code: str, numbers: Mapping[str, float]) -> str:
-    """Return the verdict as one sentence, with its numbers."""
+    """Return the verdict with its numbers."""
     if code not in _SENTENCES:
-        return "No single resource was found that limited the load."
+        return "No bottleneck found."
     return _SENTENCES[code](numbers)
 
 
 def _throttled(numbers: Mapping[str, float]) -> str:
     delayed = _ms(numbers, "produce_throttle_max_ms")
-    return f"A quota of the cluster limited the load: answers were delayed by up to {delayed}."
+    return f"A cluster quota was the bottleneck: responses were delayed by up to {delayed}."
 
 
 def _load_tool(numbers: Mapping[str, float]) -> str:
-    sent = _number(numbers, "throughput_records_s", "{:,.0f} records/s")
+    sent = [f"{numbers['throughput_records_s']:,.0f} records/s"] if "throughput_records_s" in numbers else []
     if "rate_limit_records_s" in numbers:
-        return f"The load's own rate limit of {numbers['rate_limit_records_s']:,.0f} records/s was reached: {sent}."
-    ceiling = ""
+        shown = f" ({sent[0]})" if sent else ""
+        return f"The workload's rate limit of {numbers['rate_limit_records_s']:,.0f} records/s was reached{shown}."
     if "ceiling_records_s" in numbers:
-        ceiling = f"; without a broker it makes {numbers['ceiling_records_s']:,.0f} records/s"
+        sent.append(f"{numbers['ceiling_records_s']:,.0f} records/s without a broker")
     waited = _percent(numbers, "sending_wait_fraction")
-    return f"The load tool limited the load: its threads waited for Kafka {waited} of the time ({sent}{ceiling})."
+    shown = f" ({'; '.join(sent)})" if sent else ""
+    return f"The load generator was the bottleneck: its threads waited for Kafka only {waited} of the time{shown}."
 
 
 def _gc(numbers: Mapping[str, float]) -> str:
     paused, longest = _percent(numbers, "gc_pause_fraction"), _ms(numbers, "gc_pause_longest_ms")
     return (
-        f"Garbage collection limited the load: a broker was paused {paused} of the time, for up to {longest} "
+        f"Garbage collection was the bottleneck: a broker was paused {paused} of the time, for up to {longest} "
         f"(threshold {LONG_PAUSE_MS:.0f} ms)."
     )
 
 
 def _cpu(numbers: Mapping[str, float]) -> str:
     if "sending_wait_fraction" in numbers:
-        share = f", {numbers['codec_fraction']:.0%} of it for the codec" if "codec_fraction" in numbers else ""
-        cores = _number(numbers, "sending_cpu_cores", "{:.2f} cores")
+        used = [f"{numbers['sending_cpu_cores']:.2f} cores"] if "sending_cpu_cores" in numbers else []
+        used += [f"{numbers['codec_fraction']:.0%} of the CPU time in the codec"] if "codec_fraction" in numbers else []
+        shown = f" ({', '.join(used)})" if used else ""
         return (
-            "CPU limited the load: the producer's threads compressed and waited for Kafka only "
-            f"{_percent(numbers, 'sending_wait_fraction')} of the time ({cores}{share})."
+            "CPU was the bottleneck: the producer's threads compressed and waited for Kafka only "
+            f"{_percent(numbers, 'sending_wait_fraction')} of the time{shown}."
         )
     if "cpu_throttled_fraction" in numbers:
         return (
-            "CPU limited the load: the container hit its CPU limit in "
+            "CPU was the bottleneck: the container hit its CPU limit in "
             f"{_percent(numbers, 'cpu_throttled_fraction')} of scheduling periods "
             f"(threshold {THROTTLED_PERIODS_FRACTION:.0%})."
         )
-    used = {"brokers": "broker_cpu_cores", "sending threads": "sending_cpu_cores"}
-    shares = [f"{who} {numbers[name]:.2f} cores" for who, name in used.items() if name in numbers]
+    used_by = {"brokers": "broker_cpu_cores", "sending threads": "sending_cpu_cores"}
+    shares = [f"{who} {numbers[name]:.2f} cores" for who, name in used_by.items() if name in numbers]
     return (
-        "CPU limited the load: the machine's cores were busy "
+        "CPU was the bottleneck: the machine's cores were busy "
         f"{_percent(numbers, 'host_cpu_busy_fraction')} of the time (threshold {BUSY_CPU_FRACTION:.0%}"
         f"{''.join(f'; {share}' for share in shares)})."
     )
@@ -92,14 +94,14 @@ def _cpu(numbers: Mapping[str, float]) -> str:
 def _network(numbers: Mapping[str, float]) -> str:
     if "link_wait_fraction" in numbers:
         is_seen = "request_handler_idle_fraction" in numbers
-        unseen = "" if is_seen else "; whether a broker was slow to read cannot be seen from here"
+        unseen = "" if is_seen else " A broker that reads slowly would look the same from here."
         return (
-            "The network limited the load: data sent to the brokers was unacknowledged "
-            f"{_percent(numbers, 'link_wait_fraction')} of the time (threshold {LINK_WAIT_FRACTION:.0%}), with a round "
-            f"trip of {_ms(numbers, 'round_trip_ms')} ({_ms(numbers, 'least_round_trip_ms')} at least){unseen}."
+            "The network was the bottleneck: data sent to the brokers was unacknowledged "
+            f"{_percent(numbers, 'link_wait_fraction')} of the time (threshold {LINK_WAIT_FRACTION:.0%}; round trip "
+            f"{_ms(numbers, 'round_trip_ms')}, minimum {_ms(numbers, 'least_round_trip_ms')}).{unseen}"
         )
     return (
-        f"The network limited the load: the interface ran at {_percent(numbers, 'nic_busy_fraction')} of its speed "
+        f"The network was the bottleneck: the interface ran at {_percent(numbers, 'nic_busy_fraction')} of its speed "
         f"(threshold {BUSY_NIC_FRACTION:.0%})."
     )
 
@@ -107,18 +109,18 @@ def _network(numbers: Mapping[str, float]) -> str:
 def _disk(numbers: Mapping[str, float]) -> str:
     if numbers.get("log_flushes_per_s", 0.0) >= MANY_FLUSHES_PER_S and numbers.get("log_flush_s", 0.0) >= FLUSH_S:
         return (
-            f"The brokers' disk limited the load: {numbers['log_flushes_per_s']:,.0f} flushes of the log a second took "
-            f"{numbers['log_flush_s']:.2f} s of it."
+            f"The brokers' disk was the bottleneck: {numbers['log_flushes_per_s']:,.0f} log flushes per second took "
+            f"{numbers['log_flush_s']:.2f} s of each second."
         )
     if numbers.get("io_stall_fraction", 0.0) > STALLED_FRACTION:
         wrote = f"; the disk wrote {numbers['disk_write_mib_s']:,.1f} MiB/s" if "disk_write_mib_s" in numbers else ""
         return (
-            "The brokers' disk limited the load: all active tasks were stalled on I/O "
+            "The brokers' disk was the bottleneck: all active tasks were stalled on I/O "
             f"{_percent(numbers, 'io_stall_fraction')} of the time (threshold {STALLED_FRACTION:.0%}){wrote}."
         )
     busy, taken = _percent(numbers, "disk_busy_fraction"), _ms(numbers, "disk_await_ms")
     return (
-        f"The brokers' disk limited the load: it was busy {busy} of the time, and an operation took {taken} "
+        f"The brokers' disk was the bottleneck: it was busy {busy} of the time, and an operation took {taken} "
         f"(thresholds {BUSY_DISK_FRACTION:.0%}, {LONG_AWAIT_MS:.0f} ms)."
     )
 
@@ -126,7 +128,7 @@ def _disk(numbers: Mapping[str, float]) -> str:
 def _in_flight(numbers: Mapping[str, float]) -> str:
     unanswered, most = (_number(numbers, f"{which}in_flight_requests", "{:.1f}") for which in ("", "most_"))
     return (
-        f"The requests in flight limited the load: each broker had {unanswered} of at most {most} unanswered, for "
+        f"In-flight requests were the bottleneck: each broker had {unanswered} of at most {most} unanswered, for "
         f"{_ms(numbers, 'unthrottled_request_latency_ms')} each."
     )
 
@@ -134,14 +136,14 @@ def _in_flight(numbers: Mapping[str, float]) -> str:
 def _buffer_memory(numbers: Mapping[str, float]) -> str:
     mib = numbers.get("buffer_memory_bytes", 0.0) / (1 << 20)
     return (
-        f"The producer's buffer.memory of {mib:,.0f} MiB limited the load: send() waited for room "
-        f"{_percent(numbers, 'buffer_wait_fraction')} of the time, and nothing else was exhausted."
+        f"The producer's buffer.memory of {mib:,.0f} MiB was the bottleneck: send() waited for space "
+        f"{_percent(numbers, 'buffer_wait_fraction')} of the time, and no other resource was exhausted."
     )
 
 
 def _idle(threads: str, name: str, numbers: Mapping[str, float]) -> str:
     return (
-        f"The {threads} of a broker limited the load: they were idle only {_percent(numbers, name)} of the time "
+        f"A broker's {threads} were the bottleneck: they were idle only {_percent(numbers, name)} of the time "
         f"(threshold {IDLE_FRACTION:.0%})."
     )
 
@@ -155,7 +157,7 @@ def _ms(numbers: Mapping[str, float], name: str) -> str:
 
 
 def _number(numbers: Mapping[str, float], name: str, form: str) -> str:
-    return form.format(numbers[name]) if name in numbers else "an unknown part"
+    return form.format(numbers[name]) if name in numbers else "an unknown amount"
 
 
 _SENTENCES: Mapping[str, Callable[[Mapping[str, float]], str]] = {

@@ -42,12 +42,12 @@ def limited_part() -> PartComparison:
 
 def test_a_part_says_what_limited_its_reference_and_the_levels_that_something_else_limited():
     said = limit_sentences(limited_part())
-    assert [sentence.partition(" limited")[0] for sentence in said] == [
+    assert [sentence.partition(" was the bottleneck")[0] for sentence in said] == [
         "lz4 (reference): CPU",
         "gzip: The brokers' disk",
     ]
     assert "93% of the time" in said[0]
-    assert "lz4 (reference): CPU limited the load" in part_text(limited_part())
+    assert "lz4 (reference): CPU was the bottleneck" in part_text(limited_part())
     assert limit_sentences(linger_part()) == []
 
 

@@ -118,7 +118,7 @@ def limited(repetitions: list[Repetition], codes: dict[str, list[str | None]]) -
     ("of_pick", "said"),
     [
         ([""], "CPU (baseline), none found (pick)."),
-        (["disk", "disk", "network"], "CPU (baseline), disk of the brokers (pick)."),
+        (["disk", "disk", "network"], "CPU (baseline), the brokers' disk (pick)."),
         (["disk", "network", "gc"], "CPU (baseline), none found (pick)."),
         ([None], "CPU (baseline)."),
     ],

@@ -30,7 +30,7 @@ def answer_lines(
     wanted = list(dict.fromkeys(id(level) for _, level in (*first, *references, *by_rate)))
     room = MOST_LINES - 1 - len(closing)
     kept = wanted if len(wanted) <= room else wanted[: room - 1]
-    rows: list[tuple[str, ...]] = [("level (* significant)", "rows/s", "times reference [95 %]", "limited by")]
+    rows: list[tuple[str, ...]] = [("level (* significant)", "rows/s", "ratio [95 %]", "limited by")]
     rows += [_row(part, level, kept) for part, level in found if id(level) in kept]
     return [*screen_table(rows, "right"), *_more_line([each for each in found if id(each[1]) not in kept]), *closing]
 

@@ -1,10 +1,9 @@
-"""Read a broker's metrics before and after a load, from counters that only grow.
+"""Read a broker's metrics before and after a load, from monotonic counters.
 
-Kafka's own idle percentages are useless for a load of some seconds: `NetworkProcessorAvgIdlePercent` and the one-minute
-rate of `RequestHandlerAvgIdlePercent` look back over 30 to 60 seconds, and the first reads 0.17 on an idle broker ten
-seconds after its start. In a combined node, `RequestHandlerAvgIdlePercent` averages in the controller's threads, which
-hides busy ones (KIP-1207). The counters behind them have neither fault. Pauses come from the JVM's log of garbage
-collections (JEP 271, unified logging).
+Kafka's idle percentages do not fit loads of a few seconds: `NetworkProcessorAvgIdlePercent` and the one-minute rate of
+`RequestHandlerAvgIdlePercent` cover 30 to 60 seconds, and the first reads 0.17 on an idle broker ten seconds after its
+start. In a combined node, `RequestHandlerAvgIdlePercent` includes the controller's threads, which hides busy ones
+(KIP-1207). The underlying counters have neither problem. Pauses come from the JVM's garbage collection log (JEP 271).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _HANDLER_IDLE = "kafka_request_handler_idle_ns"
 _QUEUED, _FLUSHED = "kafka_produce_queue_ms", "kafka_log_flush_ms"
 _NS_PER_S = 1e9
 _MS_PER_S = 1000.0
-# A line with tag gc alone holds the whole pause; lines of its phases carry further tags.
+# A line with only the tag gc has the whole pause; lines of its phases have further tags.
 _PAUSE = re.compile(r"^\[([^\]]+)\].*\[gc *\] GC\(\d+\) Pause .* (\d+(?:\.\d+)?)ms$", re.MULTILINE)
 
 
@@ -41,7 +40,7 @@ class BrokerReading:
 
 @dataclass(frozen=True)
 class BrokerUse:
-    """The work of a broker's threads between two readings; names as in `LoadCounters`."""
+    """The work of a broker's threads between two readings, named as in `LoadCounters`."""
 
     network_idle_fraction: float | None
     request_handler_idle_fraction: float | None
@@ -52,17 +51,17 @@ class BrokerUse:
 
 
 def read_broker(agent: JmxAgent) -> BrokerReading:
-    """Read the broker's metrics, which costs it up to a tenth of a second of CPU time.
+    """Read the broker's metrics; this costs the broker up to 0.1 s of CPU time.
 
     Raises:
         ClusterError: If the agent does not answer.
     """
-    metrics = agent.read()  # before the clock: the beans are read at the end of the request
+    metrics = agent.read()  # before the clock, since the agent reads the beans at the end of the request
     return BrokerReading(time.monotonic(), metrics)
 
 
 def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
-    """Return the work between two readings; None for what the agent does not read."""
+    """Return the work between two readings; None for metrics the agent does not read."""
     seconds = after.at_s - before.at_s
 
     def growth(name: str) -> float | None:
@@ -89,7 +88,7 @@ def _share(nanoseconds: float, seconds: float) -> float:
 
 
 def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -> float | None:
-    """Return the growth of the sum behind a mean, as Yammer's histograms keep it."""
+    """Return the growth of the sum behind a Yammer histogram's mean."""
     count, mean = f"{histogram}_count", f"{histogram}_mean"
     if count not in after.metrics or mean not in after.metrics:
         return None
@@ -116,7 +115,7 @@ def ends_of(logs: Sequence[Path]) -> dict[Path, int]:
 
 
 def pauses_since(ends: Mapping[Path, int], logs: Sequence[Path]) -> list[Pause]:
-    """List the pauses logged since `ends_of`; a new log is read whole."""
+    """List the pauses logged since `ends_of`; new logs are read from the start."""
     found = []
     for log in logs:
         with log.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Measure, within seconds, what a machine can do without Kafka: loopback, disk, codecs, load generator."""
+"""Measure a machine's maxima without Kafka within seconds: loopback, disk, codecs, load generator."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def measure_ceilings(
     client_timeout_s: float = _JAVA_TIMEOUT_S,
     client_cores: int | None = None,
 ) -> Ceilings:
-    """Measure all ceilings one after the other; nothing else should run meanwhile.
+    """Measure all ceilings in sequence; the machine should be idle.
 
     Args:
-        folder: The brokers' data folder, which is written to and cleaned up; None to leave the disk out.
+        folder: The brokers' data folder, for a temporary file; None to skip the disk.
         settings: Locations of Java and Kafka's jars.
-        record_size_bytes: Of a record's value.
-        batch_size_bytes: What a codec compresses at a time: the producer's `batch.size`.
+        record_size_bytes: Size of a record's value.
+        batch_size_bytes: Bytes a codec compresses at a time: the producer's `batch.size`.
         payload_file: One record per line; None for random letters.
         payload: The study's name for the records.
-        client_timeout_s: For codecs and load generator, which a crowded machine slows down.
+        client_timeout_s: Time limit for codecs and load generator.
         client_cores: Cores the load generator may use, if known.
 
     Raises:
-        LoadToolError: If the Java program fails, or prints something else.
+        LoadToolError: If the Java program fails or prints unreadable output.
     """
     client = measure_client(settings, record_size_bytes, batch_size_bytes, payload_file, client_timeout_s)
     return Ceilings(
@@ -92,14 +92,14 @@ def measure_loopback(seconds: float = 0.5) -> float:
 
 
 def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 1.0) -> float | None:
-    """Return the MiB/s of writing a file sequentially with flushes; None without room for it.
+    """Return the MiB/s of sequential writes with flushes; None without enough space.
 
-    Every part is flushed, so that neither the page cache nor a long flush at the end hides the disk. The bytes are
-    random, since some disks compress.
+    Each chunk is flushed, since the page cache or a long final flush would distort the result. The bytes are random,
+    since some disks compress.
 
     Args:
-        folder: Of the file, which is removed in any case.
-        size_mib: The most to write.
+        folder: The folder of the temporary file.
+        size_mib: Maximum size of the file.
         longest_s: Time limit.
     """
     usage = shutil.disk_usage(folder)
@@ -121,10 +121,10 @@ def measure_client(
     payload_file: Path | None = None,
     timeout_s: float = _JAVA_TIMEOUT_S,
 ) -> ClientCeilings:
-    """Measure Kafka's own codecs and the load generator's loop in a JVM of their own, with the generator's records.
+    """Measure Kafka's codecs and the load generator's loop in a separate JVM, with the generator's records.
 
     Raises:
-        LoadToolError: If the program fails, or prints something else.
+        LoadToolError: If the program fails or prints unreadable output.
     """
     argv = [settings.java, "-Xmx512m", "-Duser.language=en", "-cp", f"{settings.kafka_jars.absolute()}/*", _MAIN_CLASS]
     argv += ["--record-size", str(record_size_bytes), "--batch-size", str(batch_size_bytes)]
@@ -137,9 +137,9 @@ def measure_client(
         )
         return ClientCeilings.model_validate_json(run.stdout.strip().rpartition("\n")[2])
     except subprocess.CalledProcessError as error:
-        raise LoadToolError(f"the client's ceilings cannot be measured: {error.stderr.strip()[-300:]}") from error
+        raise LoadToolError(f"measuring the client's ceilings failed: {error.stderr.strip()[-300:]}") from error
     except (OSError, subprocess.TimeoutExpired, ValidationError) as error:
-        raise LoadToolError(f"the client's ceilings cannot be measured: {error}") from error
+        raise LoadToolError(f"measuring the client's ceilings failed: {error}") from error
 
 
 def _send(port: int, seconds: float) -> None:
@@ -150,17 +150,17 @@ def _send(port: int, seconds: float) -> None:
 
 
 class Ceilings(Record):
-    """The maximum of this machine in each discipline, with nothing else running.
+    """This machine's maxima, measured while it was idle.
 
     Attributes:
-        record_size_bytes: For codecs and generator.
+        record_size_bytes: Record size for codecs and generator.
         payload: The study's name for the records.
-        batch_size_bytes: What a codec compressed at a time.
+        batch_size_bytes: Bytes a codec compressed at a time.
         loopback_mib_s: One TCP connection over loopback, in one direction.
-        disk_write_mib_s: Sequential writes to a file in the given folder, flushed; None without room or a folder.
-        codec_mib_s: Compressed by one core per second, by `compression.type`, with Kafka's own codecs and the
-            generator's records.
-        generator_records_s: Sent by one thread of the load generator to a producer that does nothing.
+        disk_write_mib_s: Sequential flushed writes to a file in the given folder; None without space or a folder.
+        codec_mib_s: Compression rate of one core by `compression.type`, with Kafka's codecs and the generator's
+            records.
+        generator_records_s: Rate of one load generator thread with a producer that does nothing.
         client_cores: Cores for codecs and generator; None in older records.
     """
 
@@ -174,5 +174,5 @@ class Ceilings(Record):
     client_cores: int | None = None
 
     def cores_for(self, threads: int) -> int:
-        """Return the cores this many threads can have."""
+        """Return the number of cores this many threads can use."""
         return threads if self.client_cores is None else min(threads, self.client_cores)

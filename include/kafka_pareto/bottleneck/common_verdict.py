@@ -12,22 +12,21 @@ LEAST_SHARE = 0.5
 
 
 def common_code(codes: Sequence[str | None]) -> str | None:
-    """Return the code shared by at least half of the repetitions; else an empty text, for none found.
+    """Return the code of at least half of the repetitions; empty if no code has that share.
 
-    In a tie between none and a resource, the resource wins. A repetition's code is None if none was looked for; the
-    result is None if that holds for all.
+    A resource wins a tie with none found. A code of None means not examined; the result is None if all are.
     """
-    looked_at = [code for code in codes if code is not None]
-    if not looked_at:
+    examined = [code for code in codes if code is not None]
+    if not examined:
         return None
-    code, number = max(Counter(looked_at).items(), key=lambda each: (each[1], each[0] != NONE_FOUND.code))
+    code, number = max(Counter(examined).items(), key=lambda each: (each[1], each[0] != NONE_FOUND.code))
     return code if number >= LEAST_SHARE * len(codes) else NONE_FOUND.code
 
 
 def common_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict shared by at least half of the repetitions, with the means of its numbers.
+    """Return the verdict of at least half of the repetitions, with the means of its numbers.
 
-    Different numbers may lead to one code, such as a codec or busy cores to the CPU. A number counts if at least half
+    One code may have different evidence, such as a codec or busy cores for CPU. A number is included if at least half
     of the repetitions with the code have it.
     """
     code = common_code([verdict.code for verdict in verdicts])

@@ -23,16 +23,16 @@ class LimitedPeriods:
 
 
 def read_limited_periods(pids: Iterable[int], proc: Path = _PROC, groups: Path = _GROUPS) -> dict[int, LimitedPeriods]:
-    """Read each process's counters; none for one without a limit.
+    """Read each process's counters; processes without a limit are missing.
 
     Args:
         pids: The processes.
         proc: The procfs mount.
-        groups: The cgroup mount. In a container its own group is the root there.
+        groups: The cgroup mount; in a container, its root is the container's own group.
     """
     found: dict[int, LimitedPeriods] = {}
     for pid in pids:
-        with suppress(OSError):  # ended in between
+        with suppress(OSError):  # the process has ended
             for line in (proc / str(pid) / "cgroup").read_text(encoding="utf-8").splitlines():
                 _, controllers, path = line.split(":", 2)
                 if not controllers or "cpu" in controllers.split(","):
@@ -72,10 +72,10 @@ class CoreTimes:
 
 
 def read_cores() -> CoreTimes:
-    """Read each core's busy time, without waiting for a disk."""
+    """Read each core's busy time; waiting for a disk counts as idle."""
     cores = psutil.cpu_times(percpu=True)
     waiting = [core.idle + getattr(core, "iowait", 0.0) for core in cores]
-    # A guest's time is part of user's; the sum of all fields would count it twice.
+    # Guest time is included in user time; adding both would count it twice.
     totals = [sum(core) - getattr(core, "guest", 0.0) - getattr(core, "guest_nice", 0.0) for core in cores]
     busy = tuple(total - idle for total, idle in zip(totals, waiting, strict=True))
     return CoreTimes(busy, tuple(totals))
@@ -87,14 +87,14 @@ def busy_fraction(before: CoreTimes, after: CoreTimes) -> float | None:
     return (sum(after.busy_s) - sum(before.busy_s)) / total_s if total_s > 0 else None
 
 
-def busiest_core_fraction(looks: Sequence[CoreTimes]) -> float | None:
-    """Return the mean over intervals of the busiest core's share; None for fewer than two looks.
+def busiest_core_fraction(samples: Sequence[CoreTimes]) -> float | None:
+    """Return the busiest core's share, averaged over the intervals; None for fewer than two samples.
 
-    Intervals in which a core came or went are skipped.
+    Intervals with a change in the number of cores are skipped.
     """
     found = []
-    alike = [(before, after) for before, after in pairwise(looks) if len(before.busy_s) == len(after.busy_s)]
-    for before, after in alike:
+    same_cores = [(before, after) for before, after in pairwise(samples) if len(before.busy_s) == len(after.busy_s)]
+    for before, after in same_cores:
         times = zip(before.busy_s, after.busy_s, before.total_s, after.total_s, strict=True)
         shares = [(busy - busy_0) / (total - total_0) for busy_0, busy, total_0, total in times if total > total_0]
         found += [max(shares)] if shares else []

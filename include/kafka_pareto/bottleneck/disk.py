@@ -1,11 +1,11 @@
-"""Read the kernel's counters of the disk a folder lies on."""
+"""Read the kernel's counters of a folder's disk."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-_SECTOR_BYTES = 512  # of the kernel's statistics, whatever the disk's own sectors are
+_SECTOR_BYTES = 512  # unit of the kernel's statistics, independent of the disk's sectors
 _MIB = 1 << 20
 _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICES = Path("/sys/dev/block")
@@ -31,7 +31,7 @@ class DiskCounters:
 
 @dataclass(frozen=True)
 class DiskUse:
-    """A disk's work in an interval, by the names of `LoadCounters`; the first is None if it completed nothing."""
+    """A disk's work in an interval, named as in `LoadCounters`; `disk_await_ms` is None without operations."""
 
     disk_await_ms: float | None = None
     disk_busy_fraction: float | None = None
@@ -39,15 +39,15 @@ class DiskUse:
 
 
 def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVICES) -> Path | None:
-    """Return the statistics file of the folder's disk; None if no local disk holds it.
+    """Return the statistics file of the folder's disk; None without a local disk.
 
-    A folder on a partition gives the whole disk, since partitions share it. Folders in memory, on a network and in a
-    container's own layers have no device.
+    The file is for the whole disk, which partitions share. Folders in memory, on a network or in a container's layers
+    have no device.
 
     Args:
         folder: The folder; it must exist.
-        mounts: Linux' list of mounts, for file systems with a made-up device number (Btrfs).
-        devices: Linux' list of block devices by number.
+        mounts: The kernel's list of mounts, for file systems with virtual device numbers (Btrfs).
+        devices: The kernel's block devices by number.
     """
     folder = folder.resolve()
     numbers = [folder.stat().st_dev]
@@ -81,7 +81,7 @@ def read_disk(statistics: Path) -> DiskCounters | None:
 
 
 def read_io_stall_s() -> float | None:
-    """Return the time in which all waited for a disk (PSI, `full`); None if the kernel does not count it."""
+    """Return the time all tasks waited for a disk (PSI, `full`); None if the kernel does not count it."""
     try:
         lines = _IO_PRESSURE.read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Count a load's use of this machine and of brokers on it, while it runs."""
+"""Measure a load's use of this machine and its brokers while it runs."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class BrokerProbes(Protocol):
         """Map brokers to their agents, which read `BROKER_METRICS`; empty without agents."""
 
     def gc_logs(self, name: str) -> Sequence[Path]:
-        """List the broker's logs of garbage collections."""
+        """List the broker's garbage collection logs."""
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """Values that cost nothing to read; the brokers' CPU time is by process."""
+    """Values that are cheap to read; the brokers' CPU time is by process."""
 
     at_s: float
     cores: CoreTimes
@@ -93,24 +93,24 @@ class _Snapshot:
 
 @dataclass(frozen=True)
 class _Mark:
-    """The brokers' metrics at a time, by broker and process: a restarted one counts from zero."""
+    """The brokers' metrics at a time, by broker and process, since a restarted broker counts from zero."""
 
     at_s: float
     readings: Mapping[tuple[str, int | None], BrokerReading]
 
 
 class HostCounters:
-    """A context in which a load is counted; `counters()` reports it after the context has ended.
+    """A context that measures a load; `counters()` returns the result after the context has ended.
 
-    A thread looks every half second, which costs some milliseconds of CPU. The brokers' metrics are read only twice,
-    since a reading costs a broker up to a tenth of a second of CPU.
+    A thread takes a sample every half second, which costs a few milliseconds of CPU. The brokers' metrics are read only
+    twice, since a reading costs a broker up to 0.1 s of CPU.
 
     Args:
         expected: The expected time of the measured part, when the brokers' metrics are read; None for the whole load,
             with readings before and after it.
         probes: The brokers, if they belong to this process.
-        addresses: Of foreign brokers, whose connections and interface are watched.
-        period_s: Time between two looks.
+        addresses: Addresses of other brokers, whose connections and interface are observed.
+        period_s: Time between two samples.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class HostCounters:
             self._counting(self._look_last)
 
     def counters(self, part: LoadWindow | None = None) -> LoadCounters:
-        """Return the counters; all None if the part was too short, or looking failed.
+        """Return the counters; all None if the part was too short or sampling failed.
 
         Args:
             part: The actual time of the measured part; None for the expected one.
@@ -195,12 +195,12 @@ class HostCounters:
         )
 
     def _counting(self, look: Callable[[], None]) -> None:
-        """Look; a failure discards the counters, not the load."""
+        """Take a sample; a failure discards the counters, not the load."""
         try:
             look()
         except Exception:
             self._failed = True
-            log.exception("nothing is counted during this load")
+            log.exception("cannot read host counters; this load has none")
 
     def _watch(self) -> None:
         while not self._ended.wait(self._period_s):
@@ -234,7 +234,7 @@ class HostCounters:
         readings: dict[tuple[str, int | None], BrokerReading] = {}
         if self._probes:
             for name, agent in self._probes.jmx.items():
-                with suppress(ClusterError):  # a broker that is down: whoever runs the load finds that out
+                with suppress(ClusterError):  # a broker that is down fails the load itself
                     readings[name, self._probes.pids.get(name)] = read_broker(agent)
         self._marks.append(_Mark(at_s, readings))
 
@@ -242,10 +242,9 @@ class HostCounters:
         return {name: self._probes.gc_logs(name) for name in self._probes.nodes} if self._probes else {}
 
     def _broker_uses(self, busy_cores: float | None) -> list[BrokerUse]:
-        """List the work of each broker's threads between the readings, unless the load did not cover that time.
+        """List the work of each broker's threads between the readings; empty unless the load covered that time.
 
-        A load may begin later than expected; the brokers were then less busy between the readings than in the measured
-        part.
+        A load may begin later than expected; the readings would then include idle time.
         """
         if len(self._marks) < 2:
             return []
@@ -272,14 +271,14 @@ class HostCounters:
 def _read_cpu_s(pids: Iterable[int]) -> dict[int, float]:
     found = {}
     for pid in pids:
-        with suppress(psutil.Error):  # ended in between
+        with suppress(psutil.Error):  # the process has ended
             times = psutil.Process(pid).cpu_times()
             found[pid] = times.user + times.system
     return found
 
 
 def _broker_cpu_s(before: _Snapshot, after: _Snapshot) -> float | None:
-    """Add up the brokers' CPU time; None unless all that run now were running before, as the same process."""
+    """Add up the brokers' CPU time; None if a broker has been started or restarted."""
     ran_before = before.broker_cpu_s
     if not after.broker_cpu_s or not after.broker_cpu_s.keys() <= ran_before.keys():
         return None

@@ -1,32 +1,31 @@
-"""Name the one resource that limited a load, from the quantities of a repetition.
+"""Find the bottleneck of a load in the quantities of a repetition.
 
-Several resources look exhausted at once, since one that is exhausted makes others wait. So the rules are asked in an
-order in which a cause stands before what it makes look exhausted; the first that holds is the verdict.
+An exhausted resource makes others look exhausted, too. The rules are therefore tested with causes before their
+consequences, and the first match is the verdict.
 
-1. `throttled`: a quota delays answers on purpose. Whatever else waits then waits for the quota.
-2. `load_tool` or `cpu`: where the sending threads did not wait for Kafka, no broker can be the limit, however busy it
-   looks. If they lacked a core while all were busy, or if they were compressing, that is the CPU: a producer of
-   anybody's would do the same (see `_client_limit`).
-3. `gc`, where a broker is paused for a tenth of the time: it answers nobody, and the collector's threads take CPU. Both
-   vanish with the pauses.
-4. `cpu`, where no core is free: threads that wait for a core count as busy, so that full cores make all threads look
-   exhausted. So does a container's limit.
-5. `network`: an interface at its rate lets brokers and clients wait, and nothing on this machine is then full.
-6. `disk`: a request handler that waits for a flush counts as busy. So the disk stands before the handlers.
-7. `request_handlers`, then `network_threads`: a network thread hands on to the handlers. It does not read a connection
-   on whose request a handler still works, so full handlers leave network threads idle, and not the other way round.
-8. `cpu`, where cores are busy though not full: on few cores, one exhausted thread does that by itself.
-9. `gc`, where long pauses take less of the time: busy cores make pauses longer.
-10. `network`, where sent data is on its way most of the time. A broker that does not read lets it wait, too.
-11. `in_flight`, then `buffer_memory`: nothing above is full, so the client's own limits hold the load back. Where
-    each connection has as many requests in flight as it may, more buffer would only hold more waiting records.
+1. `throttled`: a quota delays responses on purpose; everything else then waits for the quota.
+2. `load_tool` or `cpu`: if the sending threads did not wait for Kafka, no broker is the limit, however busy it looks.
+   If they lacked a core on a busy machine or were compressing, the verdict is CPU, since any other producer would be
+   limited in the same way (see `_client_limit`).
+3. `gc`: a broker was paused at least a tenth of the time. Pauses also take CPU for the collector's threads.
+4. `cpu`: all cores are full, or a container reached its CPU limit. Threads that wait for a core count as busy, so full
+   cores make all threads look exhausted.
+5. `network`: an interface at its line rate makes brokers and clients wait while nothing on this machine is full.
+6. `disk`: precedes the request handlers, because a handler that waits for a flush counts as busy.
+7. `request_handlers`, then `network_threads`: a network thread does not read a connection while a handler works on its
+   request, so exhausted handlers leave network threads idle, but not vice versa.
+8. `cpu`: cores are busy but not full. On few cores, one exhausted thread is enough for that.
+9. `gc`: long pauses take a smaller part of the time. Busy cores make pauses longer.
+10. `network`: sent data is in transit most of the time. A broker that does not read has the same effect.
+11. `in_flight`, then `buffer_memory`: nothing above is exhausted, so the client's own limits apply. If all connections
+    have their maximum of requests in flight, a larger buffer would only hold more waiting records.
 
-A disk that is busy is none that limits: brokers leave their writes to the kernel, which writes in the background. So
-a disk counts only if something waits for it: the whole machine (PSI), or handlers while it is busy. On the other hand,
-flushes after so many messages let one connection's requests wait, one by one, while the disk and most handlers look
-idle: that shows in the time spent in flushes. A flush at the end of a segment is rare, and nobody waits for it.
+A busy disk alone is not a bottleneck: brokers leave writes to the kernel, which writes in the background. The disk
+counts only if the whole machine waits for it (PSI), or if handlers are busy while it is. Flushes after a number of
+messages are the exception: they delay one connection's requests while the disk and most handlers look idle, so the time
+spent in flushes counts. Flushes at the end of a segment are rare, and no request waits for them.
 
-Each rule is held against loads in which its cause was made on purpose: `python -m benchmarks.planted_causes`.
+`python -m benchmarks.planted_causes` tests each rule on loads with a known cause.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ LONG_AWAIT_MS = 10.0
 LONG_PAUSE_MS = 100.0
 IDLE_FRACTION = 0.3
 
-# Ours, where the guide says nothing.
+# Our thresholds, missing in the guide.
 GC_FRACTION = 0.1
 LONG_PAUSES_FRACTION = 0.03
 STALLED_FRACTION = 0.3
@@ -72,7 +71,7 @@ OWN_CORE_FRACTION = 0.9
 THROTTLED_PERIODS_FRACTION = 0.5
 LINK_WAIT_FRACTION = 0.5
 FULL_CPU_FRACTION = 0.95
-HELD_RATE_FRACTION = 0.97
+REACHED_RATE_FRACTION = 0.97
 CODEC_SHARE = 0.5
 BUFFER_WAIT_FRACTION = 0.2
 _SLOW_CODECS = ("gzip", "zstd")
@@ -81,14 +80,14 @@ _LINK = ("round_trip_ms", "least_round_trip_ms", "request_handler_idle_fraction"
 
 @dataclass(frozen=True)
 class LoadSetting:
-    """The request of a repetition, as far as a verdict depends on it.
+    """The settings of a repetition that affect its verdict.
 
     Attributes:
-        record_size_bytes: Of a record's value.
-        properties: The producer's; Kafka's defaults stand for what is missing.
-        rate_limit_records_s: What the load tool was told not to exceed; None for as fast as it goes.
-        producers: How many threads send, each with a producer of its own.
-        payload: What the records are, as the study says it.
+        record_size_bytes: Size of a record's value.
+        properties: Producer properties; Kafka's defaults apply to missing ones.
+        rate_limit_records_s: The load generator's rate limit; None if unthrottled.
+        producers: Sending threads, each with its own producer.
+        payload: The study's name for the records.
     """
 
     record_size_bytes: int
@@ -104,11 +103,11 @@ class LoadSetting:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The limit of a load.
+    """The bottleneck of a load.
 
     Attributes:
         code: The resource; empty if none was found.
-        numbers: What it was found by: quantities by name, and thresholds by the name of their rule.
+        numbers: The evidence: quantities by name, and thresholds by the name of their rule.
     """
 
     code: Code
@@ -119,12 +118,12 @@ NONE_FOUND = Verdict("", {})
 
 
 def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None = None) -> Verdict:
-    """Name the resource that limited a load.
+    """Return the bottleneck of a load.
 
     Args:
-        values: The quantities of the repetition, by name. Rules whose quantities are missing or None do not hold.
-        setting: What the repetition was asked to do.
-        ceilings: What the same machine can do without Kafka, where that was measured.
+        values: The repetition's quantities by name. A rule without its quantities does not match.
+        setting: The repetition's settings.
+        ceilings: The machine's maxima without Kafka, if measured.
     """
     return (
         _throttled(values)
@@ -162,18 +161,18 @@ def _throttled(values: Values) -> Verdict | None:
 
 
 def _client_limit(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> Verdict | None:
-    """Find what limited sending threads that hardly waited for Kafka: the want of a core, a codec, or the tool itself.
+    """Find the limit of sending threads that hardly waited for Kafka: CPU, codec or the load generator itself.
 
-    A thread that neither waits for Kafka nor runs waits for a core. While all cores are busy it is the CPU that is
-    short, however little the tool sends: only a thread with a core to itself can send no more.
+    A thread that neither waits for Kafka nor runs waits for a core. If all cores are busy, the verdict is CPU, however
+    little the load generator sends: it is the limit only if its threads have cores to themselves.
 
-    A producer compresses in the thread that calls `send()`. Any program's producer with that codec would do the same,
-    so that the CPU is named. With ceilings the codec's share of the thread's CPU time is known. Without them gzip and
-    zstd, which are slower than all else that the thread does, stand for more than half; lz4 and snappy do not.
+    A producer compresses in the thread that calls `send()`, and any program's producer with that codec would do so, so
+    the verdict is CPU. With ceilings, the codec's share of CPU time is known. Without them, gzip and zstd are assumed
+    to take more than half, because they are slower than the thread's other work; lz4 and snappy are not.
     """
-    held = number_in(values, "throughput_records_s")
+    achieved = number_in(values, "throughput_records_s")
     limit = setting.rate_limit_records_s
-    if limit is not None and held is not None and held >= HELD_RATE_FRACTION * limit:
+    if limit is not None and achieved is not None and achieved >= REACHED_RATE_FRACTION * limit:
         return _verdict(values, "load_tool", "throughput_records_s", rate_limit_records_s=limit)
     if not values.get("generator_bound"):
         return None
@@ -193,7 +192,7 @@ def _client_limit(values: Values, setting: LoadSetting, ceilings: Ceilings | Non
 
 
 def _codec_share(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> float | None:
-    """Return the share of the sending threads' CPU time that the codec takes; None where that is not known."""
+    """Return the share of the sending threads' CPU time that the codec takes; None if unknown."""
     codec = str(setting.property_of("compression.type"))
     sent_mib_s, cores = number_in(values, "throughput_mib_s"), number_in(values, "sending_cpu_cores")
     if codec == "none":
@@ -204,7 +203,7 @@ def _codec_share(values: Values, setting: LoadSetting, ceilings: Ceilings | None
 
 
 def _has_its_cores(values: Values, setting: LoadSetting) -> bool:
-    """Return whether the sending threads ran nearly all the time in which they did not wait for Kafka."""
+    """Return whether the sending threads ran nearly all the time they did not wait for Kafka."""
     cores, waited = number_in(values, "sending_cpu_cores"), number_in(values, "sending_wait_fraction")
     if cores is None or waited is None:
         return False
@@ -212,7 +211,7 @@ def _has_its_cores(values: Values, setting: LoadSetting) -> bool:
 
 
 def _busy_cores(values: Values, busy_fraction: float) -> Verdict | None:
-    """Find a machine without a free core, or a container that used up what it may have."""
+    """Find a machine without a free core, or a container at its CPU limit."""
     names = ("sending_cpu_cores", "broker_cpu_cores")
     return _above(values, "cpu", "host_cpu_busy_fraction", busy_fraction, names) or _above(
         values, "cpu", "cpu_throttled_fraction", THROTTLED_PERIODS_FRACTION, names
@@ -220,17 +219,17 @@ def _busy_cores(values: Values, busy_fraction: float) -> Verdict | None:
 
 
 def _long_pauses(values: Values) -> Verdict | None:
-    """Find long pauses that are more than a single accident."""
+    """Find long pauses that occur more than once."""
     if (number_in(values, "gc_pause_fraction") or 0.0) <= LONG_PAUSES_FRACTION:
         return None
     return _above(values, "gc", "gc_pause_longest_ms", LONG_PAUSE_MS, ("gc_pause_fraction",))
 
 
 def _disk(values: Values, ceilings: Ceilings | None) -> Verdict | None:
-    """Find a disk that all wait for, one that works hard under busy handlers, or one whose flushes take their time.
+    """Find a disk that stalls the machine, one that is busy while handlers are, or one with long flushes.
 
-    A disk that is limited before its queue, as a virtual machine's may be, looks idle while all wait for it. Stalls are
-    this machine's: they count only if the brokers' disk is here, and so has counters.
+    A throttled disk, as in some virtual machines, looks idle while all tasks wait for it. Stalls are of this machine,
+    so they count only if the brokers' disk is on it and has counters.
     """
     await_ms, busy = number_in(values, "disk_await_ms") or 0.0, number_in(values, "disk_busy_fraction") or 0.0
     stalled, handlers_idle = number_in(values, "io_stall_fraction"), number_in(values, "request_handler_idle_fraction")
@@ -250,10 +249,9 @@ def _disk(values: Values, ceilings: Ceilings | None) -> Verdict | None:
 
 
 def _in_flight(values: Values, setting: LoadSetting) -> Verdict | None:
-    """Find connections with as many unanswered requests as they may have.
+    """Find connections at their maximum of unanswered requests.
 
-    A connection then sends at most so many requests in each round trip: throughput = brokers x requests x request size
-    / round trip.
+    They limit the throughput to brokers x requests x request size / round trip.
     """
     most = float(setting.property_of("max.in.flight.requests.per.connection")) * setting.producers
     in_flight = number_in(values, "in_flight_requests")

@@ -1,4 +1,4 @@
-"""Declare the quantities that tell which resource limited a load, and which part of the load they are of."""
+"""Declare the quantities that show the bottleneck of a load."""
 
 from __future__ import annotations
 
@@ -7,42 +7,41 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LoadCounters:
-    """Counters of a load while it was sent as fast as it goes. None: not read, or not applicable.
+    """Counters of the measured time: the unthrottled part of a timed load, else the whole load.
 
-    Where brokers differ, the value is of the one that has least to spare.
+    None means not read or not applicable. If brokers differ, the value of the most loaded one counts.
 
     Attributes:
-        counted_s: Length of the time that was counted: the unthrottled part of a timed load, else the whole load.
-        host_cpu_busy_fraction: Of all cores of this machine together; waiting for a disk is not busy.
-        busiest_core_fraction: Of the busiest core in each half second, averaged.
-        cpu_throttled_fraction: Share of the periods in which load tool or broker ran into their container's CPU limit.
-        io_stall_fraction: Share of the time in which nothing ran on this machine because all waited for a disk.
+        counted_s: The measured time.
+        host_cpu_busy_fraction: Busy share of all this machine's cores; waiting for a disk is idle.
+        busiest_core_fraction: Busy share of the busiest core in each half second, averaged.
+        cpu_throttled_fraction: Share of periods with load generator or broker at their container's CPU limit.
+        io_stall_fraction: Share of the time that all tasks on this machine waited for a disk.
         broker_cpu_s: CPU time of all brokers over the whole load, warm-ups and pauses included.
-        broker_cpu_cores: CPU seconds of all brokers in each second that was counted.
+        broker_cpu_cores: CPU seconds per second of all brokers.
         disk_await_ms: Mean time of a read, write or flush of the brokers' disk, queueing included.
-        disk_busy_fraction: Share of the time in which that disk had anything to do.
-        disk_write_mib_s: Rate at which it was written.
+        disk_busy_fraction: Share of the time with an operation pending on that disk.
+        disk_write_mib_s: Write rate of that disk.
         nic_busy_fraction: Rate of the busier direction over the interface's speed; None on loopback.
-        link_wait_fraction: Share of the time in which data that the client had sent was not acknowledged by the
-            brokers' machines, though they had room for it.
-        round_trip_ms: TCP's round trip to the brokers at the end of the time that was counted.
-        least_round_trip_ms: The shortest one of the last minutes.
-        gc_pause_longest_ms: Longest pause of a broker for a garbage collection.
-        gc_pause_fraction: Share of the time in which the broker was paused.
-        later_gc_pause_longest_ms: Longest pause after the time that was counted: while a load with a fixed rate settled
-            and was sent at it.
-        network_idle_fraction: Share of the time that the busiest network thread waited for something to do.
-        request_handler_idle_fraction: The same of the request handlers (`num.io.threads`), averaged over the threads.
-        request_queue_requests: Mean number of produce requests that waited for a handler.
-        request_queue_time_ms: Mean time that a produce request waited for a handler.
-        log_flush_s: Seconds that the broker's threads spent in flushes of the log, in each second that was counted.
-        log_flushes_per_s: Number of those flushes.
-        sending_cpu_cores: CPU seconds of the threads that call `send()`, in each second.
-        sending_wait_fraction: Share of the time in which they waited for Kafka.
-        buffer_wait_fraction: Share of the time in which `send()` waited for room in `buffer.memory`.
-        in_flight_requests: Mean number of unanswered requests for each broker, by Little's law.
-        unthrottled_request_latency_ms: Mean round trip of a request, in the unthrottled part.
-        unthrottled_batch_size_avg_bytes: Mean size of a batch as it was sent, in that part.
+        link_wait_fraction: Share of the time that the client's sent data was unacknowledged although the brokers'
+            machines had space for it.
+        round_trip_ms: TCP's round trip to the brokers at the end of the measured time.
+        least_round_trip_ms: Its minimum over the last minutes.
+        gc_pause_longest_ms: A broker's longest garbage collection pause.
+        gc_pause_fraction: Share of the time that the broker was paused.
+        later_gc_pause_longest_ms: Longest pause after the measured time, in the part at a fixed rate.
+        network_idle_fraction: Idle share of the busiest network thread.
+        request_handler_idle_fraction: Idle share of the request handlers (`num.io.threads`), averaged over threads.
+        request_queue_requests: Mean number of produce requests waiting for a handler.
+        request_queue_time_ms: Mean time a produce request waits for a handler.
+        log_flush_s: Seconds per second that the broker's threads spend in log flushes.
+        log_flushes_per_s: Number of those flushes per second.
+        sending_cpu_cores: CPU seconds per second of the threads that call `send()`.
+        sending_wait_fraction: Share of the time that those threads waited for Kafka.
+        buffer_wait_fraction: Share of the time that `send()` waited for space in `buffer.memory`.
+        in_flight_requests: Mean number of unanswered requests per broker, by Little's law.
+        unthrottled_request_latency_ms: Mean round trip of a request in the unthrottled part.
+        unthrottled_batch_size_avg_bytes: Mean size of a sent batch in the unthrottled part.
     """
 
     counted_s: float | None = None
@@ -78,7 +77,7 @@ class LoadCounters:
 
 @dataclass(frozen=True)
 class LoadWindow:
-    """A part of a load, in seconds since the load was begun."""
+    """A part of a load, in seconds since its start."""
 
     begin_s: float
     end_s: float

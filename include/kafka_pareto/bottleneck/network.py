@@ -1,9 +1,9 @@
-"""Read from the kernel how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
+"""Read how long connections to the brokers waited for the network (sock_diag(7), Linux 4.10).
 
-An interface's speed does not reveal a slower link further on, and a virtual machine's reveals nothing. But the kernel
-counts, for each connection, how long sent data was unacknowledged, and how much of that for lack of room at the
-receiver. The rest is time on the way, and up to 40 ms of delayed acknowledgement. Every user may read this, for brokers
-anywhere. The module also finds the interface to them, and its speed.
+An interface's speed does not reveal a slower link behind it, and a virtual interface has none. But for each connection
+the kernel counts how long sent data was unacknowledged, and how much of that because the receiver lacked space. The
+rest is time in transit and up to 40 ms of delayed acknowledgement. Any user can read this, for remote brokers, too. The
+module also finds the interface to the brokers and its speed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import psutil
 Address: TypeAlias = tuple[str, int]
 """A broker's host and port."""
 Connection: TypeAlias = tuple[int, bytes]
-"""A connection's family and its `inet_diag_sockid`, which has both ends and the kernel's own number of the socket."""
+"""A connection's family and its `inet_diag_sockid`: both ends and the kernel's socket number."""
 
 _NETLINK_SOCK_DIAG = 4
 _BY_FAMILY, _DUMP_REQUEST, _DONE, _ERROR = 20, 0x301, 3, 2
@@ -45,7 +45,7 @@ _ANY_PORT = 9
 
 @dataclass(frozen=True)
 class Link:
-    """The kernel's counters of one connection since it was opened, and its current round trip."""
+    """The kernel's counters of one connection since its start, and its current round trip."""
 
     acknowledged_bytes: int
     unacknowledged_s: float
@@ -56,9 +56,9 @@ class Link:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """Connections between two looks, each weighted by its bytes sent.
+    """Connections between two samples, weighted by bytes sent, and named as in `LoadCounters`.
 
-    All None if none of those that existed throughout sent anything; names as in `LoadCounters`.
+    All values are None if no connection existed throughout and sent data.
     """
 
     link_wait_fraction: float | None = None
@@ -69,7 +69,7 @@ class LinkUse:
 def resolved(addresses: Sequence[Address]) -> set[tuple[int, bytes, int]]:
     """Return family, binary address and port of each broker; unknown names are skipped.
 
-    Java connects to IPv4 addresses through sockets of IPv6.
+    Java uses IPv6 sockets for IPv4 addresses.
     """
     found = set()
     for host, port in addresses:
@@ -142,7 +142,7 @@ def _connections(family: int) -> Iterator[tuple[bytes, bytes]]:
                 if kind == _DONE:
                     return
                 if kind == _ERROR:
-                    raise OSError(errno.EOPNOTSUPP, "the kernel lists no connections")
+                    raise OSError(errno.EOPNOTSUPP, "the kernel does not list connections")
                 message = answer[place + _HEADER.size : place + length]
                 yield _MESSAGE.unpack_from(message)[4], _information(message[_MESSAGE.size :])
                 place += -(-length // 4) * 4
@@ -159,9 +159,9 @@ def _information(attributes: bytes) -> bytes:
 
 
 def interface_to(hosts: Sequence[str]) -> str | None:
-    """Return the interface to the first host that is another machine; None if none is.
+    """Return the interface to the first remote host; None if all are local.
 
-    Connecting a datagram socket sends nothing, but makes the kernel choose the route.
+    Connecting a datagram socket makes the kernel choose a route without sending data.
     """
     own = {item.address: name for name, items in psutil.net_if_addrs().items() for item in items}
     for host in hosts:
@@ -179,7 +179,7 @@ def interface_bytes(interface: str) -> tuple[int, int] | None:
 
 
 def interface_speed_mbit_s(interface: str | None) -> int:
-    """Return the interface's speed; 0 if the kernel knows none, as for a virtual one."""
+    """Return the interface's speed; 0 if unknown, as for a virtual one."""
     found = psutil.net_if_stats().get(interface) if interface else None
     return max(found.speed, 0) if found else 0
 

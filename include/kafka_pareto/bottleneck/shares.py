@@ -1,4 +1,4 @@
-"""Name what limited one load, and compare it with the machine's ceilings without Kafka."""
+"""Find the bottleneck of one load, and compare the load with the machine's ceilings without Kafka."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ CeilingName: TypeAlias = Literal["generator", "codec", "disk", "loopback"]
 
 @dataclass(frozen=True)
 class Limit:
-    """The limit of a load, and its share of each ceiling."""
+    """The bottleneck of a load, and the load's share of each ceiling."""
 
     verdict: Verdict
     shares: Mapping[CeilingName, float] = field(default_factory=dict)
 
 
 def limit_of(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> Limit:
-    """Return what limited a load; ceilings of other records do not count towards the verdict.
+    """Return the bottleneck and shares; ceilings for other records do not affect the verdict.
 
     Args:
-        values: The quantities of the repetition, by name.
-        setting: The request.
-        ceilings: Of the same machine, if measured.
+        values: The repetition's quantities by name.
+        setting: The repetition's settings.
+        ceilings: The machine's, if measured.
     """
     if ceilings is None:
         return Limit(verdict_on(values, setting))
@@ -41,27 +41,27 @@ def is_comparable(ceilings: Ceilings, setting: LoadSetting) -> bool:
 
 
 def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[CeilingName, float]:
-    """Return a load's share of each ceiling, without those not measured.
+    """Return a load's share of each measured ceiling.
 
-    The one-core ceilings of generator and codec are multiplied by the producers, up to the machine's cores. Loopback
-    counts what the client sent after compression, over all its connections.
+    The one-core ceilings of generator and codec are multiplied by the producers, up to the machine's cores. For
+    loopback, the compressed bytes of all connections count.
 
     Args:
-        values: The quantities of the repetition, by name.
-        setting: The request.
-        ceilings: Of the same machine. Those of codecs and generator count only for comparable records.
+        values: The repetition's quantities by name.
+        setting: The repetition's settings.
+        ceilings: The machine's; those of codecs and generator count only for comparable records.
     """
     sent_mib_s, codec = number_in(values, "throughput_mib_s"), str(setting.property_of("compression.type"))
-    rate, kept = number_in(values, "compression_rate_avg"), is_comparable(ceilings, setting)
+    rate, comparable = number_in(values, "compression_rate_avg"), is_comparable(ceilings, setting)
     on_the_wire_mib_s = None if sent_mib_s is None else sent_mib_s * (1.0 if rate is None else rate)
     cores = ceilings.cores_for(setting.producers)
     pairs: Mapping[CeilingName, tuple[float | None, float | None]] = {
         "generator": (
             number_in(values, "throughput_records_s"),
-            ceilings.generator_records_s * cores if kept else None,
+            ceilings.generator_records_s * cores if comparable else None,
         ),
-        "codec": (sent_mib_s, ceilings.codec_mib_s.get(codec, 0.0) * cores if kept else None),
+        "codec": (sent_mib_s, ceilings.codec_mib_s.get(codec, 0.0) * cores if comparable else None),
         "disk": (number_in(values, "disk_write_mib_s"), ceilings.disk_write_mib_s),
         "loopback": (on_the_wire_mib_s, ceilings.loopback_mib_s),
     }
-    return {name: done / most for name, (done, most) in pairs.items() if done is not None and most}
+    return {name: value / ceiling for name, (value, ceiling) in pairs.items() if value is not None and ceiling}

@@ -137,8 +137,8 @@ def test_code_in_place_of_the_champions_model_never_runs_and_the_stores_model_is
 @pytest.mark.parametrize(
     ("tags", "reason"),
     [
-        ({CAMPAIGN_TAG: "first", MODEL_TAG: "0" * 64}, f"is another model: .*, but in MLflow {'0' * 64}"),
-        ({CAMPAIGN_TAG: "first"}, "is another model: .*, but in MLflow none"),
+        ({CAMPAIGN_TAG: "first", MODEL_TAG: "0" * 64}, f"is a different model: .*, MLflow has {'0' * 64}"),
+        ({CAMPAIGN_TAG: "first"}, "is a different model: .*, MLflow has none"),
         ({CAMPAIGN_TAG: "../other"}, "campaign: '../other': must be"),
         ({CAMPAIGN_TAG: "gone"}, "there is no campaign .*/gone in the store"),
         ({}, "campaign: '': must be"),
@@ -156,7 +156,7 @@ def test_a_version_that_somebody_made_champion_by_hand_is_refused_by_its_hash_an
     poisoned.client.delete_model_version(name, evil.version)
     assert not proof.exists()
     assert (outcome.champion_version, outcome.champion_error, outcome.moved) == (str(evil.version), None, True)
-    assert re.search(f"{OBJECTIVE}: the champion, v{evil.version}, is not used: .*{reason}", caplog.text)
+    assert re.search(f"{OBJECTIVE}: champion v{evil.version} is not used: .*{reason}", caplog.text)
 
 
 def test_a_model_that_was_changed_in_the_store_is_refused_by_its_hash(

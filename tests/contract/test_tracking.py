@@ -137,7 +137,7 @@ def test_an_outage_while_it_trains_loses_nothing_and_the_report_logs_what_is_mis
             manifest = train.run(campaign)
         killed.join()
     assert "cannot be reached" in caplog.text
-    assert "the campaign continues, and the report logs what is missing" in caplog.text
+    assert "the campaign continues, and the report logs the missing runs" in caplog.text
     assert manifest.counts["surrogates"] == 4
     assert all(campaign.store.get(key) for key in manifest.artifacts)
     optimize.run(campaign, CASE)

@@ -144,7 +144,7 @@ def test_a_file_is_sent_to_a_cluster_by_address_only_while_nothing_else_loads_it
     same_store = FolderStore(tmp_path / "state" / "ingestions")
     with (
         ClusterLease(same_store, cluster.describe().cluster_id, 1.0),
-        pytest.raises(LeaseHeldError, match="another load runs on this cluster"),
+        pytest.raises(LeaseHeldError, match="another load is running on this cluster"),
     ):
         ingest(request, single_broker.settings, wait_s=1.0)
     assert cluster.topics("alone") == []

@@ -155,7 +155,7 @@ def test_where_a_person_is_to_be_asked_nothing_moves_but_what_is_in_force_alread
     campaign: Campaign,
 ) -> None:
     manifest = accepted(campaign, Wanted(ask=True))
-    assert "65,636 B: waits for a person's approval" in said(manifest)
+    assert "65,636 B: waiting for a person's approval" in said(manifest)
     assert active_cases(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     accepted(campaign, APPROVED)
@@ -173,7 +173,7 @@ def test_settings_of_a_cluster_move_by_its_own_dag_alone(campaign: Campaign) -> 
     in_berlin, pick = of(campaign, cluster=BERLIN), durable_id(campaign)
     with pytest.raises(BadInputError, match=r"belong to cluster berlin; trigger settings_in_force_berlin instead"):
         accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster=""))
-    with pytest.raises(BadInputError, match=r"of the stack's own cluster; trigger settings_in_force instead"):
+    with pytest.raises(BadInputError, match=r"belong to the stack's own cluster; trigger settings_in_force instead"):
         accepted(campaign, Wanted(case=CASE, configuration=pick, cluster="berlin"))
     assert accepted(in_berlin, Wanted(case=CASE, configuration=pick, cluster="berlin")).cases == [CASE]
     with pytest.raises(BadInputError, match="belong to cluster berlin"):

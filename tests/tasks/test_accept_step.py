@@ -162,7 +162,7 @@ def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, aga
     manifest = accepted(campaign, again)
     assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
-    assert (kind, "65,636 B: active already as version 1." in text) == ("unchanged", True)
+    assert (kind, "65,636 B: already active as version 1." in text) == ("unchanged", True)
     assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
@@ -175,7 +175,7 @@ def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_c
     kind, text = notice_of(manifest)
     assert kind == "unchanged"
     assert "version 2 is active, picked from campaign" in text
-    assert "This request made version 1, which has been replaced since." in text
+    assert "This request made version 1, which was replaced later." in text
     accepted(campaign, Wanted(answer="approve", by="alice", request="manual__2"))
     assert (newest(campaign).version, newest(campaign).request) == (3, "manual__2")
 
@@ -334,7 +334,7 @@ def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaig
     assert (manifest.cases, manifest.artifacts) == ([], [campaign.keys.answer(answer.at)])
     assert notice_of(manifest) == (
         "unchanged",
-        f"What campaign {campaign.keys.campaign} recommends was rejected by bob (not before the holidays).",
+        f"The recommendations of campaign {campaign.keys.campaign} were rejected by bob (not before the holidays).",
     )
     assert active_cases(campaign.store, STUDY) == []
 
@@ -459,11 +459,11 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted(case="4096"), "--case: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
+        (Wanted(case="4096"), "--case: 4096: is not a case of campaign paper/20261121-recorded; it has 1024 and 65636"),
         (Wanted(configuration="c0123456789"), "--configuration needs --case"),
         (
             Wanted(case=CASE, configuration="c0123456789", answer="reject"),
-            "--answer: reject: applies to a recommendation",
+            "--answer: reject: applies to recommendations only",
         ),
     ],
 )
@@ -474,5 +474,5 @@ def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, mes
 
 def test_a_campaign_without_a_report_is_refused(campaign: Campaign) -> None:
     campaign.store.delete(campaign.keys.report("cards.json"))
-    with pytest.raises(BadInputError, match=r"cards.json: campaign .* has no report yet; wait until it ends"):
+    with pytest.raises(BadInputError, match=r"cards.json: campaign .* has no report yet; wait for its end"):
         accepted(campaign, Wanted())

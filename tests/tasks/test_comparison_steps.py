@@ -161,7 +161,7 @@ def test_the_page_holds_all_that_it_shows_and_says_how_was_measured(finished: tu
     page = campaign.store.get(campaign.keys.report("report.html")).decode()
     for part in campaign.study.cases:
         assert part in page
-    assert "the installation's own" in html.unescape(page)
+    assert "the stack's cluster" in html.unescape(page)
     assert f"{LEVELS * BLOCKS}" in page
     assert not re.findall(r'(?:src|href)="https?://', page)
 

@@ -192,7 +192,7 @@ def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repe
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"{", "cards.json: is no readable JSON"), (b'{"schema_version": 2}', "schema_version 2")]
+    ("content", "said"), [(b"{", "cards.json: is not readable JSON"), (b'{"schema_version": 2}', "schema_version 2")]
 )
 def test_a_damaged_artifact_is_named(campaign: Campaign, content: bytes, said: str) -> None:
     campaign.store.put(campaign.keys.report("cards.json"), content)

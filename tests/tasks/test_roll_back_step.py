@@ -90,7 +90,7 @@ def test_a_request_that_was_made_before_something_else_came_into_force_announces
     assert manifest.notice
     assert manifest.notice.kind == "unchanged"
     assert "version 4 is active, accepted from campaign 20261121-recorded by alice" in manifest.notice.text
-    assert "This request made version 3, which has been replaced since." in manifest.notice.text
+    assert "This request made version 3, which was replaced later." in manifest.notice.text
     assert len(kept(campaign)) == 4
 
 
@@ -130,7 +130,7 @@ def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None
 def test_where_nothing_is_in_force_it_says_where_something_is(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"1024: it has no active settings .* study paper has .* for 65,636 B"):
         roll_back.run(campaign.store, STUDY, OTHER_CASE)
-    with pytest.raises(BadInputError, match="study quick has active settings for none of its record sizes yet"):
+    with pytest.raises(BadInputError, match="study quick has active settings for no case yet"):
         roll_back.run(campaign.store, "quick", CASE)
 
 

@@ -69,7 +69,7 @@ def test_what_failed_for_implausible_values_when_it_was_measured_is_counted_by_i
 
     assert (manifest.counts["failed"], manifest.counts["rejected"]) == (1, 0)
     assert (
-        f"1 of {manifest.counts['repetitions']} repetitions failed for implausible values when they were measured"
+        f"1 of {manifest.counts['repetitions']} repetitions failed at measurement because of implausible values"
         in caplog.text
     )
     assert "1 failed: the p95 latency is above p99" in caplog.text

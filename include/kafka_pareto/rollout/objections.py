@@ -25,7 +25,7 @@ Kept = list[ActiveSettings]
 
 @dataclass(frozen=True)
 class Stays:
-    """Why a case keeps its settings, the kind of notice, and whether a person is asked."""
+    """The reason a case keeps its settings, the kind of notice, and whether a person is asked."""
 
     kind: NoticeKind
     text: str

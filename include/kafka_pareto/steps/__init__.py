@@ -1,1 +1,1 @@
-"""One module per step: read earlier artifacts, call the library, write one named artifact."""
+"""One module per step: read artifacts, call the library, write a named artifact."""

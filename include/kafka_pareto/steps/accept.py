@@ -50,17 +50,16 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
-    """Activate record size by record size, and report what moved and what did not.
+    """Activate the recommendations case by case, and report the outcome of each.
 
-    Safe to run again: settings that this campaign has activated get no second version. Settings rolled back since,
-    rejected, or measured before another activation need a person's approval, and so do those measured on a system that
-    has changed since: the manifest's question is then asked by another run.
+    Safe to run again: settings that this campaign has activated get no second version. Settings need a person's
+    approval if they were rolled back or rejected, if others were activated since their measurement, or if the system
+    has changed since; in the last case another run asks the manifest's question.
 
     Raises:
-        BadInputError: If the campaign has no report or no such record size, belongs to a cluster that may not be moved
-            here, if the pick may not be activated or was made without seeing the system's changes, or if somebody else
-            has moved the settings meanwhile. Record sizes moved before that stay moved, and the same request announces
-            them once it is retried.
+        BadInputError: If the campaign has no report or no such case, if it belongs to another cluster, if the pick is
+            not eligible or the system's changes were not confirmed, or if the settings were changed meanwhile. Cases
+            activated before the error stay active; a retry of the same request announces them.
     """
     refuse_another_cluster(campaign.study.cluster_name, wanted.cluster)
     decisions = _decisions(campaign, wanted)
@@ -74,7 +73,8 @@ def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
         return _manifest(campaign, [moved], [])
     answer = [] if wanted.answer == "not_asked" else [_keep_answer(campaign, decisions, wanted)]
     if wanted.answer == "reject":
-        text = f"What campaign {campaign.keys.campaign} recommends was rejected{by_whom(wanted.by, wanted.reason)}."
+        whose = by_whom(wanted.by, wanted.reason)
+        text = f"The recommendations of campaign {campaign.keys.campaign} were rejected{whose}."
         return _manifest(campaign, [Stays("unchanged", text)], answer)
     outcomes = [_moved_if_recommended(campaign, decision, wanted, system) for decision in decisions]
     asked = [
@@ -91,21 +91,21 @@ def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
     try:
         cards = campaign.read_record(key, Cards).cards
     except MissingArtifactError as error:
-        raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; wait until it ends") from error
+        raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; wait for its end") from error
     if case is None and wanted.configuration is not None:
-        raise BadInputError("--configuration needs --case: it is activated for one record size")
+        raise BadInputError("--configuration needs --case, because a configuration is activated for one case")
     if case is None and wanted.from_version is not None:
-        raise BadInputError("--from-version needs --case: each record size has versions of its own")
+        raise BadInputError("--from-version needs --case, because each case has its own versions")
     found = [decision for decision in cards if case in (None, decision.case)]
     if not found:
         known = joined([decision.case for decision in cards])
-        raise BadInputError(f"--case: {case}: campaign {campaign.keys.prefix} has {known}")
+        raise BadInputError(f"--case: {case}: is not a case of campaign {campaign.keys.prefix}; it has {known}")
     return found
 
 
 def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> None:
     if wanted.answer == "reject":
-        raise BadInputError("--answer: reject: applies to a recommendation; leave out --configuration, or the answer")
+        raise BadInputError("--answer: reject: applies to recommendations only; omit --configuration or the answer")
     try:
         refuse_what_may_not_be_picked(campaign, decision, configuration_id)
     except PickError as error:
@@ -122,8 +122,8 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
     if decision.active_breaks_rules:
         return Stays(
             "needs_approval",
-            f"{text} {rules_broken(decision)} Roll back, or activate other settings.",
-            subject="the active settings break a rule of the study",
+            f"{text} {rules_broken(decision)} Roll back or activate other settings.",
+            subject="the active settings violate a rule of the study",
         )
     return Stays("no_gain", text)
 
@@ -131,7 +131,7 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
 def _moved(
     campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted, system: SystemNow
 ) -> Kept | Stays:
-    """Return this record size's versions, with the wanted one as newest; or why nothing moves."""
+    """Return the case's versions with the new one last, or the reason why the settings stay."""
     store, study, case = campaign.store, campaign.keys.study, decision.case
     kept = versions(store, study, case)
     refuse_a_former_cluster(campaign, kept[-1] if kept else None, wanted.cluster)
@@ -140,12 +140,12 @@ def _moved(
     if own and own[-1] == kept[-1]:
         return kept
     if own:
-        text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which has been replaced since."
+        text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which was replaced later."
         return Stays("unchanged", text)
     if held and held[-1] == kept[-1]:
-        return Stays("unchanged", f"{case_label(case)}: active already as version {kept[-1].version}.")
+        return Stays("unchanged", f"{case_label(case)}: already active as version {kept[-1].version}.")
     if wanted.ask:
-        text = f"{case_label(case)}: waits for a person's approval, under Required Actions in Airflow."
+        text = f"{case_label(case)}: waiting for a person's approval under Required Actions in Airflow."
         return Stays("needs_approval", text, asks=True)
     is_picked = wanted.configuration is not None
     nobody_decided = wanted.answer == "not_asked" and not is_picked
@@ -230,13 +230,13 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | Stays], written: Seq
 
 
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -> Notice:
-    """Build the notice: required action first, then what moved."""
+    """Build the notice: a required action takes precedence over activated settings."""
     kind: NoticeKind = "no_gain"
-    what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"
+    what = f"campaign {campaign.keys.campaign} found no gain; the settings stay"
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
         asked = [each.subject for each in stays if each.kind == "needs_approval"]
-        recommends = f"what campaign {campaign.keys.campaign} recommends needs your approval"
+        recommends = f"the recommendation of campaign {campaign.keys.campaign} needs your approval"
         kind, what = "needs_approval", recommends if "" in asked else asked[0]
     elif moved:
         kind = "in_force"

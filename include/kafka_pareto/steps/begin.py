@@ -1,4 +1,4 @@
-"""Begin a campaign as somebody asked for it: the study with their options, and its design."""
+"""Begin a campaign: the study with the user's options, and its design."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def begin(name: str, campaign_id: str, asked: DesignOptions, settings: Settings)
     """Start a campaign of the study of this name, or resume one that was started with the same study.
 
     Raises:
-        StudyError: If the study's file cannot be used.
-        BadInputError: If an option cannot be used with it.
-        PlanError: If the campaign may not run as planned; nothing is frozen then.
+        StudyError: If the study's file is invalid.
+        BadInputError: If an option does not fit the study.
+        PlanError: If the campaign may not run as planned; no study is frozen then.
         ClusterError: If the system cannot be reached.
     """
     from kafka_pareto.steps import design, design_comparison  # noqa: PLC0415  (a plan alone needs neither)
@@ -54,7 +54,7 @@ def asked_for(study: Study, asked: DesignOptions, settings: Settings) -> Study:
     """Return the study with a campaign's options.
 
     Raises:
-        BadInputError: If an option cannot be used with this study.
+        BadInputError: If an option does not fit this study.
     """
     require_of_kind(asked.model_dump(exclude_defaults=True), study.kind, study.name)
     cluster = asked.model_dump(include=set(ForeignCluster.model_fields), exclude_defaults=True)
@@ -73,9 +73,9 @@ def asked_for(study: Study, asked: DesignOptions, settings: Settings) -> Study:
 
 
 def _table(asked: DesignOptions, study: Study) -> dict[str, Any] | None:
-    """Return the one table that takes the place of a comparison's parts; None where none was asked for."""
+    """Return the single table that replaces a comparison's parts; None if not requested."""
     if asked.factor is None and asked.levels is None:
         return None
     if asked.factor is None or asked.levels is None:
-        raise BadInputError("factor and levels: give both, as in FACTOR=linger.ms LEVELS=0,5,20, or neither")
+        raise BadInputError("factor and levels: give both, such as FACTOR=linger.ms LEVELS=0,5,20, or neither")
     return compare_study(study).table_of(asked.factor, asked.levels.split(","))

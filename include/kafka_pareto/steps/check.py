@@ -1,4 +1,4 @@
-"""Step `check`: decide which active settings to measure, and which to tune again without measuring."""
+"""Step `check`: decide which active settings to measure and which to tune again without a measurement."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | None = None) -> Manifest:
-    """Begin a check or resume one; what it does is decided once.
+    """Begin a check or resume one; its plan is made once.
 
     Raises:
         PlanError: If it may not run as planned.
@@ -42,7 +42,7 @@ def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | 
     """
     keys, cases = CheckKeys(study.name, check_id), active_cases(store, study.name)
     if store.tag(keys.plan()) is None:
-        # Settings may be active at record sizes that a campaign's options, but no study, name.
+        # Settings may be active for cases that only a campaign's options named.
         check = Campaign(with_overrides(study, in_order({*study.cases, *cases})), keys, store)
         plan = _begin(check, cases, system, corpus)
     else:
@@ -51,7 +51,7 @@ def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | 
     for planned in plan.cases:
         log.info("%s", _line(planned))
     if not cases:
-        log.info("no settings are active for study %s yet: accept a campaign's recommendation first", study.name)
+        log.info("no settings are active for study %s yet: activate a campaign's recommendation first", study.name)
     to_measure = [planned.case for planned in plan.cases if planned.outcome is None]
     counts = {"record_sizes_in_force": len(cases), "record_sizes_to_measure": len(to_measure)}
     return check.manifest("check", [keys.frozen_study(), keys.plan()], counts, to_measure)
@@ -68,7 +68,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
             case=case,
             settings=None,
             outcome="new_record_size",
-            reasons=["the study has had this record size only since the last check"],
+            reasons=["this record size was added to the study since the last check"],
         )
         for case in _new_cases(check, histories)
     ]
@@ -86,33 +86,32 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
 def _planned(check: Campaign, case: str, system: System, past: Sequence[PastCheck]) -> PlannedCase:
     settings = active_settings_with_files(check.store, check.keys.study, case)
     if settings is None:  # its folder has files but no version
-        raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
+        raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: has no version; remove the files there")
     now = system.fingerprint(check, case)
     check.write_record(check.keys.fingerprint(case), now)
     planned = PlannedCase(case=case, settings=settings)
     if settings.is_baseline:
-        why = f"version {settings.version} is the baseline: there is nothing to compare it with"
+        why = f"version {settings.version} is the baseline, so there is no other configuration to compare"
         return planned.model_copy(update={"outcome": "baseline_in_force", "reasons": [why]})
     differences = _differences(check, settings, past, now)
     return planned.model_copy(update={"outcome": "not_comparable", "reasons": differences}) if differences else planned
 
 
 def _differences(check: Campaign, settings: ActiveSettings, past: Sequence[PastCheck], now: Fingerprint) -> list[str]:
-    """List what makes this check incomparable with the last one of these settings; empty if the loads are equal."""
+    """List the differences that make this check incomparable with these settings' last one; empty if comparable."""
     case = settings.case
     try:
         last = Campaign.at(check.store, last_look(check.store, settings, past))
     except BadInputError as error:
         raise BadInputError(
-            f"{case_label(case)}: version {settings.version} is active by campaign {settings.campaign}, which is no "
-            "longer in the store, so there is nothing to compare it with; put it back, or accept what another "
-            "campaign confirmed"
+            f"{case_label(case)}: campaign {settings.campaign}, which confirmed the active version {settings.version}, "
+            "is no longer in the store; restore it, or activate settings of another campaign"
         ) from error
     if last.study.cluster is not None and check.study.cluster is None:
         raise BadInputError(
             f"{check.study.name}.yaml: cluster: is missing: the active settings for {case_label(case)} were "
             f"confirmed on {last.study.cluster.bootstrap_servers}; name that cluster in the study, with the "
-            "ceilings and the consent that its checks may count on"
+            "ceilings and the consent for its checks"
         )
     differences = differences_of_campaigns(last, check)
     differences += differences_of_systems(
@@ -122,12 +121,12 @@ def _differences(check: Campaign, settings: ActiveSettings, past: Sequence[PastC
         if sizing := last.find_record(last.keys.sizing(case), Sizing):
             check.write_record(check.keys.sizing(case), sizing)
         else:
-            log.info("%s B: sized anew, as nothing was measured since the cluster or the study changed", case)
+            log.info("%s: sized again, because the cluster or the study has changed", case_label(case))
     return differences
 
 
 def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) -> list[str]:
-    """Return the study's cases that the last check did not have."""
+    """Return the study's cases that were added since the last check."""
     store, study = check.store, check.keys.study
     last = latest_check(store, study)
     known = set(check.study.cases if last is None else last.study.cases)
@@ -139,6 +138,6 @@ def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) ->
 
 
 def _line(planned: PlannedCase) -> str:
-    what = "is measured" if planned.settings is None else f"version {planned.settings.version} is measured"
+    what = "to be measured" if planned.settings is None else f"version {planned.settings.version} to be measured"
     known = planned.outcome.replace("_", " ") if planned.outcome else what
     return "; ".join([f"{case_label(planned.case)}: {known}", *planned.reasons])

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between
 from kafka_pareto.analysis.failures import failing_more_p_value
 from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
@@ -34,13 +35,13 @@ from kafka_pareto.tracking import check_history
 
 log = logging.getLogger(__name__)
 
-_TOO_FEW = "fewer than two blocks have a valid repetition of either side"
-_NO_SPREAD = "no block differs from another, so that there is no spread to judge a change by"
-_NOTHING_YET = "there was nothing to compare with: later checks are compared with this one"
+_TOO_FEW = "fewer than two blocks have valid repetitions of both sides"
+_NO_SPREAD = "all blocks are identical, so there is no spread to test a change against"
+_NOTHING_YET = "this is the first result; later checks are compared with it"
 
 
 def run(check: Campaign) -> Manifest:
-    """Compare every measured record size, and decide once which are tuned again.
+    """Compare every measured case, and decide once which are tuned again.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
@@ -48,7 +49,7 @@ def run(check: Campaign) -> Manifest:
     """
     key = CheckKeys(check.keys.study, check.keys.campaign).check()
     if check.store.tag(key) is None:
-        # A try that outlives its retry must not overwrite an announced outcome.
+        # A late try must not overwrite the outcome that its retry announced.
         check.store.put_if(key, _decided(check).model_dump_json().encode(), None)
     decided = check.read_record(key, Check)
     notice = notice_of(decided)
@@ -80,7 +81,7 @@ def _decided(check: Campaign) -> Check:
 
 
 class _Compared:
-    """One measured record size beside its reference."""
+    """One measured case and its reference."""
 
     def __init__(
         self, check: Campaign, planned: PlannedCase, settings: ActiveSettings, history: Sequence[PastCheck]
@@ -124,7 +125,7 @@ class _Compared:
         )
 
     def _harm(self) -> list[str]:
-        """List what makes settings unfit at any speed: lost records, or significantly more failures."""
+        """List harm at any speed: lost records, or significantly more failures."""
         own, baseline = (
             Counter(each.outcome for each in self._repetitions if each.configuration_id == configuration_id)
             for configuration_id in (self._settings.configuration_id, self._baseline_id)
@@ -134,9 +135,9 @@ class _Compared:
             own["failed"],
             baseline["failed"],
         )
-        reasons = [f"records were lost or duplicated in {lost} of its repetitions"] if lost else []
+        reasons = [f"records were lost or duplicated in {counted(lost, 'repetition')}"] if lost else []
         if failing_more_p_value(failed, own.total(), baseline_failed, baseline.total()) < SIGNIFICANCE:
-            reasons.append(f"{failed} of its repetitions failed, and {baseline_failed} of the baseline's")
+            reasons.append(f"{counted(failed, 'repetition')} failed, versus {baseline_failed:,} of the baseline")
         return reasons
 
 

@@ -1,4 +1,4 @@
-"""Step `check_measure`: measure the active settings and the baseline in fresh blocks, at one record size."""
+"""Step `check_measure`: measure the active settings and the baseline in fresh blocks, for one case."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kafka_pareto.rollout.versions import ActiveSettings
 
 
 def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
-    """Measure what the store does not hold yet.
+    """Measure the repetitions that the store does not have yet.
 
     Raises:
-        BadInputError: If the check does not measure this record size.
+        BadInputError: If the check does not measure this case.
     """
     settings = _settings(check, case)
     active = Candidate(settings.configuration_id, is_baseline=False, configuration=settings.configuration)
@@ -41,4 +41,4 @@ def _settings(check: Campaign, case: str) -> ActiveSettings:
     for planned in check.read_record(check.keys.plan(), CheckPlan).cases:
         if planned.case == case and planned.outcome is None and planned.settings is not None:
             return planned.settings
-    raise BadInputError(f"--case: {case}: check {check.keys.prefix} measures none of that size")
+    raise BadInputError(f"--case: {case}: check {check.keys.prefix} does not measure this case")

@@ -58,7 +58,7 @@ def with_predictions(study: Compare, parts: Sequence[PartComparison]) -> list[Pa
 
 
 def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """Read the repetitions of a part that the gate did not reject, with any outcome.
+    """Read all repetitions of a part that the gate did not reject, whatever their outcome.
 
     Raises:
         ArtifactError: If one, or the table of rejected ones, cannot be read.
@@ -71,7 +71,7 @@ def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
 def _limits(
     campaign: Campaign, case: str, repetitions: Sequence[Repetition], ceilings: Ceilings | None
 ) -> dict[str, Limit]:
-    """Find the bottleneck of each valid repetition again, with the ceilings, which the driver does not have."""
+    """Find the bottleneck of each valid repetition again, using the ceilings, which the driver does not know."""
     driver, study = runtime_of(campaign.study), compare_study(campaign.study)
     found: dict[str, Limit] = {}
     for level in study.levels_of(case):

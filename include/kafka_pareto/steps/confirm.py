@@ -1,7 +1,7 @@
 """Step `confirm`: measure points of the front in blocks with the active settings and the baseline.
 
 Choice blocks select the pick, and fresh gain blocks provide every claim about it, to avoid selection bias. A gain shown
-there has to hold in final blocks.
+in them must hold in final blocks.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
-    """Measure the candidates beside the active settings, choose one, measure it afresh, and decide."""
+    """Measure the candidates beside the active settings, choose one, measure it again, and decide."""
     keys = campaign.keys
     confirming = _Confirming(campaign, case, runner)
     decision = confirming.decision()
-    # Without the gain blocks, which would favor the one candidate that has them.
+    # Excludes the gain blocks, which would favor the one candidate that has them.
     trials = summarise_trials(confirming.choice_repetitions, campaign.tune)
     written = [
         keys.confirmation(case, "in_force.json"),
@@ -81,14 +81,14 @@ class _Confirming:
         in_play = [*self._always, *self._others]
         self.choice_repetitions = self._measured("choice", in_play, self._confirmation.choice_blocks)
         choice = choose(self._study, self.candidates, self.choice_repetitions, self._in_force_id)
-        log.info("chosen from %d blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
+        log.info("choice after %d blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
         if choice.configuration_id == (self._in_force_id or self._study.baseline_id()):
             return self._decided(choice, [])
         advice_id = best_advice(self._study, self.candidates, self.choice_repetitions, self._advised, self._in_force_id)
         first_block, gain = 0, self._gain_blocks(choice, advice_id, 0)
         advice = self._beside_advice(choice, advice_id, gain)
         if advice is not None and advice.is_better(harm_margin(self._confirmation)):
-            log.info("what %s advises is better, and takes the pick's place", " and ".join(advice.titles))
+            log.info("the advice of %s is better and replaces the pick", " and ".join(advice.titles))
             advice = advice.model_copy(update={"in_place_of": self._factors_of(choice.configuration_id)})
             choice = choice.model_copy(update={"configuration_id": advice_id})
             first_block = self._confirmation.gain_blocks
@@ -103,7 +103,7 @@ class _Confirming:
             gain = [each for each in before if each.phase == "gain" and each.block >= first_block]
             if not self._decided(choice, gain).is_answered:
                 return block
-            log.info("answered by %d blocks", len({each.block for each in gain}))
+            log.info("conclusive after %d blocks", len({each.block for each in gain}))
             return []
 
         race = until_answered if self._confirmation.is_sequential else None
@@ -176,9 +176,9 @@ def _find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
         found = FoundActiveSettings(newest_version=None) if begun else find_active_settings(campaign, case)
         campaign.write_record(key, found)
     if found.settings:
-        log.info("version %d is active; it is measured beside the baseline", found.settings.version)
+        log.info("active version %d is measured beside the baseline", found.settings.version)
     elif found.left_out:
-        log.info("version %d is active, and does not count: %s", found.newest_version, "; ".join(found.left_out))
+        log.info("active version %d is not comparable: %s", found.newest_version, "; ".join(found.left_out))
     return found
 
 

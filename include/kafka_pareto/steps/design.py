@@ -40,10 +40,10 @@ def run(
     """Start the campaign, or resume one started with the same study.
 
     `corpus` is the text that records are cut from, if the study names a file; `overrides` are deviations from the
-    study's file, for the plan to name.
+    study's file, to be listed in the plan.
 
     Raises:
-        PlanError: If the campaign may not run as planned; nothing is frozen then.
+        PlanError: If the campaign may not run as planned; no study is frozen then.
         ClusterError: If the system cannot be reached.
         BadInputError: If the campaign exists and was started with another study, or a warm start names one that does
             not exist.
@@ -59,11 +59,11 @@ def run(
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)
     if not is_known:
-        design_table(study)  # a design that cannot be drawn is refused before anything is frozen
+        design_table(study)  # an impossible design is rejected before the study is frozen
         if study.advice:
             campaign.write_record(keys.advice(), follow(study, advice))
         if study.warm_start is not None:
-            # Frozen, so that later campaigns and its age do not change what this one knows.
+            # Frozen, so that later campaigns and passing time do not change this campaign's knowledge.
             known, trials = earlier_trials(campaign, study.warm_start, found, datetime.now(UTC))
             campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
             campaign.write_record(keys.prior(), known)
@@ -97,6 +97,6 @@ def _tell(advice: FollowedAdvice) -> None:
 
 
 def _best_known(study: Tune, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
-    """Return the best configurations of earlier campaigns by case: at most half of a design, to be measured again."""
+    """Return the best configurations of earlier campaigns by case: at most half of a design, measured again."""
     most = (study.design.configurations or 0) // 2
     return {case: best_known(study, prior, case, most) for case in study.cases}

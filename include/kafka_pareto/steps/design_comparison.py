@@ -33,7 +33,7 @@ def run(
     """Start the campaign, or resume one started with the same study.
 
     Raises:
-        PlanError: If the campaign may not run as planned; nothing is frozen then.
+        PlanError: If the campaign may not run as planned; no study is frozen then.
         ClusterError: If the system cannot be reached.
         BadInputError: If the campaign exists and was started with another study, or another text for its loads.
     """

@@ -25,12 +25,12 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
     if _as_measured(known) != _as_measured(study):
         raise BadInputError(
             f"campaign {keys.prefix} was started with other values of its study; "
-            "go on with the same ones, or start a new campaign"
+            "resume it with the same values, or start a new campaign"
         )
     if _frozen_corpus(store, keys) != corpus:
         raise BadInputError(
-            f"campaign {keys.prefix} was started with another text in its {study.text_key}; "
-            "put that text back, or start a new campaign"
+            f"campaign {keys.prefix} was started with another text in {study.text_key}; "
+            "restore that text, or start a new campaign"
         )
     return True
 
@@ -51,7 +51,7 @@ def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
 
 
 def _as_measured(study: Study) -> Study:
-    """Return the study without what may change later: the consent and the schedule of checks."""
+    """Return the study without the parts that may change later: the consent and the schedule of checks."""
     if isinstance(study, Tune):
         study = study.model_copy(update={"retune": Retune()})
     if study.cluster is None:

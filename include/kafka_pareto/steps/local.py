@@ -21,17 +21,17 @@ from kafka_pareto.study.cluster_names import kind_of
 from kafka_pareto.study.options import DesignOptions, Wanted
 
 Tell = Callable[[Step, str | None, int], None]
-"""Receives each step as it begins, its case if it has one, and its round."""
+"""Receives each step as it begins, with its case, if any, and its round."""
 
 
 def run_locally(keys: CampaignKeys, asked: DesignOptions, settings: Settings, tell: Tell) -> Manifest:
-    """Run the campaign from its design to its end; what the store holds already is not measured again.
+    """Run the campaign from its design to its end; stored repetitions are not measured again.
 
     Returns:
         The last step's manifest.
 
     Raises:
-        KafkaParetoError: As the steps do. What was measured until then is stored.
+        KafkaParetoError: As raised by the steps. Everything measured before is stored.
     """
     graph = LocalGraph(keys, asked, settings, tell)
     is_comparison = kind_of(settings.studies / f"{keys.study}.yaml") == "compare"
@@ -41,7 +41,7 @@ def run_locally(keys: CampaignKeys, asked: DesignOptions, settings: Settings, te
 
 @dataclass
 class LocalGraph:
-    """Run each step at once; what stands for a step that was run are the cases that it named."""
+    """Run each step immediately; a completed step is represented by the cases that it named."""
 
     keys: CampaignKeys
     asked: DesignOptions
@@ -50,17 +50,17 @@ class LocalGraph:
     manifests: list[Manifest] = field(default_factory=list)
 
     def once(self, step: Step, after: list[str] | None = None, round_number: int = 0) -> list[str]:
-        """Run the step; where the one before named no case, there is nothing to do."""
+        """Run the step, unless the previous one named no case."""
         return [] if after == [] else self._run(step, None, round_number)
 
-    def per_case(self, step: Step, cases_of: list[str], after: list[str], round_number: int = 0) -> list[str]:  # noqa: ARG002 (an earlier call has ended)
+    def per_case(self, step: Step, cases_of: list[str], after: list[str], round_number: int = 0) -> list[str]:  # noqa: ARG002 (earlier steps have ended)
         """Run the step for one case after another."""
         for case in cases_of:
             self._run(step, case, round_number)
         return cases_of
 
     def round(self, number: int) -> AbstractContextManager[object]:  # noqa: ARG002 (as above)
-        """Return nothing in particular: a round needs no preparation."""
+        """Return an empty context: a round needs no preparation."""
         return nullcontext()
 
     def _run(self, step: Step, case: str | None, round_number: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Step `measure`: the baseline against itself, then every configuration of a round's design, at one record size."""
+"""Step `measure`: the baseline against itself, then every configuration of a round's design, for one case."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: int = 0) -> Manifest:
-    """Measure the round's plan for this record size, as far as the store does not hold it yet."""
+    """Measure those repetitions of the case's plan that the store does not have yet."""
     keys = campaign.keys
     design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
     candidates = candidates_of(design[design.case == case], campaign.study)
@@ -32,7 +32,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: i
 
     implausible = sum(bool(repetition.broken_rules) for repetition in repetitions)
     if implausible:
-        log.warning("%d of %d repetitions failed for implausible values", implausible, len(repetitions))
+        log.warning("%d of %d repetitions failed because of implausible values", implausible, len(repetitions))
     outcomes = Counter(repetition.outcome for repetition in repetitions)
     counts = {
         "repetitions": len(repetitions),
@@ -47,7 +47,7 @@ def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[st
     study, keys = campaign.study, campaign.keys
     if not study.protocol.noise_repetitions:
         return []
-    from kafka_pareto.analysis.noise_study import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
+    from kafka_pareto.analysis.noise_study import noise_lines, noise_report  # noqa: PLC0415 (SciPy takes half of the step's start-up time)
 
     prefix = keys.noise_repetitions(case)
     planned = plan_blocks(
@@ -87,7 +87,7 @@ def _round(campaign: Campaign, case: str, candidates: Sequence[Candidate], round
     def race(block: Block, before: list[Repetition]) -> Block:
         active = {candidate.configuration_id for candidate in active_candidates(candidates, before, study)}
         others = len(active - {study.baseline_id()})
-        log.info("block %d: %d of %d configurations go on", block[0].block, others, len(candidates) - 1)
+        log.info("block %d: %d of %d configurations continue", block[0].block, others, len(candidates) - 1)
         return [each for each in block if each.candidate.configuration_id in active] if others else []
 
     return MeasurementPhase(planned, store, race)

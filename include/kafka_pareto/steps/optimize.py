@@ -1,4 +1,4 @@
-"""Step `optimize`: NSGA-III over the surrogates of one record size."""
+"""Step `optimize`: NSGA-III over the surrogates of one case."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
-    """Search one record size, and write its fronts and the hypervolume of every generation.
+    """Search one case, and write its fronts and the hypervolume of every generation.
 
-    All accepted durabilities are searched together for the joint front, then each reachable class by itself, so that
-    the report can show weaker guarantees separately. With strategy `rounds`, an objective that the surrogates have not
-    learned at this record size is left out of the search and judged by measurement.
+    All accepted durabilities are searched together for the joint front, then each reachable class separately, because
+    the report shows weaker guarantees separately. With strategy `rounds`, an objective that the surrogates have not
+    learned for this case is excluded from the search and judged by measurement.
 
     Raises:
-        BadInputError: If the study has no such record size, or no configuration keeps its rules.
+        BadInputError: If the study has no such case, or no configuration meets its rules.
         ArtifactError: If the trials or surrogates are missing, damaged or of another schema version.
     """
     study, keys = campaign.tune, campaign.keys
@@ -37,13 +37,13 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     measured = trials[trials["case"] == case]
     surrogates = _surrogates(campaign, round_number)
     for objective in sorted(set(study.objective_names) - set(surrogates)):
-        logger.info("%s: has no surrogate; the search leaves it out", objective)
+        logger.info("%s: has no surrogate, so the search excludes it", objective)
     if study.strategy == "rounds":
         surrogates = _learned(campaign, surrogates, case, round_number)
 
     found = search(study, case, surrogates, measured)
     front = with_class_fronts(study, case, surrogates, measured, found)
-    # Models of an earlier release have none.
+    # Models of earlier releases have none.
     calibrations = campaign.find_record(keys.surrogates("calibration.json", round_number), Calibrations)
     front = with_intervals(study, front, calibrations.objectives if calibrations else {})
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
@@ -79,7 +79,7 @@ def _surrogates(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Su
 def _learned(
     campaign: Campaign, surrogates: dict[ObjectiveName, Surrogate], case: str, round_number: int
 ) -> dict[ObjectiveName, Surrogate]:
-    """Return those judged learnable at this record size (over all sizes, without a verdict of its own)."""
+    """Return the objectives judged learnable for this case, or overall if it has no own verdict."""
     key = campaign.keys.surrogates("scores.parquet", round_number)
     scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
     learned = {
@@ -88,10 +88,10 @@ def _learned(
         if _is_learnable(scores[scores["objective"] == objective], case)
     }
     if not learned:
-        logger.info("%s: no objective is learned yet; the search takes all estimates as they are", case_label(case))
+        logger.info("%s: no objective is learnable yet, so the search uses all estimates unchanged", case_label(case))
         return surrogates
     for objective in sorted(set(surrogates) - set(learned)):
-        logger.info("%s: %s is not learnable; the search leaves it out", case_label(case), objective)
+        logger.info("%s: %s is not learnable, so the search excludes it", case_label(case), objective)
     return learned
 
 

@@ -11,45 +11,43 @@ from kafka_pareto.study.identifiers import MOST_ROUNDS
 
 @dataclass(frozen=True)
 class Step:
-    """A step, a module of this room; `loads` says that it puts load on the measured system."""
+    """A step and its module in this package; `loads` means that it loads the measured system."""
 
     name: str
     doc: str
     loads: bool = False
-    module: str = ""  # where it is not the step's name
+    module: str = ""  # if it is not the step's name
 
 
-DESIGN = Step("design", "Freezes the study, draws the configurations to measure, and checks that the campaign fits.")
-PROPOSE = Step("propose", "Proposes what to measure next, for each record size whose search goes on.")
+DESIGN = Step("design", "Freezes the study, draws the configurations to measure, and checks time and disk.")
+PROPOSE = Step("propose", "Proposes the next configurations for each case whose search continues.")
 MEASURE = Step(
-    "measure", "Measures every configuration on the cluster, repetition by repetition, for one record size.", loads=True
+    "measure", "Measures every configuration on the cluster, repetition by repetition, for one case.", loads=True
 )
-VALIDATE = Step(
-    "validate", "Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad."
-)
+VALIDATE = Step("validate", "Checks the measurements, rejects bad rows, and stops the campaign if too many are bad.")
 TRAIN = Step("train", "Trains one surrogate model per objective on all trials so far, and logs it in MLflow.")
-OPTIMIZE = Step("optimize", "Searches the surrogates for the non-dominated configurations of one record size.")
+OPTIMIZE = Step("optimize", "Searches the surrogates for the non-dominated configurations of one case.")
 CONFIRM = Step("confirm", "Measures points of the front and the baseline again, in blocks, and decides.", loads=True)
 REPORT = Step(
-    "report", "Writes the decision cards, the producer.properties, the figures and the page; logs them in MLflow."
+    "report", "Writes the decision cards, the client settings, the figures and the page; logs them in MLflow."
 )
-ACCEPT = Step("accept", "Activates the recommendations, unless a person must decide.")
+ACCEPT = Step("accept", "Activates the recommendations unless a person must decide.")
 
-LIST_LEVELS = Step("design", "Freezes the study, lists the levels of each part, and checks that the campaign fits.")
+LIST_LEVELS = Step("design", "Freezes the study, lists the levels of each part, and checks time and disk.")
 MEASURE_PART = Step("measure", "Measures every level of one part, block by block.", loads=True)
-COMPARE = Step("compare", "Sets the levels of each part beside the reference, with intervals.")
+COMPARE = Step("compare", "Compares the levels of each part with the reference, with intervals.")
 REPORT_TABLES = Step(
-    "report", "Writes the tables, the figures and the page, and tells MLflow.", module="report_comparison"
+    "report", "Writes the tables, the figures and the page; logs them in MLflow.", module="report_comparison"
 )
 
 Done = TypeVar("Done")
 
 
 class Graph(Protocol[Done]):
-    """Whatever adds or runs steps; `Done` stands for a step that was added or run, with the cases it named."""
+    """The interface that adds or runs steps; `Done` is an added or completed step with the cases it named."""
 
     def once(self, step: Step, after: Done | None = None, round_number: int = 0) -> Done:
-        """Add the step after another one; in a round that names no case it is skipped."""
+        """Add the step after another one; it is skipped in a round without cases."""
         ...
 
     def per_case(self, step: Step, cases_of: Done, after: Done, round_number: int = 0) -> Done:
@@ -57,12 +55,12 @@ class Graph(Protocol[Done]):
         ...
 
     def round(self, number: int) -> AbstractContextManager[object]:
-        """Group the steps of a round after the design's."""
+        """Group the steps of a round that follows the design."""
         ...
 
 
 def tune(graph: Graph[Done]) -> Done:
-    """Add the steps of a tuning campaign with as many rounds as a study may ask for; return the last step."""
+    """Add the steps of a tuning campaign with the maximum number of rounds; return the last step."""
     designed = graph.once(DESIGN)
     learned = _learn(graph, designed, 0)
     for number in range(1, MOST_ROUNDS + 1):

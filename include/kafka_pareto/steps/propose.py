@@ -1,4 +1,4 @@
-"""Step `propose`: decide which record sizes get another round, and what it measures."""
+"""Step `propose`: decide which cases get another round, and its configurations."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, round_number: int) -> Manifest:
-    """Write the round's decision and design; the manifest names the record sizes that continue.
+    """Write the round's decision and design; the manifest names the cases that continue.
 
-    A stored decision is kept: its proposal may have been measured. A stopped record size stays stopped.
+    A stored decision is kept: its proposal may have been measured. A stopped case stays stopped.
 
     Raises:
-        ArtifactError: If the trials or the front of the round before, or the warm start's data, are missing, damaged
+        ArtifactError: If the trials or the front of the previous round, or the warm start's data, are missing, damaged
             or of another version.
     """
     study, keys = campaign.tune, campaign.keys
     if round_number not in study.round_numbers():
-        log.info("round %d: strategy %s plans no such round", round_number, study.strategy)
+        log.info("round %d: not planned by strategy %s", round_number, study.strategy)
         return campaign.manifest("propose", [], {"configurations": 0}, [])
     proposal = campaign.find_record(keys.proposal(round_number), Proposal) or _propose(campaign, round_number)
     for each in proposal.cases:
         volumes = ", ".join(f"{volume:.4f}" for volume in each.measured_hypervolume)
         stop = each.stopped_because
-        verdict = f"stops: {stop_text(stop, each.rounds_measured)}" if stop else f"goes on with round {round_number}"
+        verdict = f"stops: {stop_text(stop, each.rounds_measured)}" if stop else f"continues with round {round_number}"
         log.info("%s: measured hypervolume %s; %s", case_label(each.case), volumes, verdict)
     cases = proposal.going_on()
     written = [keys.proposal(round_number)]
@@ -55,7 +55,7 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     """Decide, and write the design before the decision: once that is stored, the round is fixed."""
     study, keys = campaign.tune, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
-    # With failed and rejected ones.
+    # Includes failed and rejected ones.
     designs = pd.concat([campaign.read_table(keys.design(number), DESIGN_COLUMNS) for number in range(round_number)])
     stopped = _stopped_before(campaign, round_number)
     latest = trials_by_round[-1]
@@ -91,7 +91,7 @@ def _posteriors(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None) -
 
 
 def _stopped_before(campaign: Campaign, round_number: int) -> dict[str, Stop]:
-    """Return why record sizes have stopped in earlier rounds."""
+    """Return the reasons of cases that stopped in earlier rounds."""
     if round_number == 1:
         return {}
     before = campaign.read_record(campaign.keys.proposal(round_number - 1), Proposal)

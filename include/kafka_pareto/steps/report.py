@@ -72,7 +72,7 @@ def run(campaign: Campaign) -> Manifest:
     try:
         _track(campaign, evidence, page)
     finally:
-        logger.info("%s", cards)  # before MLflow, so that an outage does not hide them
+        logger.info("%s", cards)  # logged before MLflow, so that an outage does not hide them
     counts = {
         "cards": len(evidence.cards.cards),
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),
@@ -110,7 +110,9 @@ def _notice(cards: Cards, driver: Driver) -> Notice:
     asked = sum(decision.verdict == "ask_a_person" for decision in cards.cards)
     outcome = f"new settings for {recommended} of {driver.cases_text(len(cards.cards))}" if recommended else "no gain"
     if asked:
-        outcome = f"{outcome if recommended else 'nothing by itself'}; a person decides at {driver.cases_text(asked)}"
+        outcome = (
+            f"{outcome if recommended else 'no automatic change'}; a person must decide at {driver.cases_text(asked)}"
+        )
     lines = [f"{case_label(d.case)}: {headline_of(d)}. {reason_of(d)}" for d in cards.cards]
     return Notice(
         kind="finished" if recommended or asked else "no_gain",
@@ -170,7 +172,7 @@ def _read(campaign: Campaign) -> Evidence:
 
 
 def _rejected(campaign: Campaign, last_round: int) -> dict[str, str]:
-    """Return why the gates rejected repetitions, by id."""
+    """Return the gates' reasons for rejected repetitions, by ID."""
     names = [campaign.keys.validation("rejected.parquet", number) for number in range(last_round + 1)]
     columns = rejected_columns(campaign.study.declaration)
     rejected = pd.concat([campaign.read_table(name, columns) for name in names])
@@ -195,7 +197,7 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
         return {}
     trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
     found = {case: rounds_so_far(study, case, trials) for case in study.cases}
-    # The last decision has every record size's stop reason, except for those that reached the last round.
+    # The last decision has the stop reason of every case, except of those that reached the last round.
     decisions = [campaign.find_record(keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
     for decision in decisions:
         for decided in decision.cases if decision else []:
@@ -206,11 +208,11 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
-    """Return those of the planned blocks; an earlier try may have picked another finalist."""
+    """Return the repetitions of the planned blocks; an earlier try may have picked another finalist."""
     confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(decision.case)
     always = decision.baseline_configuration_id, decision.reference_configuration_id
     finalists = (*always, decision.pick_configuration_id)
-    # An advice that replaced the pick has gain blocks of its own.
+    # Advice that replaced the pick has its own gain blocks.
     most_gain_blocks = confirmation.gain_blocks * (2 if campaign.tune.advice else 1)
     most_blocks = most_gain_blocks + confirmation.final_blocks + confirmation.more_blocks
     planned = {
@@ -241,7 +243,7 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
     last_round = campaign.last_round()
-    campaign_runs.log_training(campaign, last_round)  # whatever `train` could not log
+    campaign_runs.log_training(campaign, last_round)  # logs what `train` could not
     campaign_runs.log_search(campaign, last_round, _rounds(campaign, last_round).values())
     campaign_runs.log_report(campaign, page)
     # Training data would understate the error of this campaign's surrogates.

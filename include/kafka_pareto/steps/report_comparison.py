@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.ceilings import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
@@ -35,7 +36,7 @@ def run(campaign: Campaign) -> Manifest:
     sentences = closing_sentences(parts)
     symptoms = symptom_texts(study, [each for case in study.cases for each in accepted_repetitions(campaign, case)])
     remarks = Remarks(parts, symptoms, campaign.find_record(keys.ceilings(), Ceilings))
-    # The page and the CSV have the rest.
+    # The page and the CSV files have everything else.
     text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
     figures = {part.part: part_figures(part, driver.stage_quantities, driver.over_time) for part in parts}
     page = comparison_page(
@@ -62,7 +63,7 @@ def run(campaign: Campaign) -> Manifest:
     try:
         comparison_runs.log_comparison(campaign, parts, page)
     finally:
-        logger.info("%s", text)  # before MLflow, so that an outage does not hide it
+        logger.info("%s", text)  # logged before MLflow, so that an outage does not hide it
     counts = {"parts": len(parts), "levels": sum(len(part.levels) for part in parts)}
     notice = Notice(
         kind="finished",
@@ -75,11 +76,13 @@ def run(campaign: Campaign) -> Manifest:
 def _how_measured(study: Compare, plan: Plan) -> dict[str, str]:
     """Return the measurement settings as label and text."""
     own, protocol = study.own_brokers, study.protocol
-    cluster = "the installation's own"
+    cluster = "the stack's cluster"
     if own is not None:
-        cluster = f"{own.brokers} brokers of the study's own on this machine, {own.heap_mib} MiB of heap each"
+        cluster = (
+            f"{counted(own.brokers, 'broker')} started by the study on this machine, {own.heap_mib} MiB of heap each"
+        )
     elif study.cluster is not None:
-        cluster = study.cluster.name or "one that was there"
+        cluster = study.cluster.name or "an existing cluster"
     return {
         "blocks": str(protocol.repetitions),
         "repetitions": str(plan.repetitions),

@@ -1,4 +1,4 @@
-"""Step `roll_back`: reactivate the settings from before the newest version."""
+"""Step `roll_back`: reactivate the settings that the newest version replaced."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def run(
     from_version: int | None = None,
     cluster: str | None = None,
 ) -> Manifest:
-    """Go back by one version, or to the baseline from the first.
+    """Roll back by one version, or from the first version to the baseline.
 
-    Safe to run again with the same request: it announces its earlier move. Settings rolled back since stay so. See
+    Safe to run again with the same request: it announces its earlier rollback. Later rollbacks stay. See
     `study.options.Move` for the other arguments.
 
     Raises:
-        BadInputError: If nothing or the baseline is active, if it belongs to a cluster that may not be moved here, or
-        if somebody else has moved the settings meanwhile.
+        BadInputError: If no settings or the baseline are active, if they belong to another cluster, or if they were
+            changed meanwhile.
     """
     if not re.fullmatch(STUDY_NAME, study):
         raise BadInputError(f"--study: {study!r} is not a study name; it must match {STUDY_NAME}")
@@ -54,7 +54,7 @@ def run(
     kept = versions(store, study, case)
     if not kept:
         cases = active_cases(store, study)
-        known = joined(map(case_label, cases)) if cases else "none of its record sizes yet"
+        known = joined(map(case_label, cases)) if cases else "no case yet"
         raise BadInputError(
             f"--case: {case}: it has no active settings to roll back; study {study} has active settings for {known}"
         )
@@ -73,7 +73,7 @@ def run(
         )
         notice = Notice(kind="in_force", subject=f"{study}: {rolled_back}", text=moved_text(kept))
     else:
-        text = f"{standing_text(newest)} This request made version {done[-1]}, which has been replaced since."
+        text = f"{standing_text(newest)} This request made version {done[-1]}, which was replaced later."
         notice = Notice(kind="unchanged", subject=f"{study}: the active settings stay at {case_label(case)}", text=text)
     logger.info("%s\n%s", notice.subject, notice.text)
     return Manifest(

@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     """Train, judge and store the surrogates on all trials up to this round.
 
-    They are logged to MLflow at once, so that a failing campaign leaves its runs. If MLflow is down, the campaign
-    continues and the report logs what is missing.
+    They are logged to MLflow immediately, so that a campaign that fails later leaves its runs. If MLflow is down, the
+    campaign continues and the report logs the missing runs.
 
     Raises:
-        BadInputError: If no trial measured any objective.
+        BadInputError: If no trial has a measured objective.
         ArtifactError: If the trials or repetitions cannot be read.
     """
     study, keys = campaign.tune, campaign.keys
@@ -33,10 +33,10 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     objectives = measured_objectives(trials)
     if not objectives:
         raise BadInputError(
-            f"{keys.trials(round_number)}: no trial has a valid repetition, so there is nothing to learn from"
+            f"{keys.trials(round_number)}: no trial has a valid repetition, so no surrogate can be trained"
         )
     for objective in sorted(set(study.objective_names) - set(objectives)):
-        logger.info("%s: no trial has enough valid repetitions for it; it gets no surrogate", objective)
+        logger.info("%s: no trial has enough valid repetitions, so it gets no surrogate", objective)
 
     encoding = feature_encoding(study, trials)
     repetitions = campaign.read_measurements(study.cases, range(round_number + 1))
@@ -60,7 +60,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     try:
         campaign_runs.log_training(campaign, round_number)
     except TrackingError as error:
-        logger.warning("%s; the campaign continues, and the report logs what is missing", error)
+        logger.warning("%s; the campaign continues, and the report logs the missing runs", error)
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})

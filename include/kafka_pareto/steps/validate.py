@@ -27,8 +27,8 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     of all rounds form one trial.
 
     Raises:
-        GateError: If repetitions are missing, their table has another schema, more were set aside or failed than the
-            study tolerates, or the baseline has no valid repetition at some record size.
+        GateError: If repetitions are missing, their table has another schema, more were rejected or failed than the
+            study tolerates, or the baseline has no valid repetition for some case.
         ArtifactError: If the design or an earlier round's validation is missing, or a repetition cannot be read.
     """
     study, keys = campaign.study, campaign.keys
@@ -48,11 +48,11 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     )
     summary_key = campaign.write_record(keys.validation("summary.json", round_number), verdict.summary)
     if verdict.problems:
-        campaign.store.delete(keys.trials(round_number))  # of an earlier pass: must not be learned from
+        campaign.store.delete(keys.trials(round_number))  # from an earlier pass; must not be used for training
         problems = "\n".join(verdict.problems)
         raise GateError(
             f"the validation gate stops campaign {keys.prefix}: {problems}\n"
-            f"nothing measured is lost; see {docs} and {rejected_key} in the store"
+            f"all measurements are kept; see {docs} and {rejected_key} in the store"
         )
     counts: dict[str, int | float] = {
         "repetitions": len(repetitions),
@@ -91,7 +91,7 @@ def _earlier(campaign: Campaign, round_number: int) -> Earlier:
 def _store_docs(campaign: Campaign, folder: Path, round_number: int) -> str:
     """Store the site and return its first page's key; pages of an earlier run are deleted.
 
-    Great Expectations adds 7 MB of fonts and animations that no page uses: these are left out.
+    Great Expectations adds 7 MB of fonts and animations that no page uses; these are excluded.
     """
     pages = sorted(folder.rglob("*.html"))
     text = "".join(page.read_text("utf-8") for page in pages)
@@ -120,11 +120,11 @@ def _log_verdict(verdict: Verdict) -> None:
     implausible = [each for each in verdict.accepted if each.broken_rules]
     if implausible:
         stored = verdict.summary.repetitions_stored
-        log.info("%d of %d repetitions failed for implausible values when they were measured", len(implausible), stored)
+        log.info("%d of %d repetitions failed at measurement because of implausible values", len(implausible), stored)
     for reason, count in Counter(each.reason for each in implausible).most_common():
         log.info("  %5d failed: %s", count, reason)
     for reason, count in Counter(verdict.rejected.values()).most_common():
         log.info("  %5d rejected: %s", count, reason)
     for finding in verdict.findings:
         if not finding.success and finding.severity == "warning":
-            log.info("  %5d to be looked at: %s", len(finding.rows), finding.reason)
+            log.info("  %5d to be reviewed: %s", len(finding.rows), finding.reason)

@@ -50,9 +50,9 @@ class FolderStore:
                 raise MissingArtifactError(f"{key}: is not in the store") from error
 
     def keys(self, prefix: str) -> list[str]:
-        """List the keys with this prefix, sorted, without files that are still being written."""
+        """List the keys with this prefix, sorted, without unfinished files."""
         folder, _, start = prefix.rpartition("/")
-        tops = self._path(folder).glob(f"{glob.escape(start)}*")  # other folders are not walked
+        tops = self._path(folder).glob(f"{glob.escape(start)}*")  # skip other folders
         files = (file for top in tops for file in ([str(top)] if top.is_file() else _files_below(top)))
         above = len(f"{self._folder}/")
         return sorted(key for file in files if not (key := file[above:]).startswith("."))
@@ -61,7 +61,7 @@ class FolderStore:
         """Map each key with this prefix to its file's modification time."""
         found = {}
         for key in self.keys(prefix):
-            with suppress(FileNotFoundError):  # deleted meanwhile
+            with suppress(FileNotFoundError):  # deleted in the meantime
                 found[key] = datetime.fromtimestamp((self._folder / key).stat().st_mtime, UTC)
         return found
 
@@ -102,7 +102,7 @@ class FolderStore:
             raise StoreError(f"the store at {self._folder} cannot {doing}: {error.strerror}") from error
 
     def _make_folder(self, folder: Path) -> None:
-        """Make the folder and its missing parents, and sync each name to disk before a file is written in it."""
+        """Create the folder and its missing parents, and sync each name to disk before a file is written in it."""
         if folder.is_dir():
             return
         self._make_folder(folder.parent)
@@ -112,7 +112,7 @@ class FolderStore:
     def _path(self, key: str) -> Path:
         path = (self._folder / key).resolve()
         if not path.is_relative_to(self._folder):
-            raise BadInputError(f"{key!r} leads out of the store")
+            raise BadInputError(f"key {key!r} is outside the store")
         return path
 
 

@@ -28,10 +28,10 @@ class Lease(Protocol):
     """Exclusive right to load a cluster."""
 
     def is_held(self) -> bool:
-        """Return whether the lease is held by this process's clock; checked before each repetition."""
+        """Return whether the lease is valid by this process's clock; checked before each repetition."""
 
     def renew(self) -> bool:
-        """Return whether the lease was held throughout; checked before a repetition is stored."""
+        """Return whether the lease was held without a gap; checked before a repetition is stored."""
 
 
 def seconds_since_boot() -> float:
@@ -43,13 +43,13 @@ class ClusterLease:
     """Context in which this process alone may load the cluster.
 
     The holder renews the lease every quarter of its term; unrenewed, it lapses after one term by the waiters' own
-    clocks, so machines' clocks need not agree. The clocks of a suspended virtual machine stop too: `renew` detects that
-    afterwards, since only the last holder's conditional write succeeds. Releasing is a write, as few S3 stores can
-    delete on a condition.
+    clocks, so machines' clocks need not agree. If a virtual machine is suspended, its clocks stop too: `renew` detects
+    that afterwards, because only the last holder's conditional write succeeds. Releasing is a write, because few S3
+    stores support conditional deletes.
 
     Args:
-        store: Shared by all who load the cluster.
-        cluster_id: Kafka's own id of the cluster.
+        store: Shared by all processes that load the cluster.
+        cluster_id: The ID that Kafka gave the cluster.
         wait_s: How long to wait for another holder before LeaseHeldError.
         term_s: The term after which an unchanged lease lapses.
         clock: The holder's seconds, including time suspended.
@@ -87,7 +87,7 @@ class ClusterLease:
         )(self._try_to_acquire)
         if not acquire():
             raise LeaseHeldError(
-                f"another load runs on this cluster ({self._describe_holder()}) and did not end within "
+                f"another load is running on this cluster ({self._describe_holder()}) and did not end within "
                 f"{self._wait_s:.0f} s; wait for it, or stop it"
             )
         self._renewal.start()
@@ -105,13 +105,14 @@ class ClusterLease:
         self._tag = None
 
     def is_held(self) -> bool:
-        """Return whether the lease is held by this machine's clock; checked before each repetition."""
+        """Return whether the lease is valid by this machine's clock; checked before each repetition."""
         return self._tag is not None and self._clock() - self._renewed_at < self._term_s
 
     def renew(self) -> bool:
-        """Rewrite the lease and return whether it was held throughout; checked before a repetition is stored.
+        """Renew the lease and return whether it was held without a gap; checked before a repetition is stored.
 
-        Waits for an unreachable store, as nobody else can take the lease meanwhile; raises StoreError after minutes.
+        Waits for an unreachable store, because no other process can take the lease meanwhile; raises StoreError after
+        minutes.
         """
         persistently = retry(
             retry=retry_if_exception_type(StoreError),
@@ -152,7 +153,7 @@ class ClusterLease:
         return True
 
     def _tag_if_ours(self) -> str | None:
-        tag = self._store.tag(self._key)  # before the content, so a takeover in between makes the tag stale
+        tag = self._store.tag(self._key)  # read before the content, so a takeover in between makes the tag stale
         return tag if self._stored().get("nonce") == self._nonce else None
 
     def _keep_renewing(self) -> None:
@@ -176,12 +177,12 @@ class ClusterLease:
 
 
 def installation_id(store: Store) -> str:
-    """Return the random id shared by all who use this store, creating it at first use."""
+    """Return the random ID shared by all users of this store, creating it at first use."""
     store.put_if(_INSTALLATION, secrets.token_hex(8).encode(), None)
     return store.get(_INSTALLATION).decode()
 
 
 def require_ours(is_ours: bool) -> None:
-    """Raise LeaseHeldError unless the lease `is_held`, or the like."""
+    """Raise LeaseHeldError if the lease is no longer held."""
     if not is_ours:
-        raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
+        raise LeaseHeldError("the lease on the cluster was lost; the task's next try resumes from here")

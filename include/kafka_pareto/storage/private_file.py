@@ -58,4 +58,4 @@ def _locked_partial(path: Path) -> tuple[int, Path]:
         fcntl.flock(handle, fcntl.LOCK_EX)
         if Path(name).exists():
             return handle, Path(name)
-        os.close(handle)  # before it was locked, another writer took it for a leftover
+        os.close(handle)  # another writer mistook it for a leftover before it was locked

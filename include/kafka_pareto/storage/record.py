@@ -36,7 +36,7 @@ def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord
         first = next((each for each in wrong if each["loc"] == ("schema_version",)), wrong[0])
         if first["loc"] == ("schema_version",):
             raise ArtifactError(other_version(key, first["input"])) from error
-        place = ".".join(str(part) for part in first["loc"]) or "is no readable JSON"
+        place = ".".join(str(part) for part in first["loc"]) or "is not readable JSON"
         quoted = repr(first["input"])
         shown = quoted if len(quoted) <= _LONGEST_QUOTE else f"{quoted[:_LONGEST_QUOTE]}…"
         raise ArtifactError(f"{key}: {place}: {shown}: {first['msg']}") from error

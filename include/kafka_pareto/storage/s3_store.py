@@ -36,7 +36,7 @@ class S3Store:
     ) -> None:
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise BadInputError(f"KAFKA_PARETO_S3_ENDPOINT: {endpoint!r}: must be like http://host:port")
+            raise BadInputError(f"KAFKA_PARETO_S3_ENDPOINT: {endpoint!r}: must have the form http://host:port")
         self._endpoint = endpoint
         self._bucket = bucket
         self._credentials = StaticProvider(access_key, secret_key).retrieve()
@@ -122,7 +122,7 @@ class S3Store:
 
     def _signed_put(self, key: str, content: bytes, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         """Send a PUT with headers that the client cannot set."""
-        # The client's address of the object, without its signature.
+        # The client's URL of the object, without its signature.
         url = urlsplit(self._client.get_presigned_url("PUT", self._bucket, key))._replace(query="")
         now, digest = self._clock(), hashlib.sha256(content).hexdigest()
         stamp = {"Host": url.netloc, "x-amz-date": f"{now:%Y%m%dT%H%M%SZ}", "x-amz-content-sha256": digest}
@@ -149,5 +149,5 @@ class S3Store:
         except (urllib3.exceptions.HTTPError, MinioException, OSError) as error:
             reason = type(error).__name__
             raise StoreError(
-                f"the store at {self._endpoint} cannot be reached for {key} ({reason}); is it up?"
+                f"the store at {self._endpoint} cannot be reached for {key} ({reason}); is it running?"
             ) from error

@@ -35,7 +35,7 @@ class Store(Protocol):
         """Return the object's tag; None if there is no object."""
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        """Write if the tag is still `tag` (None: no object yet); return the new tag, or None if the write lost."""
+        """Write if the tag is still `tag` (None: no object yet); return the new tag, or None if it was not."""
 
 
 def open_store(settings: Settings) -> Store:
@@ -47,7 +47,7 @@ def open_store(settings: Settings) -> Store:
             "no store: set KAFKA_PARETO_S3_ENDPOINT, KAFKA_PARETO_S3_ACCESS_KEY and KAFKA_PARETO_S3_SECRET_KEY, "
             "or KAFKA_PARETO_STORE_FOLDER"
         )
-    from kafka_pareto.storage.s3_store import S3Store  # noqa: PLC0415  (a folder needs no client of S3)
+    from kafka_pareto.storage.s3_store import S3Store  # noqa: PLC0415  (a folder needs no S3 client)
 
     return S3Store(
         settings.s3_endpoint,

@@ -1,8 +1,8 @@
 """Track a campaign in MLflow: training, searches and confirmation.
 
-One run per campaign, found again by its tags, has a child run per objective and searched case of the last round.
-`train` logs a round's training, the report the rest and whatever MLflow has missed. Complete parts are kept and
-unfinished ones rewritten, so a repeated step leaves no duplicates. Without a tracking URI nothing is tracked.
+Each campaign has one run, found by its tags, with a child run per objective and searched case of the last round.
+`train` logs a round's training; the report logs the rest and anything missing in MLflow. Complete parts are kept and
+unfinished ones rewritten, so a repeated step leaves no duplicates. Without a tracking URI, tracking is off.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG, R2_VIEW
 
 _CONTENT_TAG = "kafka_pareto.content_sha256"
 _R2_KINDS = ("r2_held_out", "r2_cross_validated", "r2_noise_ceiling")
-"""Scores that the campaign's run has of each objective in each round."""
+"""The scores of each objective in each round, logged on the campaign's run."""
 _SCORES = (*_R2_KINDS, "r2_train", "mae_held_out", "rmse_held_out")
 _VIEW_TAG = f"mlflow.sharedViewState.{R2_VIEW}"
 _MOST_COLUMNS = 60
-_COLUMN_WIDTH_PX = 240  # as wide as a metric's name
+_COLUMN_WIDTH_PX = 240  # width of a metric's name
 
 
 def log_training(campaign: Campaign, round_number: int) -> None:
@@ -109,8 +109,8 @@ def _r2_metric(kind: str, objective: ObjectiveName, case: str | None) -> str:
 def _save_r2_view(client: MlflowClient, parent: Run, study: Tune) -> None:
     """Save the columns of the study's run list, R² pooled and within each case, replacing an earlier campaign's.
 
-    MLflow 3.17's page fixes the initial columns. A named view can be stored with an experiment, as the page's own *Save
-    view* does: it is in the menu *Views*, and a link opens it.
+    MLflow 3.17's page has fixed initial columns. A named view can be stored with an experiment, like the page's own
+    *Save view*: it appears in the menu *Views*, and a link opens it.
     """
     scopes = [None, *study.cases]
     metrics = [_r2_metric(_R2_KINDS[0], objective, case) for case in scopes for objective in study.objectives]
@@ -122,7 +122,7 @@ def _save_r2_view(client: MlflowClient, parent: Run, study: Tune) -> None:
 
 
 def _began_at_s(run: Run) -> float:
-    """Return the time of every point of the campaign's run: constant, so a repeated point adds none."""
+    """Return the constant time of all points of the campaign's run, so that a repeated point adds no duplicate."""
     return float(run.info.start_time) / 1000
 
 
@@ -154,7 +154,7 @@ def _log_surrogate(
         return
     learning = describe_learning(campaign.tune, judged)
     stale, champion = version_of(client, keys, surrogate.objective), champion_of(client, name)
-    # A champion stays until a better model is found: only `judge_champions` may replace it.
+    # Only `judge_champions` may replace a champion.
     if stale is not None and (champion is None or stale.version != champion.version):
         client.delete_model_version(name, stale.version)
     trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
@@ -187,7 +187,7 @@ def _log_surrogate(
             input_example=example,
             signature=mlflow.models.infer_signature(example, surrogate.regressor.predict(example)),
             metadata={"encoding": surrogate.encoding.model_dump(mode="json"), "log_target": surrogate.log_target},
-            # Stated, since MLflow would otherwise start a second Python to find out.
+            # Stated explicitly, because MLflow would start a second Python to detect them.
             pip_requirements=[f"xgboost=={xgboost.__version__}", "scikit-learn", "pandas"],
         )
         tags = {CAMPAIGN_TAG: keys.campaign, MODEL_TAG: surrogate.file().sha256}
@@ -223,7 +223,7 @@ def campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
 
 
 def new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
-    """Create a run below the campaign's in place of stale ones; None if a complete one has the same content."""
+    """Create a child run that replaces stale ones; None if a complete one has the same content."""
     tags = {CAMPAIGN_TAG: parent.data.tags[CAMPAIGN_TAG], PART_TAG: part}
     kept = False
     for run in runs_tagged(client, parent.info.experiment_id, tags):

@@ -1,7 +1,7 @@
 """Find champions: the registered models that predict the confirmed points best.
 
-MLflow only names a champion. Its model is read from the store, by the store's hash, and as UBJ: a model in MLflow may
-hold code that would run with the rights of a step.
+MLflow only names the champion. Its model is read from the store, checked by its hash, in UBJ format: a model in MLflow
+may contain code that would run with the permissions of a step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from kafka_pareto.tracking.links import CAMPAIGN_TAG
 class ChampionOutcome:
     """A campaign's model compared with the champion on the same confirmed points.
 
-    Errors are mean absolute: of the logarithm for means, plain for CVs; None without a champion, or if it does not know
-    these factors or its model is not in the store. If `moved`, the alias now points to `version`.
+    Errors are mean absolute errors: of the logarithm for means, plain for CVs. They are None without a champion, or if
+    the champion does not know these factors or its model is not in the store. If `moved`, the alias now points to
+    `version`.
     """
 
     objective: ObjectiveName
@@ -48,9 +49,9 @@ class ChampionOutcome:
 def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[ChampionOutcome]:
     """Compare this campaign's models with the champions on confirmed points, and move the alias to the better.
 
-    A champion stays unless this campaign's error is smaller; one that does not know these factors, or is not in the
-    store, is replaced. `confirmation` holds confirmed trials of all cases. Objectives without model or confirmed point
-    are skipped.
+    A champion stays unless this campaign's error is smaller. A champion that does not know these factors or is not in
+    the store is replaced. `confirmation` holds confirmed trials of all cases. Objectives without a model or a confirmed
+    point are skipped.
     """
     with connected() as client:
         if client is None:
@@ -85,33 +86,33 @@ def _judge(
     if moved:
         client.set_registered_model_alias(name, CHAMPION, number)
     against = "no champion to compare" if champion_error is None else f"champion v{champion} {champion_error:.4g}"
-    verdict = "is the champion now" if moved else "does not replace it"
+    verdict = "is the new champion" if moved else "does not replace the champion"
     logger.info("%s: prediction error of v%s %.4g, %s: it %s", objective, number, error, against, verdict)
     return ChampionOutcome(objective, number, error, champion, champion_error, moved)
 
 
 def _named_by(version: ModelVersion, campaign: Campaign, objective: ObjectiveName) -> Surrogate | None:
-    """Return the model in the store that an MLflow version names; None, with the reason logged, if there is none.
+    """Return the store's model for an MLflow version; None, with the reason logged, if there is none.
 
-    Only the name is taken from MLflow: what is read is what the store holds.
+    Only the name comes from MLflow; the content comes from the store.
     """
     try:
         named = check_campaign_id(version.tags.get(CAMPAIGN_TAG, ""))
         other = Campaign.open(campaign.store, campaign.keys.study, named)
         return _stored(other, objective, version.tags.get(MODEL_TAG, "none"))
     except (ArtifactError, BadInputError) as error:
-        logger.warning("%s: the champion, v%s, is not used: %s", objective, version.version, error)
+        logger.warning("%s: champion v%s is not used: %s", objective, version.version, error)
         return None
 
 
 def _stored(campaign: Campaign, objective: ObjectiveName, expected_sha256: str | None = None) -> Surrogate:
-    """Read a campaign's model, that of its last round, from the store."""
+    """Read the model of a campaign's last round from the store."""
     keys, number = campaign.keys, campaign.last_round()
     index = campaign.read_record(keys.surrogates("encoding.json", number), SurrogateIndex)
     key = keys.surrogates(f"{objective}.ubj", number)
     known = index.models.get(objective)
     if known is None:
-        raise ArtifactError(f"{key}: campaign {keys.campaign} has no model of this objective")
+        raise ArtifactError(f"{key}: campaign {keys.campaign} has no model for this objective")
     if expected_sha256 not in (None, known.sha256):
-        raise ArtifactError(f"{key}: is another model: its SHA-256 is {known.sha256}, but in MLflow {expected_sha256}")
+        raise ArtifactError(f"{key}: is a different model: its SHA-256 is {known.sha256}, MLflow has {expected_sha256}")
     return load_surrogate(campaign.store.get(key), key, objective, index)

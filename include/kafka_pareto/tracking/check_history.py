@@ -12,7 +12,7 @@ from kafka_pareto.tracking.links import PART_TAG
 
 
 def log_check(keys: CampaignKeys, found: Sequence[PastCheck], number: int) -> None:
-    """Log what one check found, case by case; repeatable. `number` counts the study's checks: the step."""
+    """Log the results of one check by case; repeatable. `number` counts the study's checks and is the step."""
     values: dict[str, float] = {}
     for each in found:
         case = each.case

@@ -20,8 +20,8 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 def log_comparison(campaign: Campaign, parts: Sequence[PartComparison], html: bytes) -> None:
     """Log each part below the campaign's run, unless complete, and attach the report to that run.
 
-    A level's metrics are `<quantity>/<level>` for the mean, with `_sd`, `_low` and `_high` after the quantity for its
-    standard deviation and interval, and `_ratio` for the ratio to the reference.
+    A level's metric for the mean is `<quantity>/<level>`. The suffixes `_sd`, `_low` and `_high` after the quantity
+    mean standard deviation and interval, `_ratio` the ratio to the reference.
     """
     with connected() as client:
         if client is None:

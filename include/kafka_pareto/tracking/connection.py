@@ -1,4 +1,4 @@
-"""Connect to MLflow, after settings that must precede its import, with helpers for every kind of run."""
+"""Connect to MLflow after the settings that must precede its import, with helpers for all kinds of runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 import requests
 
-# MLflow reads these on import. It then fails in half a minute instead of minutes, and sends no telemetry.
+# MLflow reads these on import: they make it fail after 30 s instead of minutes and disable telemetry.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "8")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -33,7 +33,7 @@ from kafka_pareto.tracking.links import CAMPAIGN_TAG, experiment_name, login_ref
 logger = logging.getLogger(__name__)
 
 CHAMPION = "champion"
-# The hash of the model in the store that a version stands for.
+# The hash of the version's model in the store.
 MODEL_TAG = "kafka_pareto.model_sha256"
 _MOST_METRICS_IN_A_BATCH = 500
 _LOGIN_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -45,7 +45,7 @@ def connected() -> Iterator[MlflowClient | None]:
     settings = load_settings()
     uri = settings.mlflow_tracking_uri
     if not uri:
-        logger.info("MLflow is not configured (KAFKA_PARETO_MLFLOW_TRACKING_URI is empty): nothing is tracked")
+        logger.info("MLflow is not configured (KAFKA_PARETO_MLFLOW_TRACKING_URI is empty), so tracking is off")
         yield None
         return
     mlflow.set_tracking_uri(uri)
@@ -64,7 +64,7 @@ def connected() -> Iterator[MlflowClient | None]:
             raise TrackingError(login_refused(settings)) from error
         raise TrackingError(
             f"MLflow at {without_credentials(uri)} cannot be reached ({type(error).__name__}); start it and run this "
-            "step again: what it wrote to the store is kept"
+            "step again: its results in the store are kept"
         ) from error
 
 
@@ -88,7 +88,7 @@ def runs_tagged(client: MlflowClient, experiment_id: str, tags: Mapping[str, str
 
 
 def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step: int, at_s: float) -> None:
-    """Add one point to each of these metrics; the same point again changes nothing."""
+    """Add one point to each of these metrics; a repeated point has no effect."""
     log_metrics(client, run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
 
 
@@ -107,7 +107,7 @@ def version_of(client: MlflowClient, keys: CampaignKeys, objective: ObjectiveNam
 
 def champion_of(client: MlflowClient, name: str) -> ModelVersion | None:
     """Return the version that the alias points to, if any."""
-    # A search, since MLflow refuses anybody but an administrator who asks for a model that is not there.
+    # A search, because MLflow lets only administrators get a model that does not exist.
     found = client.search_registered_models(f"name = '{name}'")
     number = found[0].aliases.get(CHAMPION) if found else None
     return None if number is None else client.get_model_version(name, number)

@@ -1,4 +1,4 @@
-"""Describe a round's surrogates for people: figures and learning curves."""
+"""Draw figures and learning curves of a round's surrogates."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _pictures(judged: JudgedSurrogate, curve: pd.DataFrame) -> dict[str, bytes]:
     objective = judged.surrogate.objective
     pictures = {f"{objective}_importance.png": figures.feature_importance(objective, importance(judged.surrogate))}
     if judged.held_out.empty:
-        logger.info("%s: too few configurations to hold any out; nothing to judge it by", objective)
+        logger.info("%s: too few configurations for a held-out score", objective)
     else:
         pictures[f"{objective}_estimated_vs_measured.png"] = figures.estimated_vs_measured(
             objective, judged.held_out, judged.surrogate.predict(judged.held_out), judged.pooled_r2_held_out()

@@ -15,7 +15,7 @@ from kafka_pareto.settings import Settings
 CAMPAIGN_TAG = "kafka_pareto.campaign"
 PART_TAG = "kafka_pareto.part"
 R2_VIEW = "r2"
-# MLflow's page is one of two: that for agents, unless the address or the browser's own memory says otherwise.
+# MLflow has two pages and shows the one for agents unless the address or the browser's storage selects the other.
 _OF_MODELS = "workflowType=machine_learning"
 _TIMEOUT_S = 5.0
 
@@ -36,7 +36,7 @@ def login_refused(settings: Settings) -> str:
     who = f"the login {settings.mlflow_username}" if settings.mlflow_username else "a request without a login"
     return (
         f"MLflow at {without_credentials(settings.mlflow_tracking_uri)} refused {who}; set "
-        "KAFKA_PARETO_MLFLOW_USERNAME and KAFKA_PARETO_MLFLOW_PASSWORD to one that has the right"
+        "KAFKA_PARETO_MLFLOW_USERNAME and KAFKA_PARETO_MLFLOW_PASSWORD to a login with that permission"
     )
 
 
@@ -71,7 +71,7 @@ def _found(settings: Settings, keys: CampaignKeys) -> tuple[str, str]:
             asked = {"experiment_ids": [experiment_id], "filter": condition, "max_results": 1}
             answer: dict[str, Any] = client.post(f"{api}/runs/search", json=asked).raise_for_status().json()
     except httpx.HTTPError as error:
-        raise TrackingError(f"MLflow at {shown} cannot be asked ({type(error).__name__}); is it up?") from error
+        raise TrackingError(f"MLflow at {shown} cannot be reached ({type(error).__name__}); is it running?") from error
     runs = answer.get("runs", [])
     seen_at = settings.mlflow_public_uri.rstrip("/") or shown
     return f"{seen_at}/#/experiments/{experiment_id}", runs[0]["info"]["run_id"] if runs else ""

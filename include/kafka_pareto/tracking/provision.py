@@ -11,7 +11,7 @@ from kafka_pareto.errors import TrackingError
 ADMIN = "admin"
 STEPS_USER = "kafka-pareto"
 EXPLORER_USER = "kafka-pareto-explorer"
-# What the steps may change: everything of these kinds, also what was there before MLflow asked for a login.
+# The steps may change all objects of these kinds, including those from before MLflow required a login.
 _OF_THE_STEPS = ("experiment", "registered_model")
 _USERS = "/api/2.0/mlflow/users"
 _TIMEOUT_S = 30.0
@@ -37,7 +37,7 @@ def make_mlflow_users(address: str, admin_password: str, *, steps_password: str,
                 _ask(client, "POST", "/api/3.0/mlflow/users/permissions/grant", {"username": STEPS_USER, **granted})
     except httpx.HTTPError as error:
         raise TrackingError(
-            f"MLflow at {address} did not make its users ({type(error).__name__}); see its log"
+            f"MLflow at {address} did not create its users ({type(error).__name__}); see its log"
         ) from error
 
 
@@ -45,8 +45,8 @@ def _ask(client: httpx.Client, method: str, path: str, body: dict[str, str]) -> 
     answer = client.request(method, path, json=body)
     if answer.status_code == HTTPStatus.UNAUTHORIZED:
         raise TrackingError(
-            f"MLflow at {client.base_url} refused the password of its user {ADMIN}; if somebody changed it there, "
-            "write the new one where MLFLOW_ADMIN_PASSWORD is kept (.state/secrets.env, or .env)"
+            f"MLflow at {client.base_url} refused the password of its user {ADMIN}; if it was changed there, "
+            "set MLFLOW_ADMIN_PASSWORD to the new one (in .state/secrets.env or .env)"
         )
     if not answer.is_success and "RESOURCE_ALREADY_EXISTS" not in answer.text:
         raise TrackingError(f"MLflow at {client.base_url} refused {path}: {answer.status_code} {answer.text[:200]}")

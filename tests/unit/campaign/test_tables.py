@@ -167,7 +167,7 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),
         (b'"attempts":1', b'"attempts":1,"surplus":1', "surplus: 1: Extra inputs are not permitted"),
         (b"}", b"", "Invalid JSON"),
-        (b'{"schema', b"x" * 50_000, "is no readable JSON: "),
+        (b'{"schema', b"x" * 50_000, "is not readable JSON: "),
     ],
 )
 def test_a_record_that_breaks_its_schema_is_refused_in_short_with_key_field_and_value(

@@ -236,7 +236,7 @@ def test_what_was_decided_is_not_decided_again(tmp_path: Path):
 def test_a_record_size_that_is_not_measured_cannot_be(tmp_path: Path):
     put_in_force(confirmed(tmp_path), is_baseline=True)
     begin(tmp_path, "k1")
-    with pytest.raises(BadInputError, match="measures none of that size"):
+    with pytest.raises(BadInputError, match="does not measure this case"):
         measure(tmp_path, "k1")
 
 

@@ -37,7 +37,7 @@ def test_a_campaign_goes_on_with_the_same_text_alone(tmp_path: Path):
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
     design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
 
-    with pytest.raises(BadInputError, match=r"another text in its workload\.payload\.file"):
+    with pytest.raises(BadInputError, match=r"another text in workload\.payload\.file"):
         design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "another text")
     assert store.get(KEYS.payload()) == b"one text"
 

@@ -142,7 +142,7 @@ def test_the_log_says_how_many_repetitions_failed_for_implausible_values(
 
     planned = (CONFIGURATIONS + 1) * 4
     assert manifest.counts["repetitions_failed"] == 2
-    assert f"2 of {planned} repetitions failed for implausible values" in caplog.text
+    assert f"2 of {planned} repetitions failed because of implausible values" in caplog.text
 
 
 def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path: Path):

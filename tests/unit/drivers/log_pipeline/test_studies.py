@@ -241,7 +241,7 @@ def test_a_run_sends_what_is_due_within_it_at_the_campaigns_speed_from_the_campa
     assert found.requests_s == 2.0
     assert json.loads(found.file.read_text())[:3] == [[0, "/0"], [0.5, "/1"], [1, "/2"]]
     designed(tmp_path, 30)
-    with pytest.raises(BadInputError, match=r"another text in its replay\.file"):
+    with pytest.raises(BadInputError, match=r"another text in replay\.file"):
         designed(tmp_path, 31)
 
 

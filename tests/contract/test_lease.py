@@ -72,9 +72,7 @@ class TestLeaseContract:
     ) -> None:
         with another_process_that_holds(store_settings) as holder:
             started = time.monotonic()
-            with pytest.raises(
-                LeaseHeldError, match=rf"another load is running on .* \(.* pid {holder.pid}\)"
-            ):
+            with pytest.raises(LeaseHeldError, match=rf"another load is running on .* \(.* pid {holder.pid}\)"):
                 lease_on(store, wait_s=TERM_S * 1.25).__enter__()
             assert time.monotonic() - started >= TERM_S * 1.25 - 1.0
 

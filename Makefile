@@ -64,10 +64,10 @@ ingest: setup ## send a CSV file, resumable: FILE=… TOPIC=… [DELIMITER=tab] 
 remove-topics: setup ## delete topics left behind by campaigns: [KAFKA=… KAFKA_CONFIG=… CONSENT=yes]
 	@$(STACK) remove-topics
 
-doctor: setup ## check a cluster against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
+doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor
 
-sizing: setup ## size a cluster for a workload: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
+sizing: setup ## what a workload needs: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
 	@$(STACK) sizing
 
 ##@ The stack: Kafka, MinIO, MLflow and Airflow as local processes; `make env` is for docker compose
@@ -103,12 +103,12 @@ pictures: preflight-tests setup $(BROWSER) ## redraw the pictures of the docs fr
 test: setup-tests lint test-fast ## run linters, type checks and tests, fast tests first
 	$(PYTHON) -m pytest -m 'slow or not (fast or studies or long or compose)' -n 4 --dist loadscope --no-loadscope-reorder
 
-test-studies: log-pipeline $(BROWSER) ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, the log pipeline
+test-studies: log-pipeline $(BROWSER) ## test whole studies, DAG runs, MLflow, pages in a browser, simulations, log pipeline
 	$(MAVEN) -f $(LOG_PIPELINE)/aggregator/pom.xml test -DstateDir='$(TOOLS)/log-pipeline'
 	CGO_ENABLED=0 GOTOOLCHAIN=auto go -C $(LOG_PIPELINE)/collector test ./...
 	$(PYTHON) -m pytest tests/stack tests/system tests/contract tests/dags tests/browser tests/simulations tests/tasks -m 'studies and not long' -n 2 --dist loadscope --no-loadscope-reorder
 
-test-compose: setup ## test the stack in containers, on a container engine that the tests start (root, Debian)
+test-compose: setup ## test the stack in containers, on an engine that the tests start (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest tests/compose -m 'compose and not long'
 
 test-long: log-pipeline ## run the long scenarios, not part of CI: before a release (root, Debian)
@@ -166,7 +166,7 @@ AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-
 LOCKS := requirements.txt benchmarks/requirements.txt $(addprefix $(LOG_PIPELINE)/,requirements.txt build-constraints.txt)
 
 # Strict: a package is an error, not clean, if its advisories are not available.
-audit: setup ## list known vulnerabilities of all locked packages; exceptions: .ci/accepted-advisories
+audit: setup ## list known vulnerabilities of locked packages; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
 	  $(foreach lock,$(LOCKS),-r $(lock)) \
 	  $$(awk -v today="$$(date -u +%F)" -f .ci/accepted.awk .ci/accepted-advisories)

@@ -1,4 +1,4 @@
-"""The command `kafka-pareto`. Libraries are imported by the command that needs them, so that each starts at once."""
+"""The command `kafka-pareto`. Each command imports the libraries it needs, to start immediately."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from kafka_pareto_cli.starting import (
 from kafka_pareto_embedded.terminal.reply import Reply
 
 _EXIT_CODES = (
-    "Exit codes: 0 done, 1 a step failed, 2 unknown option, 65 bad input, 75 not available now, try again, 77 your "
+    "Exit codes: 0 done, 1 a step failed, 2 unknown option, 65 bad input, 75 temporarily unavailable, 77 your "
     "consent is needed, 130 interrupted, 143 terminated."
 )
-_RESULT_CODES = f"{_EXIT_CODES} With --exit-code: 0 a change is recommended, 10 none is, 11 undecided."
+_RESULT_CODES = f"{_EXIT_CODES} With --exit-code: 0 a change is recommended, 10 no change, 11 inconclusive."
 
 app = typer.Typer(
     help="Find the best settings for your Kafka clients, measured on your own cluster.",
@@ -55,11 +55,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Local = Annotated[bool, typer.Option("--local", help="Run in this process, without a stack; results go to a folder.")]
+Local = Annotated[
+    bool, typer.Option("--local", help="Run in this process, without a stack; results are stored in a folder.")
+]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of results, with --local: kafka-pareto-store by default.")
 ]
-Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards or tables, not the answer alone.")]
+Whole = Annotated[bool, typer.Option("--cards", "--whole", help="Print all cards or tables, not only the answer.")]
 ResultsFolder = Annotated[
     Path | None, typer.Option("--store", help="The folder of a run with --local; by default the running stack's store.")
 ]
@@ -79,7 +81,7 @@ def _ends(*examples: str, exit_codes: str = _EXIT_CODES) -> str:
 def plan(
     options: Callable[[], RunRequest], local: Local = False, store: StoreFolder = None, as_json: AsJson = False
 ) -> None:
-    """Show what a campaign would cost; on a terminal, ask whether to start it. Needs no stack and no cluster."""
+    """Show the cost of a campaign; on a terminal, offer to start it. Needs no stack and no cluster."""
     with clear_errors(as_json):
         request, settings = located(options(), load_settings())
         from kafka_pareto_cli.planning import plan_campaign, print_plan  # noqa: PLC0415
@@ -111,13 +113,13 @@ def run(
     store: StoreFolder = None,
     whole: Whole = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="With --local: print the result as JSON, everything else to stderr.")
+        bool, typer.Option("--json", help="With --local: print the result as JSON, other output to stderr.")
     ] = False,
 ) -> None:
-    """Run a campaign to its end and print its answer: on the stack, which is started, or with --local here."""
+    """Run a campaign and print its answer: on the stack, which is started if needed, or here with --local."""
     with clear_errors(as_json):
         if as_json and not local:
-            raise BadInputError("--json: needs --local; of a run on the stack, `kafka-pareto result --json` prints it")
+            raise BadInputError("--json: needs --local; after a run on the stack use `kafka-pareto result --json`")
         request, settings = located(options(), load_settings())
         console = Console(stderr=as_json)
         if request.campaign is None:
@@ -134,7 +136,7 @@ def run(
 @command_options(IngestRequest, "ingest", "file", "topic")
 @replying
 def ingest(options: Callable[[], IngestRequest]) -> Reply:
-    """Send a CSV file to a topic; resume where an earlier run stopped."""
+    """Send a CSV file to a topic, or resume an interrupted transfer."""
     request = options()
     from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
 
@@ -143,7 +145,7 @@ def ingest(options: Callable[[], IngestRequest]) -> Reply:
 
 @app.command(epilog=_ends("studies", "studies --json"), rich_help_panel=_MEASURE)
 def studies(as_json: AsJson = False) -> None:
-    """List the studies that can be run."""
+    """List the available studies."""
     with clear_errors(as_json):
         from kafka_pareto_cli.studies import list_studies, print_studies  # noqa: PLC0415
 
@@ -153,7 +155,7 @@ def studies(as_json: AsJson = False) -> None:
         else:
             print_studies(found)
         for problem in problems:
-            print(f"left out: {problem}", file=sys.stderr)
+            print(f"skipped: {problem}", file=sys.stderr)
 
 
 @app.command(
@@ -164,33 +166,31 @@ def studies(as_json: AsJson = False) -> None:
 )
 def result(
     study: Annotated[str, typer.Argument(help="The study's name.")],
-    campaign: Annotated[
-        str | None, typer.Option(help="The campaign's id; by default the latest one that has ended.")
-    ] = None,
+    campaign: Annotated[str | None, typer.Option(help="The campaign's ID; by default the latest finished one.")] = None,
     store: ResultsFolder = None,
     whole: Whole = False,
     as_json: Annotated[bool, typer.Option("--json", help="Outcome, verdicts and settings as JSON.")] = False,
-    as_junit: Annotated[bool, typer.Option("--junit", help="A test for each record size, as JUnit XML.")] = False,
+    as_junit: Annotated[bool, typer.Option("--junit", help="JUnit XML with a test for each case.")] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="End with 0 if a change is recommended, 10 if not, 11 if undecided.")
+        bool, typer.Option("--exit-code", help="Exit with 0 if a change is recommended, 10 if not, 11 if inconclusive.")
     ] = False,
 ) -> None:
-    """Print what a finished campaign came to: its cards, or a form for scripts."""
+    """Print the result of a finished campaign: its cards, or JSON or JUnit XML for scripts."""
     with clear_errors(as_json):
         from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
         if as_json and as_junit:
-            raise BadInputError("--json, --junit: give one of the two")
+            raise BadInputError("--json, --junit: give only one")
         form = "json" if as_json else "junit" if as_junit else form_of(whole)
         code = print_result(store_settings(store), study, campaign, form)
     raise typer.Exit(code if exit_code else 0)
 
 
-@app.command("in-force", epilog=_ends("active quick"), hidden=True)  # as make calls it
+@app.command("in-force", epilog=_ends("active quick"), hidden=True)  # make's name for it
 @app.command("active", epilog=_ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
 @command_options(ActiveRequest, "in-force", "study")
 def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
-    """Show the active settings of a study, and copy its files to a folder if one is given."""
+    """Show the active settings of a study, and optionally copy its files to a folder."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.rollout import show_active  # noqa: PLC0415
@@ -233,7 +233,7 @@ def retune(options: Callable[[], StudyRequest]) -> Reply:
 )
 @command_options(DoctorRequest, "doctor")
 def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> None:
-    """Check a cluster, its machine and its clients against a published guide; set nothing."""
+    """Check a cluster, its machine and its clients against a published guide; change nothing."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
@@ -244,7 +244,7 @@ def doctor(options: Callable[[], DoctorRequest], as_json: AsJson = False) -> Non
 @app.command(epilog=_ends("sizing --records-s 100000 --record-size 1024"), rich_help_panel=_CHECK)
 @command_options(SizingOptions, "sizing")
 def sizing(options: Callable[[], SizingOptions], as_json: AsJson = False) -> None:
-    """Show what a load needs of a cluster."""
+    """Size a cluster for a workload."""
     with clear_errors(as_json):
         request = options()
         from kafka_pareto_embedded.runs.checks import print_sizing  # noqa: PLC0415
@@ -259,7 +259,7 @@ def sizing(options: Callable[[], SizingOptions], as_json: AsJson = False) -> Non
 @command_options(RemoveTopicsRequest, "remove-topics")
 @replying
 def remove_topics(options: Callable[[], RemoveTopicsRequest]) -> Reply:
-    """Delete topics that campaigns have left on a cluster, while nothing loads it."""
+    """Delete topics left behind by campaigns, on a cluster without a running campaign."""
     request = options()
     from kafka_pareto_embedded.runs.remove_topics import remove_topics as remove  # noqa: PLC0415
 
@@ -283,7 +283,7 @@ def up() -> Reply:
 @app.command(epilog=_ends("down"), rich_help_panel=_STACK)
 @replying
 def down() -> Reply:
-    """Stop the stack; its data stays."""
+    """Stop the stack and keep its data."""
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
 
     return Reply({"stopped": lifecycle.down(say)})
@@ -291,7 +291,7 @@ def down() -> Reply:
 
 @app.command(epilog=_ends("status", "status --json"), rich_help_panel=_STACK)
 def status(as_json: AsJson = False) -> None:
-    """Show what runs where."""
+    """Show the stack's programs and addresses."""
     with clear_errors(as_json):
         from kafka_pareto_cli.stack_texts import print_topics_left, status_rows  # noqa: PLC0415
         from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
@@ -315,9 +315,11 @@ def status(as_json: AsJson = False) -> None:
 @app.command("import", epilog=_ends("import kafka-pareto-store"), rich_help_panel=_STACK)
 @replying
 def import_folder(
-    folder: Annotated[Path, typer.Argument(help="The folder of results, as kafka-pareto-store.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="The folder of results, such as kafka-pareto-store.", show_default=False)
+    ],
 ) -> Reply:
-    """Copy campaigns that were run with --local to the running stack, whose explorer then shows them."""
+    """Copy campaigns of --local runs to the running stack, for its explorer."""
     from kafka_pareto_cli.importing import import_campaigns  # noqa: PLC0415
 
     stack = running_stack()

@@ -1,4 +1,4 @@
-"""Copy the campaigns of a local run's folder to a stack's store, so that its explorer shows them."""
+"""Copy the campaigns of a local run's folder to a stack's store, for its explorer."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from kafka_pareto.storage.store import open_store
 
 
 def import_campaigns(folder: Path, settings: Settings) -> list[str]:
-    """Copy all campaigns of the folder, and return their names; the active settings stay as they are.
+    """Copy all campaigns of the folder and return their names; do not change the active settings.
 
-    A campaign that was copied before is completed. The frozen study is written last: without it a campaign that was
-    copied in part does not show.
+    A partial copy is completed. The frozen study is written last, since campaigns without it are not listed.
 
     Raises:
-        BadInputError: If the folder holds no campaign, or the store has another one of the same name.
+        BadInputError: If the folder has no campaign, or the store has a different one with the same name.
     """
     if not folder.is_dir():
         raise BadInputError(f"{folder}: there is no such folder")
     source, target = FolderStore(folder), open_store(settings)
     found = [CampaignKeys(entry.study, entry.campaign) for entry in list_campaigns(source)]
     if not found:
-        raise BadInputError(f"{folder}: holds no campaign; give the folder that `run --local` named as its store")
+        raise BadInputError(f"{folder}: contains no campaign; give the store folder that `run --local` printed")
     for keys in found:
         frozen = keys.frozen_study()
         if target.tag(frozen) is not None and target.get(frozen) != source.get(frozen):
-            raise BadInputError(f"{keys.study}/{keys.campaign}: the stack has another campaign of this name")
+            raise BadInputError(f"{keys.study}/{keys.campaign}: the stack has a different campaign with this name")
     for keys in found:
         frozen = keys.frozen_study()
         for key in [*(key for key in source.keys(f"{keys.study}/{keys.campaign}/") if key != frozen), frozen]:

@@ -1,4 +1,4 @@
-"""Run a campaign in this process: its store is a folder, and neither Airflow nor MinIO nor MLflow is needed."""
+"""Run a campaign in this process, with a folder as its store: without Airflow, MinIO or MLflow."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kafka_pareto_embedded.runs.request import started_with, timestamp
 from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 STORE = Path("kafka-pareto-store")
-# The plan and the answer are printed here; httpx would tell of every reading of a broker's metrics.
+# The plan and the answer are printed here; httpx would log every request for a broker's metrics.
 _LEVELS = {
     "kafka_pareto": logging.INFO,
     "kafka_pareto.steps.accept": logging.WARNING,
@@ -45,10 +45,7 @@ _LEVELS = {
 
 @contextmanager
 def local_settings(settings: Settings, client_config: str | None, store: Path | None) -> Iterator[Settings]:
-    """Within, the settings of this process have a folder as the store, and no MLflow.
-
-    They are in its environment, since steps read them there.
-    """
+    """Set the environment of this process, which steps read, to a folder as the store and no MLflow."""
     folder = (store or settings.store_folder or STORE).resolve()
     with reaching(settings, client_config) as here:
         changed = {
@@ -63,10 +60,10 @@ def local_settings(settings: Settings, client_config: str | None, store: Path | 
 
 
 def run_here(request: RunRequest, settings: Settings, console: Console) -> CampaignKeys:
-    """Run the campaign to its end, or go on with one that was interrupted; print each step as it begins.
+    """Run the campaign or resume an interrupted one; print each step as it begins.
 
     Raises:
-        KafkaParetoError: As the steps do; what was measured until then is kept.
+        KafkaParetoError: If a step fails; the measurements so far are kept.
     """
     keys, began = CampaignKeys(request.study, request.campaign or timestamp()), time.monotonic()
     console.print(f"Campaign {keys.campaign} of study {keys.study}, stored in {settings.store_folder}", highlight=False)
@@ -81,7 +78,7 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
         with _messages(console):
             ended = run_locally(keys, _options(request, keys, settings), settings, tell)
     except (KafkaParetoError, KeyboardInterrupt, SystemExit) as error:
-        may_resume = not isinstance(error, BadInputError)  # what was wrong would be wrong again
+        may_resume = not isinstance(error, BadInputError)  # bad input fails again
         if may_resume and open_store(settings).tag(keys.frozen_study()) is not None:
             again = f"the same command with --campaign {keys.campaign}"
             console.print(f"Nothing measured is lost. To resume: {again}", highlight=False)
@@ -92,13 +89,13 @@ def run_here(request: RunRequest, settings: Settings, console: Console) -> Campa
 
 
 def _options(request: RunRequest, keys: CampaignKeys, settings: Settings) -> DesignOptions:
-    """Return what is asked for; of a campaign that is resumed, on top of what it was started with."""
+    """Return the requested options; for a resumed campaign, on top of those it was started with."""
     asked, store = request.design_options(), open_store(settings)
     if store.tag(keys.frozen_study()) is None:
         if request.campaign is not None:
             raise BadInputError(
-                f"--campaign: {keys.campaign}: {settings.store_folder} has no such campaign of {keys.study}; without "
-                "--campaign a new one begins"
+                f"--campaign: {keys.campaign}: {settings.store_folder} has no such campaign of {keys.study}; omit "
+                "--campaign to start a new one"
             )
         return asked
     before = started_with(Campaign.open(store, keys.study, keys.campaign).study)
@@ -107,7 +104,7 @@ def _options(request: RunRequest, keys: CampaignKeys, settings: Settings) -> Des
 
 @contextmanager
 def _messages(console: Console) -> Iterator[None]:
-    """Show what the steps log; on a terminal, each repetition's line takes the place of the one before."""
+    """Show the steps' log; on a terminal, each repetition's line replaces the previous one."""
     root = logging.getLogger()
     for name, level in _LEVELS.items():
         logging.getLogger(name).setLevel(level)
@@ -130,7 +127,7 @@ class _StepMessages(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = as_typed(record.getMessage())
         if self._status is not None and record.levelno == logging.INFO and text.startswith("["):
-            self._status.update(Text(text[: self._console.width - 3]))  # beside the spinner
+            self._status.update(Text(text[: self._console.width - 3]))  # next to the spinner
         else:
             style = "yellow" if record.levelno >= logging.WARNING else "dim"
             indented = text.replace("\n", "\n        ")
@@ -138,7 +135,7 @@ class _StepMessages(logging.Handler):
 
 
 def files_text(keys: CampaignKeys, settings: Settings) -> str:
-    """Return where the files are, and how to see more."""
+    """Return the addresses of the files and the command to see more."""
     store = settings.store_folder or STORE
     folder = store / keys.report("")
     more = f"kafka-pareto result {keys.study} --campaign {keys.campaign} --store {shlex.quote(str(store))} --cards"

@@ -1,4 +1,4 @@
-"""Read a command's options: as typed, or as `make` passes them in the environment, so that no shell reads them."""
+"""Read a command's options: as typed, or from the environment, in which `make` passes them unread by a shell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def options_of(
     environment: Mapping[str, str] = os.environ,
     positional: Collection[str] = (),
 ) -> AnyOptions:
-    """Return a command's options; one that `make` passes empty counts as not given, and what was typed goes before.
+    """Return a command's options; an empty one from `make` counts as not given, and a typed one takes precedence.
 
     Raises:
         BadInputError: If an option is missing, cannot be read, or does not belong to this command; one line for each.

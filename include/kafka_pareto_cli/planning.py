@@ -1,4 +1,4 @@
-"""Compute and show what a campaign would cost, without a stack and without asking the cluster."""
+"""Compute and show a campaign's cost, without a stack and without a cluster."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class PlannedCampaign(Frozen):
 
     Attributes:
         study: The study's name.
-        kind: Of the study.
-        driver: What loads the system.
-        cases: Record sizes, parts or the like.
-        cluster: Where it is sent, with the ceilings, in words.
+        kind: The study's kind.
+        driver: The study's driver.
+        cases: The study's cases: record sizes, parts, and so on.
+        cluster: The cluster with the ceilings, as text.
         needs_consent: Whether the cluster was not started by the stack.
-        needs_stack: Whether it is the stack's own.
-        login: How the client configuration was understood; empty without one.
-        baseline: What is compared with, and how a file of it was understood, line by line.
-        topics: Which topics are made, in words.
-        plan: What it costs at most.
+        needs_stack: Whether it is the stack's cluster.
+        login: The settings read from the client configuration; empty without one.
+        baseline: The baseline and the settings read from its file, line by line.
+        topics: The topics that are created, as text.
+        plan: The campaign's maximum cost.
     """
 
     study: str
@@ -71,7 +71,7 @@ class PlannedCampaign(Frozen):
 
 
 def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
-    """Plan the campaign that is asked for.
+    """Plan the requested campaign.
 
     Raises:
         StudyError: If the study's file cannot be used.
@@ -100,7 +100,7 @@ def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
 
 
 def look_at_cluster(request: RunRequest, settings: Settings, plan: Plan) -> list[str]:
-    """Ask the cluster whether the plan fits its disks, and return the safeguards that this user's rights rule out.
+    """Check that the plan fits the cluster's disks, and return the safeguards for which this user lacks rights.
 
     Raises:
         BadInputError: If the plan does not fit, or the client configuration cannot be used.
@@ -125,9 +125,9 @@ def look_at_cluster(request: RunRequest, settings: Settings, plan: Plan) -> list
 
 @contextmanager
 def reaching(settings: Settings, client_config: str | None) -> Iterator[Settings]:
-    """Return settings that reach the cluster from here: by this machine's Java and the user's own file.
+    """Return settings to reach the cluster from here, with this machine's Java and the user's file.
 
-    The file is linked by the one name that a campaign keeps of it.
+    The file is linked under the only name that a campaign accepts for it.
     """
     with tempfile.TemporaryDirectory() as folder:
         changed: dict[str, object] = {"java": find_java(os.environ) or settings.java}
@@ -138,7 +138,7 @@ def reaching(settings: Settings, client_config: str | None) -> Iterator[Settings
 
 
 class _Said(logging.Handler):
-    """Keep the warnings."""
+    """Collect the warnings."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -149,7 +149,7 @@ class _Said(logging.Handler):
 
 
 def print_plan(planned: PlannedCampaign, console: Console) -> None:
-    """Print the plan, one fact a row."""
+    """Print the plan, one fact per row."""
     plan, words = planned.plan, Table.grid(padding=(0, 2))
     cases = ", ".join(map(case_label, planned.cases))
     kind = "tunes" if planned.kind == "tune" else "compares"
@@ -162,7 +162,7 @@ def print_plan(planned: PlannedCampaign, console: Console) -> None:
         "Repetitions": _range(plan.fewest_repetitions, plan.repetitions, "{:.0f}".format),
         "Time": _range(plan.fewest_duration_s, plan.duration_s, _in_words),
         "Sent": f"up to {plan.sent_gib:.2g} GiB",
-        "Disk": f"up to {plan.peak_disk_gib:.2g} GiB at once, on all brokers together",
+        "Disk": f"up to {plan.peak_disk_gib:.2g} GiB at a time, over all brokers",
         "Topics": planned.topics,
     }
     for name, value in rows.items():
@@ -186,9 +186,9 @@ def _cluster(study: Study) -> str:
     if isinstance(study, TopicStudy) and study.own_brokers is not None:
         return f"brokers that the study starts on this machine: {study.own_brokers.brokers}"
     if study.cluster is None:
-        return "the stack's own brokers; to use a cluster of your own: --kafka host:port"
+        return "the stack's brokers; for your own cluster: --kafka host:port"
     named, at_most = study.cluster, f"{study.cluster.ceiling_mib_s:g} MiB/s and {study.cluster.ceiling_gib:g} GiB"
-    return f"{named.bootstrap_servers}, sent at most {at_most}"
+    return f"{named.bootstrap_servers}, at most {at_most}"
 
 
 def _login(request: RunRequest) -> str:
@@ -211,7 +211,7 @@ def _baseline(request: RunRequest, study: Study, settings: Settings) -> list[str
         return [f"the study's {file}, {first}", *others]
     given = study.reference if isinstance(study, Compare) else tune_study(study).baseline
     said = ", ".join(f"{name}={property_text(value)}" for name, value in given.items())
-    return [f"the study's: {said}" if said else "Kafka's defaults"]
+    return [f"from the study: {said}" if said else "Kafka's defaults"]
 
 
 def _topics(study: Study) -> str:

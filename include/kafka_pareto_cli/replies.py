@@ -19,11 +19,11 @@ from kafka_pareto_embedded.terminal.reply import Reply
 
 _INTERRUPTED, _TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object, everything else to stderr.")]
+_AsOneObject = Annotated[bool, typer.Option("--json", help="Print one JSON object, other output to stderr.")]
 
 
 def replying(main: Callable[..., Reply]) -> Callable[..., None]:
-    """Give a command `--json`, which prints its reply; what the command itself prints then goes to stderr."""
+    """Add `--json` to a command: print its reply to stdout and its other output to stderr."""
 
     def command(*, as_json: bool = False, **given: Any) -> None:
         with clear_errors(as_json):
@@ -44,7 +44,7 @@ def replying(main: Callable[..., Reply]) -> Callable[..., None]:
 
 @contextmanager
 def clear_errors(as_json: bool = False) -> Iterator[None]:
-    """Print a user's mistake as one message, without a traceback; let TERM end a command in order, like Ctrl-C.
+    """Print a user's mistake as one message, without a traceback; let TERM end a command cleanly, like Ctrl-C.
 
     The message goes to stderr; `as_json` also prints an object with `error` and `exit_code` to stdout.
     """

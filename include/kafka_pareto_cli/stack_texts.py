@@ -1,4 +1,4 @@
-"""Texts about the running stack: its addresses, its programs, and topics that campaigns have left."""
+"""Texts about the running stack: its addresses, its programs, and topics left behind by campaigns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 def addresses(stack: Stack) -> dict[str, str]:
-    """Return where everything is, and where the logins are kept."""
+    """Return the addresses and the file with the logins."""
     return {
         "Airflow": stack.airflow_url,
         "MLflow": stack.mlflow_url,
@@ -25,7 +25,7 @@ def addresses(stack: Stack) -> dict[str, str]:
 
 
 def status_rows(stack: Stack, processes: list[ProcessState]) -> list[tuple[str, ...]]:
-    """Return a row for each program: name, state, pid, address, and since when."""
+    """Return a row for each program: name, state, PID, address and start time."""
     ports = {"minio": stack.ports.minio, "mlflow": stack.ports.mlflow, "airflow-api-server": stack.ports.airflow}
     ports |= {f"kafka-{number}": port for number, port in enumerate(stack.ports.kafka, start=1)}
     return [
@@ -41,10 +41,10 @@ def status_rows(stack: Stack, processes: list[ProcessState]) -> list[tuple[str, 
 
 
 def print_topics_left(stack: Stack, processes: list[ProcessState]) -> None:
-    """Print which topics of campaigns are on the brokers; say nothing of brokers that do not answer."""
+    """Print the topics of campaigns on the brokers; ignore brokers that do not answer."""
     if not any(process.is_running and process.name.startswith("kafka") for process in processes):
         return
     with suppress(ClusterError):
         if topics := topics_left_on(stack):
-            say("\nTopics of campaigns; while none runs, they were left there, and `make remove-topics` deletes them:")
+            say("\nTopics of campaigns (if no campaign is running, `make remove-topics` deletes them):")
             print("\n".join(topics))

@@ -1,4 +1,4 @@
-"""Start a campaign where it was asked for: on the stack, or in this process; say first what it would cost."""
+"""Start a campaign on the stack or in this process; print its cost first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Settings]:
-    """Read a study that is given as a file from its own folder."""
+    """Read a study given as a file, from that file's folder."""
     file = Path(request.study)
     if file.suffix != ".yaml":
         return request, settings
@@ -30,10 +30,10 @@ def located(request: RunRequest, settings: Settings) -> tuple[RunRequest, Settin
 
 
 def approved(request: RunRequest, settings: Settings, console: Console, *, local: bool) -> RunRequest:
-    """Return the request with consent; mistakes of the study and its options are reported before anything starts.
+    """Return the request with consent; report mistakes in the study and its options before the start.
 
     Raises:
-        ConsentError: If the cluster was not started by the stack, and nobody says that the campaign may start.
+        ConsentError: If the cluster was not started by the stack and the user has not agreed.
     """
     from kafka_pareto_cli.planning import look_at_cluster, plan_campaign, print_plan  # noqa: PLC0415
 
@@ -48,8 +48,8 @@ def approved(request: RunRequest, settings: Settings, console: Console, *, local
         console.print(f"{warning}\n", style="yellow", markup=False, highlight=False)
     if not is_interactive():
         raise ConsentError(
-            "nothing was started: this cluster is not the stack's own, so a campaign needs your consent; to start as "
-            "planned, run the same command with CONSENT=yes"
+            "not started: a campaign on an existing cluster needs your consent; to start as planned, run the same "
+            "command with CONSENT=yes"
         )
     if not typer.confirm("Start?", err=True):
         raise typer.Exit
@@ -57,11 +57,13 @@ def approved(request: RunRequest, settings: Settings, console: Console, *, local
 
 
 def require_possible(request: RunRequest, settings: Settings, needs_stack: bool, *, local: bool) -> None:
-    """Refuse what the way of running cannot do, before anybody is asked."""
+    """Reject options that do not fit the way of running, before asking for consent."""
     if local and request.approval:
-        raise BadInputError("--approval: a run with --local has nobody to ask; run it on the stack")
+        raise BadInputError("--approval: not possible with --local; run it on the stack")
     if local and needs_stack:
-        raise BadInputError("--local: there is no stack, whose brokers this study would load; name a cluster: --kafka")
+        raise BadInputError(
+            "--local: this study runs on the stack's brokers; name a cluster with --kafka, or omit --local"
+        )
     shared = load_settings().studies.resolve()
     if not local and settings.studies.resolve() != shared:
         raise BadInputError(
@@ -76,14 +78,14 @@ def is_interactive() -> bool:
 
 
 def form_of(whole: bool) -> ResultForm:
-    """Return the form of a result for people."""
+    """Return the result as text."""
     return "whole" if whole else "answer"
 
 
 def start(
     request: RunRequest, settings: Settings, console: Console, *, local: bool, store: Path | None, form: ResultForm
 ) -> None:
-    """Run the campaign, here or on the stack, and exit as it ended."""
+    """Run the campaign, here or on the stack, and exit with its exit code."""
     if local:
         from kafka_pareto_cli.local_run import files_text, local_settings, run_here  # noqa: PLC0415
         from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
@@ -109,7 +111,7 @@ def start(
 
 
 def store_settings(store: Path | None) -> Settings:
-    """Return where results are: in this folder, or in the one that the environment names, else in the stack's store."""
+    """Return the store of results: this folder, the environment's folder, or the stack's store."""
     settings = load_settings()
     folder = store or settings.store_folder
     if folder is not None:
@@ -120,10 +122,10 @@ def store_settings(store: Path | None) -> Settings:
 
 
 def running_stack() -> Stack:
-    """Return the stack that runs.
+    """Return the running stack.
 
     Raises:
-        BadInputError: If this is no checkout, so that there is none.
+        BadInputError: If this is not a checkout and therefore has no stack.
         StackError: If it is down.
     """
     from kafka_pareto_embedded.lifecycle import lifecycle  # noqa: PLC0415
@@ -133,16 +135,16 @@ def running_stack() -> Stack:
 
 
 def require_checkout() -> None:
-    """Refuse to look for a stack where the command was installed by itself."""
+    """Refuse to look for a stack if only the command is installed."""
     from kafka_pareto_embedded.bootstrap.preflight import PROJECT  # noqa: PLC0415
 
     if not (PROJECT / "dags").is_dir():
         raise BadInputError(
-            "the stack runs from a checkout of the project, and this is an installed command: use --local, or name the "
-            "folder of a local run with --store"
+            "an installed command has no stack, which needs a checkout of the project: use --local, or name the folder "
+            "of a local run with --store"
         )
 
 
 def say(line: str) -> None:
-    """Print a line at once, with commands as the user typed them."""
+    """Print a line immediately, with commands in the user's form."""
     print(as_typed(line), flush=True)

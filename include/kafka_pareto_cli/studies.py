@@ -23,7 +23,7 @@ class ListedStudy(Frozen):
 
 
 def list_studies(folder: Path) -> tuple[list[ListedStudy], list[str]]:
-    """List the studies of the folder, those that tune first, and what is wrong with files that cannot be used.
+    """List the studies of the folder, tuning studies first, and the errors of invalid files.
 
     Raises:
         BadInputError: If the folder has no study.
@@ -35,7 +35,7 @@ def list_studies(folder: Path) -> tuple[list[ListedStudy], list[str]]:
         except BadInputError as error:
             problems.append(str(error))
     if not loaded and not problems:
-        raise BadInputError(f"KAFKA_PARETO_STUDIES={folder}: holds no study, a file like name.yaml")
+        raise BadInputError(f"KAFKA_PARETO_STUDIES={folder}: contains no study (name.yaml)")
     found = [
         ListedStudy(
             name=study.name,
@@ -49,7 +49,7 @@ def list_studies(folder: Path) -> tuple[list[ListedStudy], list[str]]:
 
 
 def print_studies(found: list[ListedStudy]) -> None:
-    """Print one study a row."""
+    """Print one study per row."""
     table = Table("study", "kind", "driver", "record sizes or parts", box=None, pad_edge=False)
     for study in found:
         table.add_row(study.name, study.kind, study.driver.replace("_", " "), ", ".join(map(case_label, study.cases)))

@@ -1,4 +1,4 @@
-"""Prepare Airflow before its first use: its tables, its users with roles, and a pool for each Kafka cluster."""
+"""Prepare Airflow before its first use: tables, users with roles, and a pool for each Kafka cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_pareto.study.cluster_names import cluster_names
 from kafka_pareto.study.identifiers import pool_of
 from kafka_pareto_containers.environment import required, run
 
-# The role in FAB of each login; it holds the permissions. `User` may trigger, `Viewer` may only look.
+# The FAB role of each login, with its permissions. `User` may trigger, `Viewer` may only read.
 ROLES = {"viewer": "Viewer", "operator": "User", "admin": "Admin"}
 _PASSWORD_OF = {login: f"AIRFLOW_{login.upper()}_PASSWORD" for login in ROLES}
 _MIGRATION_TIMEOUT_S = 600
@@ -23,7 +23,7 @@ class AirflowError(KafkaParetoError):
 
 
 def main() -> None:
-    """Migrate the database, then add what is missing."""
+    """Migrate the database, then add missing users and pools."""
     passwords = {login: required(name) for login, name in _PASSWORD_OF.items()}
     migrate()
     add_users(passwords)
@@ -31,10 +31,10 @@ def main() -> None:
 
 
 def migrate() -> None:
-    """Bring the tables of Airflow and of its user management to the installed version.
+    """Migrate the tables of Airflow and of its user management to the installed version.
 
     Raises:
-        AirflowError: If Airflow cannot do it, or takes too long.
+        AirflowError: If the migration fails or takes too long.
     """
     passwords = set(_PASSWORD_OF.values())
     try:
@@ -47,11 +47,11 @@ def migrate() -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise AirflowError(
-            f"Airflow has not prepared its database within {_MIGRATION_TIMEOUT_S} s; "
-            "see whether Postgres answers and something else holds its tables, then start it again"
+            f"Airflow did not prepare its database within {_MIGRATION_TIMEOUT_S} s; "
+            "check that Postgres answers and that no other process locks its tables, then start the stack again"
         ) from error
     if done.returncode != 0:
-        raise AirflowError("Airflow could not prepare its database; what it said stands above")
+        raise AirflowError("Airflow could not prepare its database; its output is above")
 
 
 def add_users(passwords: dict[str, str]) -> None:
@@ -60,7 +60,7 @@ def add_users(passwords: dict[str, str]) -> None:
     Raises:
         AirflowError: If a user cannot be added.
     """
-    # Airflow's modules read its database when they are imported, so it must have been migrated before.
+    # Airflow's modules read the database on import, so it must be migrated first.
     from airflow.providers.fab.auth_manager.cli_commands.utils import get_application_builder  # noqa: PLC0415
 
     with get_application_builder() as builder:
@@ -68,13 +68,13 @@ def add_users(passwords: dict[str, str]) -> None:
         for login, password in passwords.items():
             if manager.find_user(login) is None:
                 role = manager.find_role(ROLES[login])
-                address = f"{login}@kafka-pareto.invalid"  # FAB wants a unique one
+                address = f"{login}@kafka-pareto.invalid"  # FAB requires a unique one
                 if not manager.add_user(login, login.capitalize(), "kafka-pareto", address, role, password):
-                    raise AirflowError(f"Airflow refused to add the user {login}; what it said stands above")
+                    raise AirflowError(f"Airflow could not add the user {login}; its output is above")
 
 
 def make_pools() -> None:
-    """Make the pools that let one load at a time onto each cluster: the stack's own, and those that studies name."""
+    """Create the pools that allow one load at a time on each cluster: the stack's and those of studies."""
     from airflow.models.pool import Pool  # noqa: PLC0415
 
     clusters = cluster_names(sorted(load_settings().studies.glob("*.yaml"))).values()
@@ -83,4 +83,4 @@ def make_pools() -> None:
 
 
 if __name__ == "__main__":
-    run(main, "Airflow's tables, users and pools are there.")
+    run(main, "Airflow's tables, users and pools are ready.")

@@ -1,4 +1,4 @@
-"""Prepare Postgres before its first use: a database for each application, whose role may enter no other."""
+"""Prepare Postgres before its first use: for each application a database and a role limited to it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _CONNECT_TIMEOUT_S = 10
 
 
 class DatabaseError(KafkaParetoError):
-    """Postgres refused or cannot be reached."""
+    """Postgres refused, or cannot be reached."""
 
 
 def make_databases(host: str, superuser_password: str, passwords: dict[str, str]) -> None:
-    """Make each role and database that does not exist yet; set every role's password again.
+    """Create missing roles and databases; set every role's password again.
 
     Args:
         host: Postgres' host; the superuser is `postgres`.
@@ -30,7 +30,7 @@ def make_databases(host: str, superuser_password: str, passwords: dict[str, str]
         connection = psycopg2.connect(
             host=host, user="postgres", password=superuser_password, connect_timeout=_CONNECT_TIMEOUT_S
         )
-        connection.autocommit = True  # a database cannot be made within a transaction
+        connection.autocommit = True  # a database cannot be created within a transaction
         with connection.cursor() as asking:
             for name, password in passwords.items():
                 _make_role(asking, name, password)
@@ -39,7 +39,7 @@ def make_databases(host: str, superuser_password: str, passwords: dict[str, str]
                 _close_to_others(asking, name)
         connection.close()
     except psycopg2.Error as error:
-        raise DatabaseError(f"Postgres at {host} refused roles or databases: {str(error).strip()}") from error
+        raise DatabaseError(f"Postgres at {host} refused to create roles or databases: {str(error).strip()}") from error
 
 
 def _make_role(asking: cursor, name: str, password: str) -> None:
@@ -56,5 +56,5 @@ def _make_database(asking: cursor, name: str) -> None:
 
 
 def _close_to_others(asking: cursor, name: str) -> None:
-    """Close a database to all but its owner and the superuser; by default Postgres lets every role in."""
+    """Restrict a database to its owner and the superuser; by default every role may connect."""
     asking.execute(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))

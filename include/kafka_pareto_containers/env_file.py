@@ -1,6 +1,6 @@
 """Write `.env` for docker-compose.yaml: the lines of `.env.example`, with new random secrets.
 
-Uses the standard library alone: it runs before anything is installed. A line that exists already stays as it is.
+Uses the standard library only, since it runs before anything is installed. Existing lines are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kafka_pareto.storage.private_file import write_private
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
-# As Compose reads a line; of several with one name it takes the last.
+# Like Compose's parser, which takes the last of several lines with one name.
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Z][A-Z0-9_]*)\s*[=:]\s*(.*)")
 _GENERATED = {
     "<generated>": lambda: secrets.token_hex(32),
@@ -29,19 +29,19 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]*")
 
 
 class EnvFileError(Exception):
-    """`.env` cannot be written: the message has the variable, its value and the fix."""
+    """`.env` cannot be written; the message names the variable, its value and the fix."""
 
 
 def completed(example: str, existing: str, environment: Mapping[str, str]) -> str:
-    """Return the text of `.env`: the existing lines, then each line of the example that they lack.
+    """Return the text of `.env`: the existing lines, then the missing lines of the example.
 
     Args:
         example: The text of `.env.example`.
         existing: The text of `.env`; empty if there is none.
-        environment: A variable of this name replaces the example's value, except where it is a secret.
+        environment: Its variables replace the example's values, except secrets.
 
     Raises:
-        EnvFileError: If a value cannot be found out.
+        EnvFileError: If a value cannot be determined.
     """
     known = _pairs(existing)
     lines: list[str] = []
@@ -70,11 +70,11 @@ def _value(name: str, template: str, known: Mapping[str, str], environment: Mapp
 
 
 def _as_compose_reads_it(name: str, value: str) -> str:
-    """Return the value in single quotes where Compose would expand a `$` in it, or cut it at a `#`."""
+    """Return the value, in single quotes if Compose would expand a `$` in it or cut it at a `#`."""
     if _PLAIN.fullmatch(value):
         return value
     if unfit := next((each for each in "'\\\n\r" if each in value), ""):
-        raise EnvFileError(f"{name}={value!r}: .env can hold no {unfit!r}: set it to something else")
+        raise EnvFileError(f"{name}={value!r}: .env cannot contain {unfit!r}; choose another value")
     return f"'{value}'"
 
 
@@ -82,9 +82,9 @@ def _group_of(name: str, socket: str) -> int:
     try:
         found = Path(socket).stat()
     except OSError as error:
-        raise EnvFileError(f"{name}={socket}: {error.strerror}; start Docker, or name its socket: {name}=…") from error
+        raise EnvFileError(f"{name}={socket}: {error.strerror}; start Docker, or set its socket: {name}=…") from error
     if not stat.S_ISSOCK(found.st_mode):
-        raise EnvFileError(f"{name}={socket}: is no socket; name that of Docker: {name}=…")
+        raise EnvFileError(f"{name}={socket}: is not a socket; set Docker's: {name}=…")
     return found.st_gid
 
 
@@ -94,7 +94,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def main(folder: Path = PROJECT) -> int:
-    """Bring the project's `.env` up to date, report what was done, and return the exit code."""
+    """Write or complete the project's `.env`, report the change, and return the exit code."""
     path = folder / ".env"
     existing = path.read_text(encoding="utf-8") if path.exists() else ""
     try:
@@ -105,9 +105,9 @@ def main(folder: Path = PROJECT) -> int:
     added = _pairs(text).keys() - _pairs(existing).keys()
     if added or path.stat().st_mode & 0o077:
         write_private(path, text)
-    print(f"{path}: {f'{len(added)} lines written' if added else 'complete already'} (mode 600).")
-    print("Airflow's logins are viewer, operator and admin; their passwords are in it, as AIRFLOW_…_PASSWORD.")
-    print("MLflow's login is admin; its password is MLFLOW_ADMIN_PASSWORD.")
+    print(f"{path}: {f'{len(added)} lines written' if added else 'already complete'} (mode 600).")
+    print("Airflow's logins are viewer, operator and admin; their passwords are in it (AIRFLOW_…_PASSWORD).")
+    print("MLflow's login is admin; its password is in it (MLFLOW_ADMIN_PASSWORD).")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Run what a container prepares, with the variables that docker-compose.yaml sets for it."""
+"""Run a container's preparation with the variables set in docker-compose.yaml."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def required(name: str) -> str:
 
 
 def run(prepare: Callable[[], None], done: str) -> None:
-    """Prepare something and print that it is done; exit with the error's code if it fails."""
+    """Run the preparation and print a message when it is done; exit with the error's code if it fails."""
     try:
         prepare()
     except KafkaParetoError as error:

@@ -1,4 +1,4 @@
-"""Make MLflow's users before the steps start; may be repeated."""
+"""Create MLflow's users before the steps start; may be repeated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kafka_pareto_containers.environment import required, run
 
 
 def main() -> None:
-    """Make the users that are missing."""
+    """Create missing users."""
     make_mlflow_users(
         required("MLFLOW_ADDRESS"),
         required("MLFLOW_ADMIN_PASSWORD"),
@@ -17,4 +17,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main, "MLflow's users are there.")
+    run(main, "MLflow's users are ready.")

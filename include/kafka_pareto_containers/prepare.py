@@ -8,7 +8,7 @@ from kafka_pareto_containers.environment import required, run
 
 
 def main() -> None:
-    """Make databases and roles, then buckets and users."""
+    """Create databases and roles, then buckets and users."""
     make_databases(
         required("POSTGRES_HOST"),
         required("POSTGRES_PASSWORD"),
@@ -24,4 +24,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main, "Databases, roles, buckets and users are there.")
+    run(main, "Databases, roles, buckets and users are ready.")

@@ -1,6 +1,6 @@
-"""Check that this container's Celery worker is connected to its queue: to ask the worker takes seconds of CPU.
+"""Check that this container's Celery worker is connected to its queue; pinging it would take seconds of CPU.
 
-A worker that has lost its queue is found. A worker that is connected and hangs is not.
+Detects a worker that has lost its queue, but not a connected worker that hangs.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_without_consent_the_plan_is_shown_and_nothing_is_stored_or_sent(
         check=False,
     )
     assert done.returncode == EXIT_NO_CONSENT
-    assert f"{single_broker.bootstrap_servers}, sent at most 50 MiB/s and 1 GiB" in done.stdout
+    assert f"{single_broker.bootstrap_servers}, at most 50 MiB/s and 1 GiB" in done.stdout
     assert "Repetitions" in done.stdout
     assert "run the same command with --yes" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.yaml"]

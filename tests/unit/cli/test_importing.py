@@ -38,7 +38,7 @@ def test_campaigns_are_copied_twice_without_harm_and_what_is_in_force_stays(ours
 def test_another_campaign_of_the_same_name_is_left_alone(ours: FolderStore, tmp_path: Path) -> None:
     theirs = FolderStore(tmp_path / "theirs")
     theirs.put(KEYS.frozen_study(), (STUDIES / "quick.yaml").read_bytes() + b"# another\n")
-    with pytest.raises(BadInputError, match="quick/c1: the stack has another campaign of this name"):
+    with pytest.raises(BadInputError, match="quick/c1: the stack has a different campaign with this name"):
         import_campaigns(tmp_path / "ours", Settings(store_folder=tmp_path / "theirs"))
     assert theirs.keys("") == [KEYS.frozen_study()]
     assert ours.keys("")

@@ -24,7 +24,7 @@ OURS = {"bootstrap_servers": "a:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 8.0
 
 def test_a_cluster_of_ones_own_is_shown_with_its_ceilings_and_needs_consent() -> None:
     planned = plan_campaign(RunRequest(record_sizes=[1024], **OURS), Settings())
-    assert planned.cluster == "a:9092, sent at most 20 MiB/s and 8 GiB"
+    assert planned.cluster == "a:9092, at most 20 MiB/s and 8 GiB"
     assert planned.needs_consent
     assert planned.cases == ["1024"]
     assert not plan_campaign(RunRequest(consent=True, **OURS), Settings()).needs_consent

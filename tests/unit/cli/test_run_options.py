@@ -114,7 +114,7 @@ def test_a_list_is_a_text_with_commas() -> None:
         (["run", "quick", "--ceiling-gib", "inf"], "error: --ceiling-gib=inf: must be a number"),
         (["plan", "quick", "--parts", "acks"], "--parts: study quick is of kind tune, which has no such option"),
         (["plan", "impact_quick", "--record-sizes", "1024"], "--record-sizes: study impact_quick is of kind compare"),
-        (["run", "quick", "--local"], "error: --local: there is no stack, whose brokers this study would load"),
+        (["run", "quick", "--local"], "error: --local: this study runs on the stack's brokers"),
         (["run", "quick", "--json"], "error: --json: needs --local"),
         (["result", "quick", "--store", "/nowhere"], "error: --store: /nowhere: there is no such folder"),
     ],
@@ -132,7 +132,7 @@ def test_an_installed_command_says_that_the_stack_is_of_a_checkout_and_writes_no
     monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.PROJECT", tmp_path)
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 65, done.output
-    assert "the stack runs from a checkout of the project" in done.stderr
+    assert "an installed command has no stack, which needs a checkout" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -195,7 +195,7 @@ def test_a_line_as_compose_reads_it_is_a_line_that_is_there(example: str, tmp_pa
 
 @pytest.mark.parametrize("value", ["it's", "a\\b", "a\nB=1"])
 def test_what_no_line_can_hold_is_refused_by_its_name(example: str, value: str) -> None:
-    with pytest.raises(EnvFileError, match=r"DOOR=.*: \.env can hold no"):
+    with pytest.raises(EnvFileError, match=r"DOOR=.*: \.env cannot contain"):
         completed(example, "", {"DOOR": value})
 
 
@@ -207,5 +207,7 @@ def test_shared_settings_hold_nothing_that_compose_reads_otherwise_than_the_embe
 
 
 def test_a_socket_that_is_not_there_is_named_with_the_remedy(example: str) -> None:
-    with pytest.raises(EnvFileError, match=r"SOCK=/nowhere: No such file or directory; start Docker, or name"):
+    with pytest.raises(
+        EnvFileError, match=r"SOCK=/nowhere: No such file or directory; start Docker, or set its socket"
+    ):
         completed(example, "", {"SOCK": "/nowhere"})

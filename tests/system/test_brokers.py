@@ -137,7 +137,7 @@ def test_one_broker_of_three_can_be_stopped_killed_and_restarted_from_any_thread
     three_brokers.stop("kafka-2")
     assert set(three_brokers.pids) == {"kafka-1", "kafka-3"}
     assert {1, 3} <= registered(three_brokers)
-    with pytest.raises(ClusterError, match="broker kafka-2 does not run"):
+    with pytest.raises(ClusterError, match="broker kafka-2 is not running"):
         three_brokers.kill("kafka-2")
     thread = threading.Thread(target=three_brokers.restart, args=("kafka-2",))
     thread.start()

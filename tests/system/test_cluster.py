@@ -61,7 +61,9 @@ def test_creating_a_topic_again_is_content_with_an_equal_one_and_refuses_another
     cluster.create_topic("again", 2, 1)
 
     assert cluster.create_topic("again", 2, 1) == "existed"
-    with pytest.raises(ClusterError, match="again exists with 2 partitions and 1 replicas instead of 3 and 1"):
+    with pytest.raises(
+        ClusterError, match="again already exists with partitions=2 and replication factor 1 instead of 3 and 1"
+    ):
         cluster.create_topic("again", 3, 1)
 
 
@@ -168,7 +170,7 @@ def test_unreachable_cluster_is_named_with_a_remedy() -> None:
     with Cluster(address, None, load_settings()) as cluster, pytest.raises(ClusterError) as unreachable:
         cluster.describe()
 
-    for part in (address, "describe_cluster", "see whether its brokers run"):
+    for part in (address, "describe_cluster", "check that the brokers run"):
         assert part in str(unreachable.value)
 
 

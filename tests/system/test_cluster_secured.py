@@ -106,7 +106,7 @@ def test_wrong_password_is_refused_without_being_shown(secured: SecuredBroker, t
         cluster.describe()
 
     assert refused.value.kafka_error == "SaslAuthenticationException"
-    assert "mend the credentials" in str(refused.value)
+    assert "fix the credentials" in str(refused.value)
     assert "not-the-password" not in str(refused.value)
 
 
@@ -130,7 +130,7 @@ def test_broken_jaas_line_is_refused_without_showing_its_password(secured: Secur
     config = write_client_config(tmp_path, "admin", 'half" hidden-half "of-it')
 
     with (
-        pytest.raises(ClusterError, match=r"mend the client\.properties") as refused,
+        pytest.raises(ClusterError, match=r"fix the client\.properties") as refused,
         secured.with_config(config),
     ):
         pass

@@ -1,1 +1,1 @@
-"""Run Kafka brokers of one's own on loopback: under a supervisor, or as children of this process."""
+"""Run Kafka brokers on loopback, under a supervisor or as children of this process."""

@@ -29,7 +29,7 @@ _POLL_S = 0.1
 class Brokers(Opened):
     """A cluster on loopback, ready on entering the context and safe to share between threads.
 
-    Brokers are named `kafka-1`, `kafka-2`, …. A stopped or killed broker keeps its data and ports.
+    Brokers are named `kafka-1`, `kafka-2`, … A stopped or killed broker keeps its data and ports.
 
     Args:
         count: Number of brokers; with three or more, the default replication factor is 3.
@@ -43,7 +43,7 @@ class Brokers(Opened):
         start_timeout_s: Time limit for the cluster to be ready.
 
     Raises:
-        BadInputError: If `count` is below 1, or, on entering, if a given property follows from the nodes.
+        BadInputError: If `count` is below 1, or, on entering, if a given property is derived from the nodes.
         ClusterError: On entering, if a broker does not start; includes the tail of its log.
     """
 
@@ -87,7 +87,7 @@ class Brokers(Opened):
             for node, port in zip(nodes, ports[2::3], strict=True):
                 self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
         opened.callback(self._processes.clear)
-        # Leaving it kills all brokers. Kafka's data survives that; an orderly shutdown without a quorum takes minutes.
+        # Leaving it kills all brokers. Kafka's data survives that; a clean shutdown without a quorum takes minutes.
         self._launcher = opened.enter_context(Launcher())
         for name in self.nodes:
             self.start(name)
@@ -100,7 +100,7 @@ class Brokers(Opened):
 
     @property
     def pids(self) -> dict[str, int]:
-        """Map each running broker to its process id."""
+        """Map each running broker to its process ID."""
         return {name: process.pid for name, process in self._processes.copy().items() if process.poll() is None}
 
     def gc_logs(self, name: str) -> list[Path]:
@@ -108,14 +108,14 @@ class Brokers(Opened):
         return sorted(self._node(name).folder.glob("gc-*.log"))
 
     def start(self, name: str) -> None:
-        """Start a stopped broker without waiting until it answers.
+        """Start a stopped broker without waiting until it responds.
 
         Raises:
             ClusterError: If it is already running or cannot be started.
         """
         node = self._node(name)
         if name in self.pids:
-            raise ClusterError(f"broker {name} runs already")
+            raise ClusterError(f"broker {name} is already running")
         options = [self.jmx[name].option] if name in self.jmx else []
         if self._has_gc_log:
             options.append(gc_log_option(f"gc-{len(self.gc_logs(name)) + 1:04d}.log"))
@@ -132,7 +132,7 @@ class Brokers(Opened):
         del self._processes[name]
         try:
             process.terminate()
-            with suppress(subprocess.TimeoutExpired):  # without a controller quorum it would wait for minutes
+            with suppress(subprocess.TimeoutExpired):  # without a controller quorum, a clean shutdown takes minutes
                 process.wait(_STOP_TIMEOUT_S)
         finally:
             process.kill()
@@ -166,7 +166,7 @@ class Brokers(Opened):
     def reconfigure(self, properties: Mapping[str, PropertyValue], heap_mib: int | None = None) -> None:
         """Replace the given properties of all brokers in a rolling restart; topics and records stay.
 
-        A heap of None is left unchanged. A property that follows from the nodes is refused before any change.
+        A heap of None is unchanged. A property derived from the nodes is rejected before any change.
         """
         write_properties(list(self.nodes.values()), properties)
         self._heap_mib = heap_mib or self._heap_mib
@@ -174,16 +174,16 @@ class Brokers(Opened):
             self.restart(name)
 
     def wait_until_ready(self) -> ClusterDescription:
-        """Wait until each started broker answers and is registered; return the cluster's description.
+        """Wait until each started broker responds and is registered; return the cluster's description.
 
         Raises:
             ClusterError: If a broker ended or is not ready in time; includes the tail of its log.
         """
         if not self._started():
-            raise ClusterError("no broker runs; start one first")
+            raise ClusterError("no broker is running; start one first")
         deadline = time.monotonic() + self._start_timeout_s
         while unready := [name for name in self._started() if not is_listening(self.nodes[name].port)]:
-            self._wait_or_give_up(deadline, unready, "its port is closed")
+            self._wait_or_fail(deadline, unready, "its port is closed")
         with Cluster(self.bootstrap_servers, self._client_config, self.settings) as cluster:
             while True:
                 unready, reason = self._started(), "it is not registered with the cluster"
@@ -196,7 +196,7 @@ class Brokers(Opened):
                     unready = [name for name in unready if self.nodes[name].number not in registered]
                     if not unready:
                         return described
-                self._wait_or_give_up(deadline, unready, reason)
+                self._wait_or_fail(deadline, unready, reason)
 
     def _started(self) -> list[str]:
         """List the brokers that should be running; raise a ClusterError if one has ended."""
@@ -205,7 +205,7 @@ class Brokers(Opened):
                 raise ClusterError(f"broker {name} ended with exit code {process.returncode}{self._last_lines(name)}")
         return list(self._processes)
 
-    def _wait_or_give_up(self, deadline: float, unready: list[str], reason: str) -> None:
+    def _wait_or_fail(self, deadline: float, unready: list[str], reason: str) -> None:
         if time.monotonic() > deadline:
             text = f"broker {unready[0]} is not ready after {self._start_timeout_s:g} s: {reason}"
             raise ClusterError(text + self._last_lines(unready[0]))
@@ -217,10 +217,10 @@ class Brokers(Opened):
 
     def _node(self, name: str) -> Node:
         if name not in self.nodes:
-            raise ClusterError(f"there is no broker {name}; there are {', '.join(self.nodes)}")
+            raise ClusterError(f"broker {name} does not exist; the brokers are {', '.join(self.nodes)}")
         return self.nodes[name]
 
     def _running(self, name: str) -> subprocess.Popen[bytes]:
         if self._node(name).name not in self.pids:
-            raise ClusterError(f"broker {name} does not run")
+            raise ClusterError(f"broker {name} is not running")
         return self._processes[name]

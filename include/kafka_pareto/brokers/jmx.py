@@ -39,14 +39,14 @@ class JmxAgent:
         Each read costs the broker about 0.1 s of CPU time.
 
         Raises:
-            ClusterError: If the agent does not answer.
+            ClusterError: If the agent does not respond.
         """
         try:
-            # A proxy from the environment must not see the password.
+            # A proxy from the environment must not receive the password.
             with httpx.Client(auth=(self.user, self.password), timeout=_TIMEOUT_S, trust_env=False) as client:
                 answer = client.get(self.url).raise_for_status()
         except httpx.HTTPError as error:
-            raise ClusterError(f"broker {self.broker}: its JMX agent at {self.url} does not answer: {error}") from error
+            raise ClusterError(f"broker {self.broker}: JMX agent at {self.url} does not respond: {error}") from error
         lines = [line.rpartition(" ") for line in answer.text.splitlines() if line and not line.startswith("#")]
         return {name: float(value) for name, _, value in lines}
 
@@ -54,7 +54,7 @@ class JmxAgent:
 def prepare_jmx(node: Node, port: int, configuration: Path, settings: Settings) -> JmxAgent:
     """Write the agent's configuration with a new password, readable only by its owner.
 
-    The password keeps out other users of the machine, who can reach the port on 127.0.0.1.
+    The password protects the port on 127.0.0.1 from other users of the machine.
 
     Raises:
         ClusterError: If the agent's jar is missing.
@@ -62,7 +62,7 @@ def prepare_jmx(node: Node, port: int, configuration: Path, settings: Settings) 
     jar = settings.kafka_jars.absolute().parent / "agent" / "jmx_prometheus_javaagent.jar"
     if not jar.is_file():
         raise ClusterError(
-            f"{jar}: no such file; fetch it with include/kafka/pom.xml, or start the brokers without JMX"
+            f"{jar}: file not found; download it with include/kafka/pom.xml, or start the brokers without JMX"
         )
     password = secrets.token_urlsafe(24)
     content = yaml.safe_load(configuration.read_text(encoding="utf-8"))

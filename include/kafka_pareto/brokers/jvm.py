@@ -13,9 +13,9 @@ _JVM_OPTIONS = INCLUDE / "kafka" / "broker.jvm"
 
 
 def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, options: Sequence[str] = ()) -> list[str]:
-    """Return the broker's command line, to be run in the node's folder; it logs to stdout.
+    """Return the broker's command line, to be run in the node's folder; the broker logs to stdout.
 
-    The heap is allocated in full at the start.
+    The full heap is allocated at start.
     """
     heap = [f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m"]
     program = ["-cp", f"{jars.absolute()}/*", "kafka.Kafka", str(node.properties_file)]

@@ -1,4 +1,4 @@
-"""Lay out the nodes of a local cluster: names, folders, ports and roles."""
+"""Define the nodes of a local cluster: names, folders, ports and roles."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Node:
     """One Kafka node.
 
     Attributes:
-        number: Node id, from 1.
-        folder: Its working directory, with everything it writes.
-        controller_port: Unused if the node is no controller.
+        number: Node ID, from 1.
+        folder: Its working directory, which has all its files.
+        controller_port: Unused if the node is not a controller.
         is_controller: True if the broker also votes in the metadata quorum.
     """
 
@@ -54,10 +54,10 @@ class Node:
 
 
 def nodes_in(folder: Path, ports: Sequence[tuple[int, int]]) -> list[Node]:
-    """Lay out one node per pair of broker and controller port.
+    """Create one node per pair of broker and controller port.
 
-    One of up to two nodes is also a controller, three of a larger cluster: a quorum of two stops when either is lost,
-    and a fourth voter only slows metadata down. No node is only a controller: its JVM would take CPU from the load.
+    Up to two nodes have one controller, larger clusters three: a quorum of two fails if either is lost, and a fourth
+    voter only slows down metadata. Controllers are also brokers, since another JVM would take CPU from the load.
     """
     voters = _MOST_VOTERS if len(ports) >= _MOST_VOTERS else 1
     return [

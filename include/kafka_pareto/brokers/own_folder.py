@@ -1,4 +1,4 @@
-"""Make a temporary folder for large data, removed on leaving or by the next process that makes one."""
+"""Create a temporary folder for large data, removed on exit or by the next process that creates one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PREFIX = "kafka-pareto-own-"
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Make a private folder in `TMPDIR`, or the system's default.
+    """Create a private folder in `TMPDIR`, or in the system's default.
 
-    A killed process leaves its folder, possibly gigabytes, but loses its lock; the next process removes the folder.
+    A killed process leaves its folder, possibly gigabytes, but loses its lock; the next process then removes it.
     """
     parent = Path(tempfile.gettempdir())
     _remove_abandoned(parent)
@@ -25,7 +25,7 @@ def own_folder() -> Iterator[Path]:
     handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        # Others look only for the final name, so the folder is locked before they can find it.
+        # Other processes search for the final name only, so the folder is locked before they find it.
         folder = made.rename(parent / made.name.removeprefix("."))
         try:
             yield folder
@@ -37,7 +37,7 @@ def own_folder() -> Iterator[Path]:
 
 def _remove_abandoned(parent: Path) -> None:
     for folder in parent.glob(f"{_PREFIX}*"):
-        # Not ours, already removed, locked by its owner, or no folder: leave it.
+        # Owned by others, already removed, locked by its owner, or not a folder.
         with suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

@@ -18,8 +18,8 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 def free_ports(count: int) -> list[int]:
     """Draw unused ports of 127.0.0.1.
 
-    They lie outside the kernel's ephemeral range, so no outgoing connection can take the port of a server that is down.
-    Each is reserved for a minute by a connection in TIME_WAIT: until then only a server with SO_REUSEADDR can bind it.
+    They are outside the kernel's ephemeral range, so no outgoing connection can take the port of a stopped server. A
+    connection in TIME_WAIT reserves each for a minute, in which only a server with SO_REUSEADDR can bind it.
 
     Raises:
         ClusterError: If too few ports are free.
@@ -41,13 +41,13 @@ def free_ports(count: int) -> list[int]:
             _reserve(probe)
             ports.append(port)
     if len(ports) < count:
-        raise ClusterError(f"only {len(ports)} of {count} ports on {LOOPBACK} are free; stop what listens there")
+        raise ClusterError(f"only {len(ports)} of {count} ports on {LOOPBACK} are free; stop other servers")
     return ports
 
 
 def _reserve(probe: socket.socket) -> None:
-    """Leave a connection in TIME_WAIT at the probe's port; the side that closes first keeps it."""
-    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # only after the bind, so that a reserved port fails it
+    """Leave a connection in TIME_WAIT at the probe's port, on the side that closes first."""
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after the bind, so it fails for a reserved port
     probe.listen(1)
     with socket.create_connection(probe.getsockname(), timeout=5):
         probe.accept()[0].close()

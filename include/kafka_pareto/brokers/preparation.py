@@ -23,7 +23,7 @@ _FORMAT_TIMEOUT_S = 120
 _CLUSTER_ID = "cluster-id"
 
 _TEMPLATE = INCLUDE / "kafka" / "broker.properties"
-# These follow from the nodes' folders and ports; overriding them would contradict the rest of the cluster.
+# Derived from the nodes' folders and ports; overriding them would contradict the rest of the cluster.
 _OWN = frozenset(
     {
         "advertised.listeners",
@@ -46,12 +46,12 @@ def prepare_nodes(
     ports: Sequence[tuple[int, int]],
     properties: Mapping[str, PropertyValue] | None = None,
 ) -> list[Node]:
-    """Write the nodes' properties and format their storage unless that is done already.
+    """Write the nodes' properties, and format their storage unless it is formatted.
 
     `ports` are each node's broker and controller port on 127.0.0.1; `properties` override or extend the template.
 
     Raises:
-        BadInputError: If a given property follows from the nodes.
+        BadInputError: If a given property is derived from the nodes.
         ClusterError: If the storage cannot be formatted.
     """
     folder, jars = folder.absolute(), jars.absolute()  # each process runs in its own folder
@@ -97,24 +97,24 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _formatting_failed(folder, error) from error
     if run.returncode != 0:
-        told = without_frames((run.stderr or run.stdout).splitlines())
-        raise _formatting_failed(folder, told[-1] if told else "without a word")
+        output = without_frames((run.stderr or run.stdout).splitlines())
+        raise _formatting_failed(folder, output[-1] if output else "no output")
 
 
 def _formatting_failed(folder: Path, reason: object) -> ClusterError:
-    fix = f"mend the cause, or remove {folder} and start again"
+    fix = f"fix the cause, or remove {folder} and start again"
     return ClusterError(f"formatting the brokers' storage in {folder} failed: {reason}; {fix}")
 
 
 def cluster_id_in(folder: Path) -> str:
-    """Return the id of the cluster prepared in this folder, or an empty string."""
+    """Return the ID of the cluster prepared in this folder; empty if there is none."""
     file = folder / _CLUSTER_ID
     return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _drawn_cluster_id(folder: Path) -> str:
-    """Return the cluster id in this folder, drawn once; Kafka refuses a leading dash."""
-    if not cluster_id_in(folder):  # an earlier release could leave it empty
+    """Return the cluster ID in this folder, generated once; Kafka rejects a leading dash."""
+    if not cluster_id_in(folder):  # earlier releases could leave it empty
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         write_private(folder / _CLUSTER_ID, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
     return cluster_id_in(folder)
@@ -124,11 +124,11 @@ def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, Pro
     """Render the properties of one of the cluster's nodes; given properties override or extend the template.
 
     Raises:
-        BadInputError: If a given property follows from the nodes.
+        BadInputError: If a given property is derived from the nodes.
     """
     refused = sorted(_OWN & set(given or {}))
     if refused:
-        raise BadInputError(f"broker property {refused[0]}: follows from the nodes' folders and ports; leave it out")
+        raise BadInputError(f"broker property {refused[0]}: derived from the nodes' folders and ports; remove it")
     text = string.Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         node_id=node.number,
         host=LOOPBACK,

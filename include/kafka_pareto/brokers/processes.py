@@ -14,26 +14,26 @@ from typing import Self
 
 from kafka_pareto.errors import ClusterError
 
-# A parent that dies before pdeathsig is set sends no signal, but the child then has another parent.
+# If the parent dies before pdeathsig is set, there is no signal, but the child has a different parent.
 _IF_PARENT_LIVES = 'test "$PPID" = "$0" && exec "$@"'
 _LAST_LINES = 15
 _LAST_BYTES = 64 * 1024
 
 
 def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
-    """Wrap a command so that the child gets this signal when this process ends, even by SIGKILL.
+    """Wrap a command to send the child this signal when this process ends, even by SIGKILL.
 
     Raises:
         ClusterError: If util-linux's setpriv is missing.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        raise ClusterError("setpriv is not on the PATH; install util-linux, so that no process outlives its step")
+        raise ClusterError("setpriv is not on the PATH, so child processes could outlive this one; install util-linux")
     return [setpriv, "--pdeathsig", signal_name, "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()), *argv]
 
 
 class Opened(ABC):
-    """A context of several parts: if one fails to open, those before it are closed; leaving closes all."""
+    """A context of several parts, closed together, or as soon as one fails to open."""
 
     @abstractmethod
     def _open(self, opened: ExitStack) -> None:
@@ -52,7 +52,7 @@ class Opened(ABC):
 class Launcher:
     """Starts tied processes from a dedicated thread and kills them when the context is left.
 
-    The kernel ties a child to the thread that started it, not to the process; the caller's thread may end earlier.
+    The kernel ties a child to the thread that started it, not to the process, and the caller's thread may end earlier.
     """
 
     def __init__(self) -> None:
@@ -89,13 +89,13 @@ class Launcher:
                     stderr=log,
                     start_new_session=True,  # on Ctrl-C the step may still need its brokers to clean up
                 )
-            self._children.append(process)  # here, so that it is recorded even if the caller is interrupted
+            self._children.append(process)  # recorded here, even if the caller is interrupted
             return process
 
         try:
             return self._thread.submit(start).result()
         except OSError as error:
-            raise ClusterError(f"{argv[0]} cannot be started in {folder}: {error.strerror}") from error
+            raise ClusterError(f"cannot start {argv[0]} in {folder}: {error.strerror}") from error
 
 
 def last_lines(log_file: Path) -> str:

@@ -1,1 +1,1 @@
-"""Covers Kafka as this project uses it: producer and client properties, clusters, topics and end offsets."""
+"""Read client settings, and query clusters, topics and end offsets."""

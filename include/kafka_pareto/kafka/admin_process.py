@@ -22,21 +22,21 @@ from kafka_pareto.settings import Settings
 _START_TIMEOUT_S = 30.0
 _GRACE_S = 5.0
 
-_REMEDIES = {
-    r"Timeout|Disconnect|Network": "see whether its brokers run and the addresses are right, and whether it asks for "
-    "SASL or TLS that the client.properties (KAFKA_CONFIG) must bring",
-    r"Sasl|Ssl|Authentication": "mend the credentials or certificates in the client.properties",
-    r"Authorization": "this user may not: ask for Create, Write, Delete, Read and DescribeConfigs on the topics that "
-    "it loads, and Describe on the cluster; docs/existing-clusters.md says what for",
+_FIXES = {
+    r"Timeout|Disconnect|Network": "check that the brokers run and the addresses are correct; if the cluster uses SASL "
+    "or TLS, pass a client.properties (KAFKA_CONFIG)",
+    r"Sasl|Ssl|Authentication": "fix the credentials or certificates in the client.properties",
+    r"Authorization": "the user needs Create, Write, Delete, Read and DescribeConfigs on the measured topics, and "
+    "Describe on the cluster; see docs/existing-clusters.md",
     r"InvalidReplicationFactor": "start more brokers, or lower workload.replication_factor in the study",
-    r"PolicyViolation|Invalid": "the cluster takes no such topic: adapt the study's workload to its rules",
-    r"UnknownTopic": "create the topic first, and see whether somebody deleted it",
-    r"^Config|^Kafka|Illegal|File|AccessDenied": "mend the client.properties, or the bootstrap servers",
+    r"PolicyViolation|Invalid": "the cluster does not allow this topic; adapt the study's workload to its policy",
+    r"UnknownTopic": "create the topic, or check who deleted it",
+    r"^Config|^Kafka|Illegal|File|AccessDenied": "fix the client.properties or the bootstrap servers",
 }
 
 
 class _NoAnswerError(Exception):
-    """The helper process printed something other than an answer."""
+    """The helper process printed invalid output."""
 
 
 class ClusterHelper:
@@ -47,7 +47,7 @@ class ClusterHelper:
 
     Raises:
         BadInputError: If the client configuration cannot be read.
-        ClusterError: If Java cannot be started, or Kafka's client refuses its configuration.
+        ClusterError: If Java cannot be started, or Kafka's client rejects its configuration.
     """
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
@@ -55,7 +55,7 @@ class ClusterHelper:
         self._settings = settings
         self._secrets = secrets_in(read_client_config(client_config)) if client_config else []
         if shutil.which(settings.java) is None:
-            raise self.error("connect", f"there is no command {settings.java}", "install Java 17 or newer")
+            raise self.error("connect", f"command not found: {settings.java}", "install Java 17 or newer")
         self._turn = threading.Lock()
         self._last_id = 0
         self._unread = b""
@@ -78,10 +78,10 @@ class ClusterHelper:
         self._log.close()
 
     def ask(self, operation: str, timeout_s: float, **arguments: Any) -> Any:
-        """Send one request to Kafka and return its answer as JSON values.
+        """Send one request to Kafka and return its response as JSON values.
 
         Raises:
-            ClusterError: If Kafka refuses, with its reason and a fix; if the process does not answer or has ended.
+            ClusterError: If Kafka rejects the request, or the process has ended or does not respond.
         """
         asked = f"{operation} {arguments.get('topic', '')}".rstrip()
         with self._turn:
@@ -91,16 +91,17 @@ class ClusterHelper:
                 answer = self._exchange(request, timeout_s + _GRACE_S)
             except TimeoutError as error:
                 self._process.kill()
-                reason = f"the helper process gave no answer within {timeout_s + _GRACE_S:.0f} s"
-                raise self.error(asked, reason, "see whether this machine is overloaded") from error
+                reason = f"the helper process did not respond within {timeout_s + _GRACE_S:.0f} s"
+                raise self.error(asked, reason, "check whether this machine is overloaded") from error
             except OSError as error:
                 raise self._ended(asked) from error
             except _NoAnswerError as error:
-                self._process.kill()  # its next output would be taken for the answer to the next request
-                raise self.error(asked, str(error), "see what else writes to its stdout, like a Java agent") from error
+                self._process.kill()  # its next output would be read as the response to the next request
+                fix = "check for other output on its stdout, such as a Java agent's"
+                raise self.error(asked, str(error), fix) from error
         if "error" in answer:
             kind, message = answer["error"]["type"], answer["error"]["message"]
-            fix = next((fix for pattern, fix in _REMEDIES.items() if re.search(pattern, kind)), "see the brokers' logs")
+            fix = next((fix for pattern, fix in _FIXES.items() if re.search(pattern, kind)), "check the brokers' logs")
             raise self.error(asked, f"{kind}: {message}", fix, kind)
         return answer["ok"]
 
@@ -126,7 +127,7 @@ class ClusterHelper:
         self._socket.settimeout(timeout_s)
         self._socket.sendall(json.dumps(request).encode() + b"\n")
         answer = self._next_answer(deadline)
-        while answer["id"] != request["id"]:  # left over from a request that a signal interrupted
+        while answer["id"] != request["id"]:  # the response to a request that a signal interrupted
             answer = self._next_answer(deadline)
         return answer
 
@@ -144,12 +145,12 @@ class ClusterHelper:
             answer = None
         if not isinstance(answer, dict) or "id" not in answer or not {"ok", "error"} & answer.keys():
             said = line[:200].decode(errors="replace")
-            raise _NoAnswerError(f"the helper process printed {said!r}, which is no answer")
+            raise _NoAnswerError(f"the helper process printed {said!r} instead of a response")
         return answer
 
     def _ended(self, operation: str) -> ClusterError:
         status = self._process.wait()
         self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 1000))
-        said = self._log.read().decode(errors="replace").strip() or "without a word"
-        fix = f"see whether Kafka's jars in {self._settings.kafka_jars} are complete and memory is left"
+        said = self._log.read().decode(errors="replace").strip() or "no output"
+        fix = f"check that Kafka's jars in {self._settings.kafka_jars} are complete and that enough memory is free"
         return self.error(operation, f"the helper process ended with status {status}: {said}", fix)

@@ -24,7 +24,7 @@ def read_client_config(path: Path) -> str:
     """Read the file's text.
 
     Raises:
-        BadInputError: If it cannot be read, is not UTF-8, or Java would not read it as properties.
+        BadInputError: If it cannot be read, is not UTF-8, or is not a valid properties file.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -37,8 +37,8 @@ def read_client_config(path: Path) -> str:
 def secrets_in(client_config: str) -> list[str]:
     """Find the values of secret keys and the words of passwords in JAAS lines.
 
-    Each appears as Java reads it, stripped, line by line, and as a properties file writes it. The longest come first,
-    so that a secret that contains another is hidden whole.
+    Each is listed as Java reads it, stripped, line by line, and as written in a properties file. The longest come
+    first, so a secret that contains another is hidden completely.
     """
     values = [value for key, value in parse_properties(client_config).items() if _SECRET_KEYS.search(key)]
     options = [option for value in values for option in _SECRET_OPTIONS.findall(value)]

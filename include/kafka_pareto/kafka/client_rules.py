@@ -1,4 +1,4 @@
-"""The shape of the rules by which a user's settings file is read and judged, one set for each of Kafka's clients."""
+"""Define the rules for reading and checking a user's settings file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 ClientName: TypeAlias = Literal["producer", "consumer"]
 Form: TypeAlias = Literal["Java properties", "Spring Boot", "librdkafka"]
 Used: TypeAlias = Mapping[str, PropertyValue]
-"""The tunable settings of a file, by Kafka's names."""
+"""Maps Kafka's names of a file's tunable settings to values."""
 
 COMMON_NOT_VARIED = (
     r"bootstrap\.servers|client\.(id|rack|dns\.lookup)|config\.providers|enable\.metrics\.push"
     r"|metadata\.(max\.idle\.ms|recovery\.[a-z.]+)|metric\.reporters|metrics\.[a-z.]+|reconnect\.backoff\.(max\.)?ms"
     r"|s(asl|sl)\.[a-z.]+|security\.(protocol|providers)|socket\.connection\.setup\.timeout\.(max\.)?ms"
 )
-"""Names of both clients that no study varies."""
+"""Matches settings of both clients that no study varies."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,21 @@ class ClientRules:
     """The rules for one client's file.
 
     Attributes:
-        defaults: Kafka's defaults of the settings that are used; all others are left out.
-        typed_value: Converts the text of such a setting, or raises a ValueError with the rule.
-        not_varied: Matches the other names that Kafka's client knows.
-        of_the_other: The other client's settings, and `other`, its name.
-        changes_the_meaning: Returns why a setting with this value cannot be measured; empty if it can be.
-        set_by_the_load: Settings that are known, and not taken over by a measurement, each with the reason.
-        never_empty: Names without which the client starts, but not with an empty value.
-        why_no_start: Returns why a client with these settings does not start or work, given the used settings, their
-            names as written, and all texts by Kafka's names; empty if it works.
-        notes: Yields what a measurement of these settings assumes, given the form, the used settings and all texts.
-        spring_names: Kafka's names of Spring's own keys, without separators and in lower case.
-        spring_values: Converts the value of such a key (its name as written, its text), by Kafka's name.
-        librdkafka_defaults: librdkafka's defaults that are not Java's, as shown.
-        spring_defaults: The same of Spring.
+        other: The name of the other client.
+        defaults: Kafka's defaults of the tunable settings; all others are ignored.
+        typed_value: Converts the text of a tunable setting, or raises a ValueError with the rule.
+        not_varied: Matches the client's other settings.
+        of_the_other: The other client's settings.
+        changes_the_meaning: Returns the reason why a setting with this value cannot be measured; empty if it can.
+        set_by_the_load: Settings that the load generator sets itself, with the reason.
+        never_empty: Settings that may be missing but not empty.
+        why_no_start: Returns the reason why a client with these settings does not start or work, given the tunable
+            settings, their names as written, and all texts by Kafka's names; empty if it works.
+        notes: Yields the assumptions of a measurement, given the form, the tunable settings and all texts.
+        spring_names: Kafka's names by Spring's keys, which are in lower case without separators.
+        spring_values: Converters of such a key's value (name as written, text), by Kafka's name.
+        librdkafka_defaults: librdkafka's defaults that differ from Java's, as shown.
+        spring_defaults: Spring's defaults that differ from Kafka's, as shown.
         example: A setting, for messages.
     """
 
@@ -64,9 +65,9 @@ class ClientRules:
     @property
     def nothing_used(self) -> str:
         """Return the error for a file without a tunable setting."""
-        return f"holds no tunable property of Kafka's {self.client}, like {self.example}"
+        return f"has no tunable property of Kafka's {self.client}, such as {self.example}"
 
     def unstated_defaults(self, form: Form, used: Used) -> dict[str, str]:
-        """Return the settings not used whose defaults in this form are not Java's, with the default as shown."""
+        """Return unset settings whose default in this form differs from Java's, with the default as shown."""
         others = {"librdkafka": self.librdkafka_defaults, "Spring Boot": self.spring_defaults}.get(form, {})
         return {name: shown for name, shown in others.items() if name not in used}

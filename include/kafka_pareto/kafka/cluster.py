@@ -43,7 +43,7 @@ class ClusterDescription(_Answer):
     """The cluster and its live brokers.
 
     Attributes:
-        controller_id: Leader of the metadata quorum; None if this user may not ask.
+        controller_id: Leader of the metadata quorum; None without permission.
         kafka_version: Release of the broker that answered, like `4.3`, from the newest metadata version it supports.
         metadata_version: The finalized `metadata.version`, like `4.3-IV0`.
     """
@@ -56,7 +56,7 @@ class ClusterDescription(_Answer):
 
 
 class PartitionHealth(_Answer):
-    """One partition: its leader's broker id (None if leaderless), and its replica and in-sync replica counts."""
+    """One partition: its leader's broker ID (None if leaderless), and its replica and in-sync replica counts."""
 
     partition: int
     leader_id: int | None
@@ -92,7 +92,7 @@ class TopicHealth(_Answer):
         return _problem(self.topic, len(self.partitions), self._counts())
 
     def _counts(self) -> dict[str, int]:
-        """Count the partitions that cannot be used, that refuse writes with acks=all, and that lack a replica."""
+        """Count the partitions that are offline, that reject writes with acks=all, and that lack a replica."""
         least, partitions = self.min_insync_replicas, self.partitions
         return {
             "without a leader": self.leaders.count(None),
@@ -117,7 +117,7 @@ class TroubledTopic(_Answer):
 
 
 class AllTopicsHealth(_Answer):
-    """Count of the topics that this user may describe, and those in trouble; Kafka hides all others."""
+    """Number of the topics this user may describe, and the unhealthy ones; Kafka hides all others."""
 
     topics: int
     troubled: tuple[TroubledTopic, ...]
@@ -148,8 +148,8 @@ class LogDir(_Answer):
 class Cluster:
     """A context in which a cluster can be queried and its topics managed.
 
-    Threads may share it; their requests are queued. The thread that enters the context must outlive it: the helper
-    process is killed with that thread.
+    Threads may share it; their requests are queued. The thread that enters the context must outlive it, since the
+    helper process is killed with that thread.
 
     Args:
         bootstrap_servers: `host:port,…`
@@ -174,20 +174,20 @@ class Cluster:
         self._helper.close()
 
     def describe(self) -> ClusterDescription:
-        """Return the cluster's id, version and live brokers.
+        """Return the cluster's ID, version and live brokers.
 
         Raises:
-            ClusterError: If the cluster cannot be reached or refuses; likewise for all other methods.
+            ClusterError: If the cluster cannot be reached or denies access, as in all other methods.
         """
         return ClusterDescription.model_validate(self._ask("describe_cluster", timeout_s=_CONTACT_TIMEOUT_S))
 
     def create_topic(
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str] | None = None
     ) -> Literal["created", "existed"]:
-        """Create the topic and wait until each partition has its leader and replicas; keep an equal existing one.
+        """Create the topic and wait until each partition has its leader and replicas; keep an identical existing one.
 
         Raises:
-            ClusterError: If it may not be created, is not complete in time, or exists with another shape.
+            ClusterError: If it cannot be created, is not complete in time, or exists with other counts.
         """
         outcome: Literal["created", "existed"] = self._ask(
             "create_topic",
@@ -200,9 +200,9 @@ class Cluster:
         if (len(health.partitions), health.replication_factor) != (partitions, replication_factor):
             raise self._helper.error(
                 "create_topic",
-                f"topic {topic} exists with {len(health.partitions)} partitions and {health.replication_factor} "
-                f"replicas instead of {partitions} and {replication_factor}",
-                "delete it, or use another name",
+                f"topic {topic} already exists with partitions={len(health.partitions)} and replication factor "
+                f"{health.replication_factor} instead of {partitions} and {replication_factor}",
+                "delete it or use another name",
             )
         return outcome
 
@@ -228,7 +228,7 @@ class Cluster:
         return int(self._ask("topics_on_brokers"))
 
     def mark(self, topic: str) -> TopicMark:
-        """Return the topic as a mark that only one holder at a time can make."""
+        """Return the topic as a mark that only one process at a time can create."""
         return TopicMark(self._ask, topic)
 
     def end_offset(self, topic: str) -> int:
@@ -244,12 +244,12 @@ class Cluster:
         return TypeAdapter(tuple[LogDir, ...]).validate_python(self._ask("log_dirs", topic=topic))
 
     def broker_configs(self, names: Sequence[str]) -> dict[int, dict[str, str | None]]:
-        """Return the named settings by broker id; None if unset. Unknown and sensitive settings are omitted."""
+        """Return the named settings by broker ID; None if unset. Unknown and sensitive settings are omitted."""
         answer = self._ask("broker_configs", names=list(names))
         return {int(broker): configs for broker, configs in answer.items()}
 
     def topic_configs(self, topic: str, names: Sequence[str]) -> dict[str, str | None]:
-        """Return the topic's named settings, with the rules of `broker_configs`."""
+        """Return the topic's named settings, as in `broker_configs`."""
         return dict(self._ask("topic_configs", topic=topic, names=list(names)))
 
     def group_members(self, group: str) -> int:
@@ -259,7 +259,7 @@ class Cluster:
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
         """Poll until the topic has `expected` records more than `before`, or the deadline; return its growth.
 
-        Fewer records than expected are losses, more are duplicates; either may still be in flight on return.
+        Fewer records than expected are losses, more are duplicates, unless some are still in flight.
         """
         return _poll(lambda: self.end_offset(topic) - before, lambda found: found >= expected, deadline_s)
 
@@ -268,15 +268,15 @@ class Cluster:
             try:
                 return self.topic_health(topic)
             except ClusterError as error:
-                # The broker does not know the new topic yet.
+                # The broker does not have the new topic yet.
                 if error.kafka_error == "UnknownTopicOrPartitionException":
                     return None
                 raise
 
         health = _poll(health_once_known, lambda seen: seen is not None and seen.is_healthy, _CREATION_DEADLINE_S)
         if health is None or not health.is_healthy:
-            reason = health.reason if health else f"topic {topic} was created but is still unknown"
-            raise self._helper.error("create_topic", reason, "see whether all brokers are up")
+            reason = health.reason if health else f"topic {topic} was created but is not visible yet"
+            raise self._helper.error("create_topic", reason, "check that all brokers are up")
         return health
 
     def _ask(self, operation: str, timeout_s: float = _REQUEST_TIMEOUT_S, **arguments: Any) -> Any:

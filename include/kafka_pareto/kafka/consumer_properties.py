@@ -1,7 +1,7 @@
-"""The settings of Kafka's consumer and their defaults.
+"""Define the settings of Kafka's consumer and their defaults.
 
-Names, types and defaults are those of `ConsumerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
-group, a credential, a class or a deserializer are left out, since no study varies them.
+Names, types and defaults are from `ConsumerConfig.configDef()` in Kafka 4.3.1, without those that no study varies:
+servers, groups, credentials, classes and deserializers.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ BOUNDS: dict[str, Bounds] = {
 
 _SESSION = ("heartbeat.interval.ms", "session.timeout.ms")
 SET_BY_THE_BROKERS = (*_SESSION, "partition.assignment.strategy")
-"""The properties that a consumer refuses with `group.protocol` consumer (KIP-848): the brokers hold them then."""
+"""Properties that brokers set with `group.protocol` consumer, so the consumer rejects them (KIP-848)."""
 
 AUTO_OFFSET_RESET = "auto.offset.reset"
-"""Where a group without offsets begins; no study varies it, since a measured group reads all that it is given."""
+"""Start of a group without offsets; no study varies it, since a measured group reads the whole topic."""
 
 
 def unknown_property_rule(name: str) -> str:
@@ -79,16 +79,16 @@ def typed_value(name: str, text: str) -> PropertyValue:
     """Convert the text of a property to a value of its type.
 
     Raises:
-        ValueError: If the text is none of the property's choices, or no whole number where one is needed.
+        ValueError: If the text is not one of the property's choices or not a whole number within its bounds.
     """
     return value_of(name, text, DEFAULTS, CHOICES, BOUNDS)
 
 
 def conflict_in(properties: Mapping[str, PropertyValue]) -> str:
-    """Name a combination that no consumer starts with, and the rule; empty if there is none."""
+    """Return the rule broken by a combination that keeps a consumer from starting; empty if there is none."""
     if str(properties.get("group.protocol", "classic")).lower() == "consumer":
-        held = [name for name in SET_BY_THE_BROKERS if name in properties]
-        return f"{held[0]} must be left out with group.protocol consumer: the brokers hold it" if held else ""
+        given = [name for name in SET_BY_THE_BROKERS if name in properties]
+        return f"{given[0]} must not be set with group.protocol=consumer, since the brokers set it" if given else ""
     heartbeat_ms, session_ms = (int(resolved(properties)[name]) for name in _SESSION)
     if heartbeat_ms < 0:
         return f"heartbeat.interval.ms {heartbeat_ms} must be at least 0"

@@ -1,4 +1,4 @@
-"""The rules for a consumer's settings file; they agree with `ConsumerConfig` and `KafkaConsumer` of Kafka 4.3.1."""
+"""Define the rules for a consumer's settings file, as in `ConsumerConfig` and `KafkaConsumer` of Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _OWN_ASSIGNOR = re.compile(
 )
 _OWN_DESERIALIZER = re.compile(r"(class )?org\.apache\.kafka\.common\.serialization\.\w+")
 _CHANGES_THE_MEANING = {
-    "interceptor.classes": "no load generator runs your interceptors",
-    "group.instance.id": "the measured members are dynamic, and two of them cannot share an id",
+    "interceptor.classes": "the load generator cannot run your interceptors",
+    "group.instance.id": "measured group members are dynamic, and two cannot share an ID",
 }
 _ONLY_OF_SHARE_GROUPS = ("share.acknowledgement.mode", "share.acquire.mode")
 _RESETS = ("latest", "earliest", "none")
@@ -38,24 +38,24 @@ def _typed_value(name: str, text: str) -> PropertyValue:
 def _changes_the_meaning(name: str, value: str) -> str:
     words = [word.strip() for word in value.split(",")]
     if name in (_ASSIGNORS, _REMOTE_ASSIGNOR) and not all(map(_OWN_ASSIGNOR.fullmatch, words)):
-        return "an assignor decides which consumer reads what, and no load generator runs yours"
+        return "an assignor decides which consumer reads which partition, and the load generator cannot run yours"
     if name in ("key.deserializer", "value.deserializer") and not _OWN_DESERIALIZER.fullmatch(value.strip()):
-        return "a deserializer runs inside poll(), and no load generator runs yours"
+        return "a deserializer runs inside poll(), and the load generator cannot run yours"
     return _CHANGES_THE_MEANING.get(name, "")
 
 
 def _why_no_start(used: Used, _: Mapping[str, str], given: Mapping[str, str]) -> str:
-    """Return why a consumer with the settings does not start in a group; empty if it does."""
+    """Return the reason why a consumer with these settings does not start in a group; empty if it does."""
     if reason := _conflict(used, given):
-        return f"{reason}: Kafka's consumer refuses to start"
+        return f"{reason}; otherwise Kafka's consumer does not start"
     return ""
 
 
 def _conflict(used: Used, given: Mapping[str, str]) -> str:
     if "group.id" in given and not given["group.id"].strip():
-        return "group.id is empty"
+        return "group.id must not be empty"
     if shared := next((name for name in _ONLY_OF_SHARE_GROUPS if name in given), ""):
-        return f"{shared} is a setting of share consumers"
+        return f"{shared} must not be set except for share consumers"
     if _REMOTE_ASSIGNOR in given and given[_REMOTE_ASSIGNOR].strip() and used.get("group.protocol") != "consumer":
         return f"{_REMOTE_ASSIGNOR} needs group.protocol=consumer"
     held = {name: given[name] for name in SET_BY_THE_BROKERS if given.get(name, "").strip()}
@@ -64,9 +64,9 @@ def _conflict(used: Used, given: Mapping[str, str]) -> str:
 
 def _notes(form: Form, used: Used, given: Mapping[str, str]) -> Iterator[str]:
     if form == "Java properties" and used.get("enable.auto.commit") is True and "group.id" not in given:
-        yield "enable.auto.commit=true needs a group.id: Kafka's consumer refuses to start without one"
+        yield "enable.auto.commit=true needs a group.id; otherwise Kafka's consumer does not start"
     if used.get("isolation.level") == "read_committed":
-        yield "isolation.level=read_committed is measured on a topic without transactions"
+        yield "the topic for isolation.level=read_committed has no transactions"
 
 
 CONSUMER = ClientRules(
@@ -74,14 +74,14 @@ CONSUMER = ClientRules(
     other="producer",
     defaults={**consumer_properties.DEFAULTS, AUTO_OFFSET_RESET: "latest"},
     typed_value=_typed_value,
-    # With the defaults, the names of `ConsumerConfig.configNames()`.
+    # Together with the defaults, the names of `ConsumerConfig.configNames()`.
     not_varied=re.compile(
         rf"{COMMON_NOT_VARIED}|(key|value)\.deserializer|group\.(id|remote\.assignor)|partition\.assignment\.strategy"
         r"|allow\.auto\.create\.topics|default\.api\.timeout\.ms|exclude\.internal\.topics"
     ),
     of_the_other=known_properties.DEFAULTS,
     changes_the_meaning=_changes_the_meaning,
-    set_by_the_load={AUTO_OFFSET_RESET: "is earliest in each load: a measured group reads all that the topic holds"},
+    set_by_the_load={AUTO_OFFSET_RESET: "is always earliest in a measurement, since the group reads the whole topic"},
     never_empty=("group.instance.id",),
     why_no_start=_why_no_start,
     notes=_notes,
@@ -114,7 +114,7 @@ CONSUMER = ClientRules(
         "check.crcs": "check.crcs (false)",
         "isolation.level": "isolation.level (read_committed)",
     },
-    # The listener containers of Spring for Kafka commit themselves.
+    # Spring for Kafka's listener containers commit offsets themselves.
     spring_defaults={"enable.auto.commit": "enable.auto.commit (false in listeners)"},
     example="max.poll.records=1000",
 )

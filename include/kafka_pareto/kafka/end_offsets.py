@@ -1,4 +1,4 @@
-"""Count a load's records by the growth of its topic's end offsets, including late arrivals."""
+"""Count a load's records by the growth of its topic's end offsets, late records included."""
 
 from __future__ import annotations
 
@@ -58,4 +58,4 @@ class EndOffsets:
             if not growth:
                 return current
             current += growth
-        raise ClusterError(f"records keep arriving in {self._topic} without a load; who else writes to it?")
+        raise ClusterError(f"topic {self._topic}: records keep arriving without a load; stop other producers")

@@ -1,4 +1,4 @@
-"""Options and environment of the Java programs that talk to Kafka."""
+"""Define options and environment of Kafka's Java programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of Kafka's producer, their types and bounds, and the durability that follows from them.
+"""Define the settings of Kafka's producer, their types and bounds, and the resulting durability.
 
 Names, types and defaults are from `ProducerConfig.configDef()` in Kafka 4.3.1, without those that no study varies:
 servers, credentials, classes and serializers.
@@ -88,7 +88,7 @@ BOUNDS: dict[str, Bounds] = {
 class Durability(IntEnum):
     """Durability guarantees of an acknowledged record, from weakest to strongest.
 
-    Producers guarantee `acks_0` or more; `received` is for a component before Kafka that acknowledges in memory.
+    Producers guarantee at least `acks_0`; `received` is for a component before Kafka that acknowledges in memory.
     """
 
     received = -1
@@ -101,7 +101,7 @@ class Durability(IntEnum):
 PRODUCER_DURABILITIES = tuple(each for each in Durability if each >= Durability.acks_0)
 """The guarantees that a producer can give."""
 DurabilityName: TypeAlias = Annotated[str, Field(pattern=f"^({'|'.join(Durability.__members__)})$")]
-"""The name of a durability; pydantic refuses any other text."""
+"""The name of a durability, checked by pydantic."""
 
 
 def unknown_property_rule(name: str) -> str:
@@ -120,8 +120,8 @@ def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue
 def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
     """Return whether the producer is idempotent (KIP-679: on by default, silently off if a setting conflicts).
 
-    More than 5 requests in flight conflict as before Kafka 4.0. Later clients refuse to start with them, unless
-    `enable.idempotence=false` is stated.
+    More than 5 requests in flight conflict, as before Kafka 4.0. Later clients then start only with
+    `enable.idempotence=false`.
     """
     stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
     acks = str(properties.get("acks", "all"))
@@ -148,7 +148,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
     """
     value = value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES, BOUNDS)
     if (name, value) == ("compression.gzip.level", 0):
-        raise ValueError(f"{name}: 0 must be -1, the default, or 1 to 9")
+        raise ValueError(f"{name}: 0 must be -1 (the default) or 1 to 9")
     return value
 
 

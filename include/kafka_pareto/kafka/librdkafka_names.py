@@ -1,4 +1,4 @@
-"""librdkafka's names and values of client settings, from its CONFIGURATION.md (2.16), as Java's clients have them."""
+"""Translate librdkafka's client settings (CONFIGURATION.md, 2.16) to those of Java's clients."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _WITHOUT_COUNTERPART = {
     "topic.metadata.refresh.sparse",
 }
 _TOPIC = "topic."
-# Names of a topic's configuration, which kcat and others write with the prefix.
+# Topic settings, which kcat and others write with a prefix.
 _OF_TOPICS = {
     "acks",
     "auto.commit.enable",
@@ -101,12 +101,12 @@ _OF_TOPICS = {
     "request.required.acks",
     "request.timeout.ms",
 }
-# librdkafka takes these in either case; Java's clients do not.
+# librdkafka accepts these in upper or lower case, Java's clients only in lower case.
 _WORDS = ("acks", "auto.offset.reset", "compression.type", "isolation.level")
 _RESETS = {"beginning": "earliest", "smallest": "earliest", "end": "latest", "largest": "latest", "error": "none"}
 _SWITCHES = ("check.crcs", "enable.auto.commit", "enable.idempotence")
 _TRUE_OR_FALSE = {"1": "true", "t": "true", "0": "false", "f": "false"}
-# Where a 0 means unlimited, or left to the system, Java's producer has another number.
+# Settings whose 0 means unlimited or the system's default, with Java's value for that.
 _ZERO = {
     "connections.max.idle.ms": "-1",
     "delivery.timeout.ms": str(INT_MAX),
@@ -118,31 +118,31 @@ _LEAST_LZ4_HC_LEVEL = 3
 
 
 def shown_by(names: Mapping[str, str]) -> bool:
-    """Return whether librdkafka alone has one of the names."""
+    """Return whether one of the names exists only in librdkafka."""
     return any(name != _bare(name) or name in _NAMES or name in _WITHOUT_COUNTERPART for name in names)
 
 
 def without_counterpart(name: str) -> bool:
-    """Return whether librdkafka has the setting and Java's client does not."""
+    """Return whether Java's client lacks this setting of librdkafka."""
     return name in _WITHOUT_COUNTERPART
 
 
 def translated(given: Mapping[str, str]) -> tuple[list[tuple[str, str, str]], dict[str, str]]:
-    """Return (name as written, Kafka's name, Java's value) of each setting, and the names left out with the reason."""
-    settings, left_out = [], {}
+    """Return (name as written, Kafka's name, Java's value) of each setting, and ignored names with the reason."""
+    settings, ignored = [], {}
     bare = {_bare(written): value for written, value in given.items()}
     codec = bare.get("compression.type", bare.get("compression.codec", "none")).strip().lower()
     for written, value in given.items():
         if _bare(written) == _LEVEL:
             name, level, reason = _level(codec, value.strip())
             if reason:
-                left_out[written] = reason
+                ignored[written] = reason
             else:
                 settings.append((written, name, level))
         else:
             name = _NAMES.get(_bare(written), _bare(written))
             settings.append((written, name, _in_java(written, name, value)))
-    return settings, left_out
+    return settings, ignored
 
 
 def _bare(written: str) -> str:
@@ -162,7 +162,7 @@ def _in_java(written: str, name: str, value: str) -> str:
 
 
 def _level(codec: str, level: str) -> tuple[str, str, str]:
-    """Return the name and level in Java, and the reason if there is none."""
+    """Return Java's name and level, and the reason if it is ignored."""
     name = f"compression.{codec}.level"
     if name not in DEFAULTS:
         return name, level, f"does not apply to compression.type={codec}"
@@ -170,7 +170,7 @@ def _level(codec: str, level: str) -> tuple[str, str, str]:
         return name, level, "is the codec's default"
     if codec == "lz4" and level.isdecimal():
         if int(level) < _LEAST_LZ4_HC_LEVEL:
-            return name, str(DEFAULTS[name]), ""  # the fast compressor, which in Java is the default level
+            return name, str(DEFAULTS[name]), ""  # the fast compressor is Java's default level
         if int(level) == DEFAULTS[name]:
-            return name, level, f"is the fast compressor in Java's client, which has no level {level} of lz4"
+            return name, level, f"means the fast compressor in Java's client, which has no lz4 level {level}"
     return name, level, ""

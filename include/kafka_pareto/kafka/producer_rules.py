@@ -1,4 +1,4 @@
-"""The rules for a producer's settings file; they agree with `ProducerConfig` and `KafkaProducer` of Kafka 4.3.1."""
+"""Define the rules for a producer's settings file, as in `ProducerConfig` and `KafkaProducer` of Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX, resolved, typ
 from kafka_pareto.kafka.spring_values import bytes_text
 
 _CHANGES_THE_MEANING = {
-    "interceptor.classes": "no load generator runs your interceptors",
-    "partitioner.class": "a partitioner decides which records share a batch, and no load generator runs yours",
-    "transactional.id": "transactions are not measured, and they cost a round trip each",
+    "interceptor.classes": "the load generator cannot run your interceptors",
+    "partitioner.class": "a partitioner decides which records share a batch, and the load generator cannot run yours",
+    "transactional.id": "transactions cannot be measured, and each costs a round trip",
 }
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT_IDEMPOTENT = 5
@@ -29,40 +29,41 @@ def _notes(form: Form, used: Used, _: Mapping[str, str]) -> Iterator[str]:
         return
     if int(used.get(_IN_FLIGHT, 0)) > _MOST_IN_FLIGHT_IDEMPOTENT:
         yield (
-            f"{_IN_FLIGHT}={used[_IN_FLIGHT]} turns idempotence off before Kafka 4.0 and is measured so; "
-            f"newer clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEW_IN_FLIGHT}"
+            f"{_IN_FLIGHT}={used[_IN_FLIGHT]} is measured without idempotence, as in clients before Kafka 4.0; newer "
+            f"clients need enable.idempotence=false to start, since idempotence {_NEEDS_FEW_IN_FLIGHT}"
         )
 
 
 def _why_no_start(used: Used, written_as: Mapping[str, str], _: Mapping[str, str]) -> str:
-    """Return why a producer with the settings does not start, or sends nothing; empty if it works."""
+    """Return the reason why a producer with these settings does not start or cannot send; empty if it works."""
     applied = resolved(used)
     if reason := _idempotence_conflict(used, applied):
-        return f"{reason}: Kafka's producer refuses to start"
+        return f"{reason}; otherwise Kafka's producer does not start"
     linger_ms, request_ms = min(int(applied["linger.ms"]), INT_MAX), int(applied["request.timeout.ms"])
     if "delivery.timeout.ms" in used and int(used["delivery.timeout.ms"]) < min(linger_ms + request_ms, INT_MAX):
         return (
-            f"{written_as['delivery.timeout.ms']}={used['delivery.timeout.ms']} is below linger.ms + "
-            f"request.timeout.ms ({linger_ms} + {request_ms}): Kafka's producer refuses to start"
+            f"{written_as['delivery.timeout.ms']}={used['delivery.timeout.ms']} must be at least linger.ms + "
+            f"request.timeout.ms ({linger_ms} + {request_ms}); otherwise Kafka's producer does not start"
         )
     if int(applied["buffer.memory"]) < int(applied["batch.size"]):
         return (
-            f"buffer.memory={applied['buffer.memory']} is below batch.size={applied['batch.size']}: no batch fits, and "
+            f"buffer.memory={applied['buffer.memory']} must be at least batch.size={applied['batch.size']}; otherwise "
             "every send fails"
         )
     return ""
 
 
 def _idempotence_conflict(used: Used, applied: Used) -> str:
-    """Return the setting that a stated idempotence does not allow; empty if there is none."""
+    """Return the rule broken by a setting with `enable.idempotence=true`; empty if there is none."""
     if used.get("enable.idempotence") is not True:
         return ""
     if applied["acks"] != "all":
-        return f"acks={applied['acks']} with enable.idempotence=true, which needs acks=all"
+        return f"acks={applied['acks']} must be all with enable.idempotence=true"
     if applied["retries"] == 0:
-        return "retries=0 with enable.idempotence=true, which needs retries above 0"
+        return "retries=0 must be above 0 with enable.idempotence=true"
     if int(applied[_IN_FLIGHT]) > _MOST_IN_FLIGHT_IDEMPOTENT:
-        return f"{_IN_FLIGHT}={applied[_IN_FLIGHT]} with enable.idempotence=true, which {_NEEDS_FEW_IN_FLIGHT}"
+        most = _MOST_IN_FLIGHT_IDEMPOTENT
+        return f"{_IN_FLIGHT}={applied[_IN_FLIGHT]} must be at most {most} with enable.idempotence=true"
     return ""
 
 
@@ -71,7 +72,7 @@ PRODUCER = ClientRules(
     other="consumer",
     defaults=DEFAULTS,
     typed_value=typed_value,
-    # With the defaults, the names of `ProducerConfig.configNames()`.
+    # Together with the defaults, the names of `ProducerConfig.configNames()`.
     not_varied=re.compile(
         rf"{COMMON_NOT_VARIED}|(key|value)\.serializer|transaction\.(timeout\.ms|two\.phase\.commit\.enable)"
     ),

@@ -9,7 +9,7 @@ import javaproperties
 
 from kafka_pareto.kafka.known_properties import PropertyValue
 
-# A line with only a continuation. Java skips it; the library would read a comment after it as its continuation.
+# A line with only a backslash. Java skips it; the library would join it with a comment on the next line.
 _EMPTY_CONTINUATION = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*\\(?:\r\n|\r|\n)(?!\Z)")
 
 
@@ -17,7 +17,7 @@ def parse_properties(text: str) -> dict[str, str]:
     r"""Parse the text of a `.properties` file as Java does: separators, comments, continuations and escapes.
 
     Raises:
-        ValueError: If a `\u` escape lacks its four digits, as in Java; the message omits the text, perhaps a secret.
+        ValueError: If a `\u` escape lacks its four digits, as in Java; the text, perhaps secret, is not in the message.
     """
     found: dict[str, str] = {}
     try:
@@ -37,7 +37,7 @@ def property_text(value: PropertyValue) -> str:
 
 
 def properties_lines(values: Mapping[str, PropertyValue]) -> str:
-    """Render `name=value` lines in ASCII, which Java reads alike as ISO 8859-1 and UTF-8."""
+    """Render `name=value` lines in ASCII, which is valid ISO 8859-1 and UTF-8."""
     return javaproperties.dumps({name: property_text(value) for name, value in values.items()}, timestamp=None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Spring's DataSize and Duration. A size's units are case-sensitive.
+# Units of Spring's DataSize and Duration; those of sizes are case-sensitive.
 _NUMBER_AND_UNIT = re.compile(r"([+-]?[0-9]{1,18})([a-zA-Z]{1,2})")
 _SIZE_UNITS = {unit: 1024**power for power, unit in enumerate(("B", "KB", "MB", "GB", "TB"))}
 _NS_PER_MS = 1_000_000
@@ -21,7 +21,7 @@ _SWITCHES = {"on": "true", "yes": "true", "1": "true", "off": "false", "no": "fa
 
 
 def bytes_text(written: str, value: str) -> str:
-    """Return a size as a number of bytes; text that is no size is returned as it is."""
+    """Return a size as a number of bytes; other text is returned unchanged."""
     size = _NUMBER_AND_UNIT.fullmatch("".join(value.split()))
     if size is None:
         return value
@@ -31,9 +31,9 @@ def bytes_text(written: str, value: str) -> str:
 
 
 def milliseconds_text(written: str, value: str) -> str:
-    """Return a duration as a number of milliseconds, rounded down; other text is returned as it is."""
+    """Return a duration as a number of milliseconds, rounded down; other text is returned unchanged."""
     if re.fullmatch(r"[+-]?[pP][\w.+-]{0,40}", value.strip()):
-        raise ValueError(f"{written}: {value!r}: write a duration in one unit, like 500ms or 5s")
+        raise ValueError(f"{written}: {value!r}: write the duration in one unit, such as 500ms or 5s")
     duration = _NUMBER_AND_UNIT.fullmatch(value.strip())
     if duration is None:
         return value
@@ -44,11 +44,11 @@ def milliseconds_text(written: str, value: str) -> str:
 
 
 def switch_text(_: str, value: str) -> str:
-    """Return `true` or `false` for Spring's words; other text is returned as it is."""
+    """Return `true` or `false` for Spring's boolean words; other text is returned unchanged."""
     return _SWITCHES.get(value.strip().lower(), value)
 
 
 def isolation_text(_: str, value: str) -> str:
-    """Return Kafka's word for `read-committed`, `READ_COMMITTED` and the like; other text is returned as it is."""
+    """Return Kafka's form of `read-committed`, `READ_COMMITTED` and similar; other text is returned unchanged."""
     bare = re.sub("[-_]", "", value.strip()).lower()
     return {"readcommitted": "read_committed", "readuncommitted": "read_uncommitted"}.get(bare, value)

@@ -1,6 +1,6 @@
-"""Use a topic as a mark on the cluster: it has an id, and of several concurrent makers only one succeeds.
+"""Use a topic as a mark on the cluster: it has an ID, and only one of several concurrent creators succeeds.
 
-Its records identify the maker and show others that the mark is kept up.
+Its records identify the creator and show that the mark is still active.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _TIMEOUT_S = 10.0
 
 
 class MarkEnd(BaseModel):
-    """End offset of the mark's records, and the last record; None if there is none or it may not be read."""
+    """End offset of the mark's records, and the last record; None if there is none or reading is not permitted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -23,9 +23,9 @@ class MarkEnd(BaseModel):
 
 
 class TopicMark:
-    """A topic used as a mark; every method raises a ClusterError if the cluster refuses.
+    """A topic used as a mark; every method raises a ClusterError if the request fails.
 
-    `ask` sends an operation, with a time limit and arguments, and returns the answer.
+    `ask` sends an operation with a time limit and arguments, and returns the response.
     """
 
     def __init__(self, ask: Callable[..., Any], topic: str) -> None:
@@ -33,9 +33,9 @@ class TopicMark:
         self._topic = topic
 
     def make(self, replication_factor: int, configs: Mapping[str, str], *, only_asks: bool = False) -> str | None:
-        """Create the topic and return its id; None if it exists already.
+        """Create the topic and return its ID; None if it exists.
 
-        With `only_asks`, create nothing; an error says why it could not be created.
+        With `only_asks`, only check whether it can be created, and raise the error if not.
         """
         made: str | None = self._ask(
             "make_mark",
@@ -47,12 +47,12 @@ class TopicMark:
         return made
 
     def topic_id(self) -> str | None:
-        """Return the topic's current id; None if it does not exist."""
+        """Return the topic's current ID; None if it does not exist."""
         found: str | None = self._ask("id_of_mark", _TIMEOUT_S, topic=self._topic)
         return found
 
     def delete(self, topic_id: str) -> None:
-        """Delete the topic if it still has this id; one made since then stays."""
+        """Delete the topic if it still has this ID; a newer one is kept."""
         self._ask("delete_mark", topic=self._topic, topic_id=topic_id)
 
     def append(self, text: str) -> None:

@@ -19,39 +19,40 @@ _RULES = {rules.client: rules for rules in (PRODUCER, CONSUMER)}
 _PLACEHOLDER = re.compile(r"\$\{|#\{|\{\{|%[({]|\$[A-Za-z_(]|@[A-Za-z_.-]+@")
 _NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]{0,199}", re.ASCII)
 _PREFIXED = r"([\w.-]+(->[\w.-]+)?\.)?{client}\.(override\.)?(?P<name>.+)"
-# A word, perhaps with a unit and a comment. After a stray backslash, a value holds the next lines, perhaps a secret.
+# A word, perhaps with a unit and a comment. A stray backslash joins the next lines, perhaps a secret, to the value.
 _SHOWN = re.compile(r"[^\s=]{0,60}(\s\w{0,3})?(\s+#[^=]{0,60})?")
-_JAVA_TRIMS = "".join(map(chr, range(33)))  # String.trim(): unlike Python's, it leaves a no-break space
+_JAVA_TRIMS = "".join(map(chr, range(33)))  # String.trim(), which keeps a no-break space, unlike Python's strip()
 
 
 @dataclass(frozen=True)
 class ClientFile:
-    """The settings of a client, and the names in the file that were left out, each with the reason.
+    """The settings of a client's file.
 
     Attributes:
-        notes: What the settings mean beyond their values.
-        other_defaults: The settings not used whose defaults are not Kafka's, since the file is another program's.
+        ignored: Other names in the file, with the reason.
+        notes: Assumptions of a measurement with these settings.
+        other_defaults: Unset settings whose default in this program differs from Kafka's.
     """
 
     form: Form
     used: dict[str, PropertyValue]
-    left_out: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     other_defaults: dict[str, str] = field(default_factory=dict)
 
     def report_lines(self) -> list[str]:
-        """Describe how the file was understood, one fact a line."""
+        """Describe the settings read from the file, one fact per line."""
         used = ", ".join(f"{name}={property_text(value)}" for name, value in self.used.items())
         return [
             f"read as {self.form}: {used or 'nothing'}",
-            *(f"left out {name}: {reason}" for name, reason in self.left_out.items()),
+            *(f"ignored {name}: {reason}" for name, reason in self.ignored.items()),
             *(f"note: {note}" for note in self._notes()),
         ]
 
     def _notes(self) -> Iterator[str]:
         if self.other_defaults:
             whose = "Kafka's" if self.form == "Spring Boot" else "Java's"
-            yield f"defaults differ from {whose}: state {', '.join(self.other_defaults.values())}"
+            yield f"defaults differ from {whose}; set in the file: {', '.join(self.other_defaults.values())}"
         yield from self.notes
 
 
@@ -61,81 +62,81 @@ def nothing_used(client: ClientName) -> str:
 
 
 def read_producer_file(text: str) -> ClientFile:
-    """Read a producer's settings that are to be measured; see `read_client_file`."""
+    """Read a producer's settings for a measurement; see `read_client_file`."""
     return read_client_file(text, "producer")
 
 
 def read_consumer_file(text: str) -> ClientFile:
-    """Read the settings of a consumer in a group that are to be measured; see `read_client_file`."""
+    """Read a group consumer's settings for a measurement; see `read_client_file`."""
     return read_client_file(text, "consumer")
 
 
 def read_client_file(text: str, client: ClientName, *, is_measured: bool = True) -> ClientFile:
-    """Read the text in the form that its names show.
+    """Read a settings file; its names show its form.
 
-    Settings that no load generator can take over, like interceptors, are left out if nothing is measured.
+    Settings that a load generator cannot apply, like interceptors, are an error if `is_measured`, else ignored.
 
     Raises:
         ValueError: If the file cannot be parsed, a value is malformed or a placeholder, one setting has two values, or
-            a client with these settings would not start or would mean something else than what is measured.
+            a client with these settings would not start or would differ from the measured one.
     """
     rules = _RULES[client]
     found = recognised(text.removeprefix("\ufeff"), rules)
     used: dict[str, PropertyValue] = {}
-    left_out = dict(found.left_out)
+    ignored = dict(found.ignored)
     written_as: dict[str, str] = {}
     for written, name, value in found.settings:
         _require_setting_of(rules, found.form, written, name, value)
         meaning = rules.changes_the_meaning(name, value) if value.strip() else ""
         if meaning and is_measured:
-            raise ValueError(f"{written}: {meaning}; remove the line to compare without")
+            raise ValueError(f"{written}: {meaning}; remove the line to measure without it")
         if name not in rules.defaults:
-            left_out[written] = OF_THE_CLIENT if meaning else _why_left_out(rules, name, value)
+            ignored[written] = OF_THE_CLIENT if meaning else _why_ignored(rules, name, value)
             continue
         typed = _typed(rules, written, name, value)
         if name in used and used[name] != typed:
             raise ValueError(
-                f"{written_as[name]} and {written} are one setting with two values, {property_text(used[name])} and "
-                f"{value}; keep one"
+                f"{written_as[name]} and {written} are the same setting with two values, {property_text(used[name])} "
+                f"and {value}; keep one"
             )
         used[name], written_as[name] = typed, written
         if is_measured and name in rules.set_by_the_load:
-            left_out[written] = rules.set_by_the_load[name]
+            ignored[written] = rules.set_by_the_load[name]
     given = {name: value for _, name, value in found.settings}
     if reason := rules.why_no_start(used, written_as, given):
         raise ValueError(reason)
     used = {name: value for name, value in used.items() if not (is_measured and name in rules.set_by_the_load)}
-    left_out.pop("", None)  # a file that ends in a backslash has an empty name, which Kafka ignores
+    ignored.pop("", None)  # a file that ends in a backslash has an empty name, which Kafka ignores
     notes = tuple(rules.notes(found.form, used, given)) if is_measured else ()
-    return ClientFile(found.form, used, left_out, notes, rules.unstated_defaults(found.form, used))
+    return ClientFile(found.form, used, ignored, notes, rules.unstated_defaults(found.form, used))
 
 
 def _require_setting_of(rules: ClientRules, form: Form, written: str, name: str, value: str) -> None:
     prefixed = re.fullmatch(_PREFIXED.format(client=rules.client), written)
     if prefixed and prefixed["name"] in rules.defaults and form != "Spring Boot":
         raise ValueError(
-            f"{written}: has the prefix of Kafka Connect, MirrorMaker or Kafka Streams; keep only the lines with this "
-            "prefix, and drop it"
+            f"{written}: has a prefix of Kafka Connect, MirrorMaker or Kafka Streams; keep only the lines with this "
+            "prefix, and remove the prefix"
         )
     if written and not _NAME.fullmatch(written):
         raise ValueError(
-            "has a line that is not name=value (not shown: it may hold a secret); look for a broken line, stray quotes "
-            "or a comment without #"
+            "has a line that is not name=value (not shown, perhaps a secret); look for a broken line, stray "
+            "quotes or a comment without #"
         )
     if form == "Java properties" and name in rules.never_empty and not value.strip():
-        raise ValueError(f"{written}: is empty, and Kafka's {rules.client} refuses to start; remove the line")
+        raise ValueError(f"{written}: must not be empty; remove the line, or Kafka's {rules.client} does not start")
 
 
 def _typed(rules: ClientRules, written: str, name: str, value: str) -> PropertyValue:
     value = value.strip(_JAVA_TRIMS)
     is_shown = _SHOWN.fullmatch(value)
     if _PLACEHOLDER.search(value):
-        shown = repr(value) if is_shown else "it"
-        raise ValueError(f"{written}: {shown} is a placeholder that Spring or a template fills in; write its value")
+        shown = repr(value) if is_shown else "the value"
+        raise ValueError(f"{written}: {shown} is a placeholder of Spring or a template; replace it by its value")
     if not is_shown:
         raise ValueError(
-            f"{written}: must be one word or number (not shown: it may hold a secret); look for a backslash at the end "
-            "of its line"
+            f"{written}: must be one word or number (not shown, perhaps a secret); look for a backslash at "
+            "the end of its line"
         )
     try:
         return rules.typed_value(name, value.lower() if isinstance(rules.defaults[name], bool) else value)
@@ -143,13 +144,13 @@ def _typed(rules: ClientRules, written: str, name: str, value: str) -> PropertyV
         raise error if written == name else ValueError(f"{written}: {error}") from error
 
 
-def _why_left_out(rules: ClientRules, name: str, value: str) -> str:
+def _why_ignored(rules: ClientRules, name: str, value: str) -> str:
     if rules.not_varied.fullmatch(name):
         return OF_THE_CLIENT
     if not value.strip() and rules.changes_the_meaning(name, "any"):
         return "is empty"
     if librdkafka_names.without_counterpart(name):
-        return "has no counterpart in the Java client, which is measured"
+        return "has no equivalent in the measured Java client"
     if name in rules.of_the_other:
         return f"is a setting of the {rules.other}"
-    return f"no {rules.client} of Kafka 4.3 knows it{did_you_mean(name, rules.defaults)}"
+    return f"is not a setting of Kafka 4.3's {rules.client}{did_you_mean(name, rules.defaults)}"

@@ -116,7 +116,7 @@ def read_baseline(text: str, place: str) -> ClientFile:
         found = read_producer_file(text)
     except ValueError as error:
         raise BadInputError(f"{place}: {error}") from error
-    if secret := next((name for name in found.left_out if _MAY_BE_SECRET.search(name)), None):
+    if secret := next((name for name in found.ignored if _MAY_BE_SECRET.search(name)), None):
         raise BadInputError(
             f"{place}: {secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it "
             "out: the client configuration says how to log in"

@@ -82,5 +82,5 @@ def test_replaced_property_stands_once_in_the_file() -> None:
 
 @pytest.mark.parametrize("name", ["node.id", "listeners", "controller.quorum.voters", "log.dirs", "process.roles"])
 def test_property_that_follows_from_the_nodes_is_refused(name: str) -> None:
-    with pytest.raises(BadInputError, match=f"broker property {name}: follows from the nodes' folders and ports"):
+    with pytest.raises(BadInputError, match=f"broker property {name}: derived from the nodes' folders and ports"):
         rendered(1, 1, {name: "x"})

@@ -90,7 +90,7 @@ def test_each_jmx_agent_has_a_password_of_its_own(tmp_path: Path) -> None:
 def test_missing_jmx_agent_is_named_with_a_remedy(tmp_path: Path) -> None:
     node = jmx_node(tmp_path, 21001)
 
-    with pytest.raises(ClusterError, match=r"javaagent\.jar: no such file; fetch it .*, or start .* without JMX"):
+    with pytest.raises(ClusterError, match=r"javaagent\.jar: file not found; download it .*, or start .* without JMX"):
         prepare_jmx(node, 23001, JMX_CONFIGURATION, Settings(kafka_jars=tmp_path / "jars"))
 
 
@@ -98,7 +98,7 @@ def test_jmx_agent_that_does_not_answer_is_named_without_its_password(tmp_path: 
     (port,) = free_ports(1)
     agent = prepare_jmx(jmx_node(tmp_path, 21001), port, JMX_CONFIGURATION, settings_with_agent(tmp_path))
 
-    with pytest.raises(ClusterError, match=rf"broker kafka-1: its JMX agent at http://127.0.0.1:{port}") as silent:
+    with pytest.raises(ClusterError, match=rf"broker kafka-1: JMX agent at http://127.0.0.1:{port}") as silent:
         agent.read()
 
     assert agent.password not in str(silent.value)

@@ -96,7 +96,7 @@ def test_refused_property_leaves_the_files_as_they_are(copied: Path) -> None:
     nodes = prepare(copied, PORTS)
     before = [properties_of(node) for node in nodes]
 
-    with pytest.raises(BadInputError, match=r"broker property log\.dirs: follows from"):
+    with pytest.raises(BadInputError, match=r"broker property log\.dirs: derived from"):
         write_properties(nodes, {"log.dirs": "/elsewhere", "num.io.threads": 2})
 
     assert [properties_of(node) for node in nodes] == before

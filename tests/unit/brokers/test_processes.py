@@ -69,7 +69,7 @@ def test_child_is_deaf_to_the_terminals_interrupt(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    with Launcher() as launcher, pytest.raises(ClusterError, match=r"true cannot be started in .*: No such file"):
+    with Launcher() as launcher, pytest.raises(ClusterError, match=r"cannot start true in .*: No such file"):
         launcher.start(["true"], tmp_path / "nowhere", {}, tmp_path / "log")
 
 

@@ -65,7 +65,7 @@ def test_the_settings_file_that_a_study_names_is_shown_as_it_was_understood(tmp_
     planned = plan_campaign(RunRequest(study="mine"), Settings(studies=tmp_path))
     assert planned.baseline == [
         "the study's consumer.properties, read as Java properties: fetch.min.bytes=65536",
-        "left out auto.offset.reset: is earliest in each load: a measured group reads all that the topic holds",
+        "ignored auto.offset.reset: is always earliest in a measurement, since the group reads the whole topic",
     ]
 
 

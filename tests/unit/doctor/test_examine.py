@@ -95,23 +95,23 @@ def test_a_consumers_settings_in_springs_form_are_judged_as_spring_binds_them(gu
         "read as Spring Boot: fetch.min.bytes=1048576, fetch.max.wait.ms=500, auto.offset.reset=earliest, "
         "heartbeat.interval.ms=10000"
     )
-    own = "belongs to your client and is not measured"
+    own = "depends on your client and is not measured"
     assert others == [
-        "left out spring.kafka.producer.acks: is not a setting of the consumer",
-        f"left out spring.kafka.consumer.group-id: {own}",
-        f"left out spring.kafka.consumer.properties.interceptor.classes: {own}",
-        "note: defaults differ from Kafka's: state enable.auto.commit (false in listeners)",
+        "ignored spring.kafka.producer.acks: is not a setting of the consumer",
+        f"ignored spring.kafka.consumer.group-id: {own}",
+        f"ignored spring.kafka.consumer.properties.interceptor.classes: {own}",
+        "note: defaults differ from Kafka's; set in the file: enable.auto.commit (false in listeners)",
     ]
     lines = report_text(report).splitlines()
     assert "Producer: read as Spring Boot: acks=all" in lines
-    assert f"Consumer: left out spring.kafka.consumer.group-id: {own}" in lines
+    assert f"Consumer: ignored spring.kafka.consumer.group-id: {own}" in lines
     assert "fetch.min.bytes=1048576" in doctor_page(report)
 
 
 def test_a_consumers_file_that_kafka_refuses_is_refused(guide: Guide, tmp_path: Path) -> None:
     file = tmp_path / "consumer.properties"
     file.write_text("session.timeout.ms=3000\n")
-    with pytest.raises(BadInputError, match=r"heartbeat\.interval\.ms 3000 must be below session\.timeout\.ms 3000: "):
+    with pytest.raises(BadInputError, match=r"heartbeat\.interval\.ms 3000 must be below session\.timeout\.ms 3000; "):
         examine(DoctorRequest(consumer=file), guide, load_settings())
 
 

@@ -24,7 +24,9 @@ def test_a_line_that_is_no_answer_is_an_error_that_quotes_it(tmp_path: Path, lin
     java.chmod(0o755)
     helper = ClusterHelper("b:9092", None, Settings(java=str(java), kafka_jars=tmp_path))
     try:
-        with pytest.raises(ClusterError, match=r"b:9092: describe_cluster: the helper .* printed .* is no answer"):
+        with pytest.raises(
+            ClusterError, match=r"b:9092: describe_cluster: the helper .* printed .* instead of a response"
+        ):
             helper.ask("describe_cluster", 5.0)
         with pytest.raises(ClusterError, match="the helper process ended"):
             helper.ask("describe_cluster", 5.0)

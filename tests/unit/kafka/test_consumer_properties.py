@@ -59,7 +59,7 @@ def test_what_is_not_given_is_kafkas_default() -> None:
         ({"group.protocol": "consumer"}, ""),
         (
             {"group.protocol": "consumer", "session.timeout.ms": 30000},
-            "session.timeout.ms must be left out with group.protocol consumer: the brokers hold it",
+            "session.timeout.ms must not be set with group.protocol=consumer, since the brokers set it",
         ),
     ],
 )

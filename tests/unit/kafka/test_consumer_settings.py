@@ -9,7 +9,7 @@ from kafka_pareto.kafka.user_settings import read_client_file, read_consumer_fil
 
 pytestmark = pytest.mark.fast
 
-OWN = "belongs to your client and is not measured"
+OWN = "depends on your client and is not measured"
 OWN_ASSIGNOR = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 
 
@@ -55,7 +55,7 @@ OWN_ASSIGNOR = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 )
 def test_each_form_is_read_with_kafkas_names(text: str, form: str, used: dict[str, PropertyValue]) -> None:
     found = read_consumer_file(text)
-    assert (found.form, found.used, found.left_out) == (form, used, {})
+    assert (found.form, found.used, found.ignored) == (form, used, {})
 
 
 def test_names_that_are_left_out_are_named_with_the_reason() -> None:
@@ -65,15 +65,15 @@ def test_names_that_are_left_out_are_named_with_the_reason() -> None:
         "linger.ms=5\nfetch.min.byte=1\nzookeeper.connect=z:2181\n"
     )
     assert found.used == {"max.poll.records": 5}
-    assert found.left_out == {
+    assert found.ignored == {
         "bootstrap.servers": OWN,
         "group.id": OWN,
         "partition.assignment.strategy": OWN,
         "value.deserializer": OWN,
         "interceptor.classes": "is empty",
         "linger.ms": "is a setting of the producer",
-        "fetch.min.byte": "no consumer of Kafka 4.3 knows it; did you mean fetch.min.bytes?",
-        "zookeeper.connect": "no consumer of Kafka 4.3 knows it",
+        "fetch.min.byte": "is not a setting of Kafka 4.3's consumer; did you mean fetch.min.bytes?",
+        "zookeeper.connect": "is not a setting of Kafka 4.3's consumer",
     }
 
 
@@ -82,8 +82,8 @@ def test_where_a_group_begins_is_read_and_is_not_measured(line: str) -> None:
     assert read_client_file(line, "consumer", is_measured=False).used == {"auto.offset.reset": "earliest"}
     measured = read_consumer_file(f"max.poll.records=5\n{line}\n")
     assert measured.used == {"max.poll.records": 5}
-    (reason,) = measured.left_out.values()
-    assert reason.startswith("is earliest in each load")
+    (reason,) = measured.ignored.values()
+    assert reason.startswith("is always earliest in a measurement")
 
 
 def test_springs_keys_of_producers_and_unknown_ones_are_left_out() -> None:
@@ -92,8 +92,8 @@ def test_springs_keys_of_producers_and_unknown_ones_are_left_out() -> None:
         "spring.kafka.producer.acks=all\nspring.kafka.listener.concurrency=3\n"
     )
     assert found.used == {}
-    assert found.left_out == {
-        "spring.kafka.consumer.fetch-min-bytes": "Spring Boot ignores this key; Kafka's own names belong under "
+    assert found.ignored == {
+        "spring.kafka.consumer.fetch-min-bytes": "Spring Boot ignores this key; put Kafka's names under "
         "spring.kafka.consumer.properties",
         "spring.kafka.consumer.ssl.key-password": OWN,
         "spring.kafka.producer.acks": "is not a setting of the consumer",
@@ -101,31 +101,37 @@ def test_springs_keys_of_producers_and_unknown_ones_are_left_out() -> None:
     }
 
 
-REFUSES = "Kafka's consumer refuses to start"
+REFUSES = "otherwise Kafka's consumer does not start"
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("session.timeout.ms=3000", f"heartbeat.interval.ms 3000 must be below session.timeout.ms 3000: {REFUSES}"),
-        ("heartbeat.interval.ms=-1", f"heartbeat.interval.ms -1 must be at least 0: {REFUSES}"),
-        ("group.protocol=consumer\nsession.timeout.ms=45000", f"session.timeout.ms must be left out .*: {REFUSES}"),
+        ("session.timeout.ms=3000", f"heartbeat.interval.ms 3000 must be below session.timeout.ms 3000; {REFUSES}"),
+        ("heartbeat.interval.ms=-1", f"heartbeat.interval.ms -1 must be at least 0; {REFUSES}"),
+        ("group.protocol=consumer\nsession.timeout.ms=45000", f"session.timeout.ms must not be set .*; {REFUSES}"),
         (
             f"group.protocol=consumer\npartition.assignment.strategy={OWN_ASSIGNOR}",
-            f"partition.assignment.strategy must be left out with group.protocol consumer.*: {REFUSES}",
+            f"partition.assignment.strategy must not be set with group.protocol=consumer.*; {REFUSES}",
         ),
-        ("group.remote.assignor=uniform", f"group.remote.assignor needs group.protocol=consumer: {REFUSES}"),
-        ("group.id=\nmax.poll.records=1", f"group.id is empty: {REFUSES}"),
-        ("share.acquire.mode=record_limit", f"share.acquire.mode is a setting of share consumers: {REFUSES}"),
-        ("group.instance.id=", f"group.instance.id: is empty, and {REFUSES}"),
+        ("group.remote.assignor=uniform", f"group.remote.assignor needs group.protocol=consumer; {REFUSES}"),
+        ("group.id=\nmax.poll.records=1", f"group.id must not be empty; {REFUSES}"),
+        (
+            "share.acquire.mode=record_limit",
+            f"share.acquire.mode must not be set except for share consumers; {REFUSES}",
+        ),
+        ("group.instance.id=", "group.instance.id: must not be empty"),
         ("isolation.level=READ_COMMITTED", "isolation.level: 'READ_COMMITTED' must be one of read_uncommitted, read_"),
         ("auto.offset.reset=by_duration:1h", "auto.offset.reset: 'by_duration:1h' must be one of latest, earliest, "),
-        ("spring.kafka.consumer.fetch-max-wait=PT5S", "fetch-max-wait: 'PT5S': write a duration in one unit, like 500"),
+        (
+            "spring.kafka.consumer.fetch-max-wait=PT5S",
+            "fetch-max-wait: 'PT5S': write the duration in one unit, such as 500",
+        ),
         ("spring.kafka.consumer.fetch-max-wait=5 s", "fetch-max-wait: fetch.max.wait.ms: '5 s' must be a whole number"),
         ("spring.kafka.consumer.fetch-max-wait=5w", "fetch-max-wait: '5w': the unit must be one of ns, us, ms, s, m"),
-        ("consumer.max.poll.records=5", "consumer.max.poll.records: has the prefix of Kafka Connect"),
+        ("consumer.max.poll.records=5", "consumer.max.poll.records: has a prefix of Kafka Connect"),
         ("max.poll.records=${RECORDS}", "max.poll.records: .* is a placeholder"),
-        ("fetch.wait.max.ms=1\nfetch.max.wait.ms=2", "are one setting with two values, 1 and 2"),
+        ("fetch.wait.max.ms=1\nfetch.max.wait.ms=2", "are the same setting with two values, 1 and 2"),
         ("kafka: {consumer: {fetch-min-size: 1}}", "is YAML without spring.kafka.consumer"),
         ("[consumer]\na=1\n[producer]\nb=1", "is an INI file with several sections; keep only the consumer's"),
     ],
@@ -138,18 +144,18 @@ def test_what_would_not_start_or_cannot_be_known_is_refused(text: str, rule: str
 @pytest.mark.parametrize(
     ("line", "rule"),
     [
-        ("interceptor.classes=com.example.Audit", "no load generator runs your interceptors"),
-        ("group.instance.id=a", "the measured members are dynamic, and two of them cannot share an id"),
+        ("interceptor.classes=com.example.Audit", "the load generator cannot run your interceptors"),
+        ("group.instance.id=a", "measured group members are dynamic, and two cannot share an ID"),
         (f"partition.assignment.strategy={OWN_ASSIGNOR},com.example.Mine", "an assignor decides which consumer reads"),
         ("value.deserializer=com.example.Json", r"a deserializer runs inside poll\(\)"),
     ],
 )
 def test_what_no_load_generator_can_take_over_is_refused_where_it_would_be_measured(line: str, rule: str) -> None:
     text = f"max.poll.records=5\n{line}\n"
-    with pytest.raises(ValueError, match=f"{rule}.*; remove the line to compare without"):
+    with pytest.raises(ValueError, match=f"{rule}.*; remove the line to measure without it"):
         read_consumer_file(text)
     unmeasured = read_client_file(text, "consumer", is_measured=False)
-    assert (unmeasured.used, unmeasured.left_out) == ({"max.poll.records": 5}, {line.split("=", maxsplit=1)[0]: OWN})
+    assert (unmeasured.used, unmeasured.ignored) == ({"max.poll.records": 5}, {line.split("=", maxsplit=1)[0]: OWN})
 
 
 @pytest.mark.parametrize(
@@ -158,19 +164,19 @@ def test_what_no_load_generator_can_take_over_is_refused_where_it_would_be_measu
         ("enable.auto.commit=true\ngroup.id=g", []),
         (
             "enable.auto.commit=true",
-            ["enable.auto.commit=true needs a group.id: Kafka's consumer refuses to start without one"],
+            ["enable.auto.commit=true needs a group.id; otherwise Kafka's consumer does not start"],
         ),
         (
             "isolation.level=read_committed",
-            ["isolation.level=read_committed is measured on a topic without transactions"],
+            ["the topic for isolation.level=read_committed has no transactions"],
         ),
         (
             "fetch.wait.max.ms=1",
-            ["defaults differ from Java's: state check.crcs (false), isolation.level (read_committed)"],
+            ["defaults differ from Java's; set in the file: check.crcs (false), isolation.level (read_committed)"],
         ),
         (
             "spring.kafka.consumer.max-poll-records=5",
-            ["defaults differ from Kafka's: state enable.auto.commit (false in listeners)"],
+            ["defaults differ from Kafka's; set in the file: enable.auto.commit (false in listeners)"],
         ),
     ],
 )
@@ -182,4 +188,4 @@ def test_what_a_measurement_assumes_is_noted(text: str, notes: list[str]) -> Non
 def test_a_producers_file_names_the_consumers_settings_as_such() -> None:
     found = read_client_file("acks=1\nmax.poll.records=5\nfetch.wait.max.ms=1\n", "producer")
     assert found.used == {"acks": "1"}
-    assert set(found.left_out.values()) == {"is a setting of the consumer"}
+    assert set(found.ignored.values()) == {"is a setting of the consumer"}

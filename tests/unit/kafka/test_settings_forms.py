@@ -13,8 +13,8 @@ from kafka_pareto.kafka.user_settings import read_producer_file
 pytestmark = pytest.mark.fast
 
 SPRING = "spring:\n  kafka:\n    producer:\n      acks: all\n"
-IGNORED = "Spring Boot ignores this key; Kafka's own names belong under spring.kafka.producer.properties"
-OWN = "belongs to your client and is not measured"
+IGNORED = "Spring Boot ignores this key; put Kafka's names under spring.kafka.producer.properties"
+OWN = "depends on your client and is not measured"
 PROPERTIES: dict[str, PropertyValue] = {
     "acks": "1",
     "batch.size": 65536,
@@ -47,7 +47,7 @@ def test_the_files_that_campaigns_deliver_are_read_back_as_they_were(write):
         (f"{SPRING}      acks: '0'\n", "acks: appears twice in the mapping at line 4"),
         (
             f"{SPRING}      batch-size: {{{{ .Values.batch }}}}\n",
-            "is not valid YAML: has a template placeholder, {{ }}; write",
+            "is not valid YAML: has a template placeholder, {{ }}; replace",
         ),
         (f"born: 2024-99-99\n{SPRING}", "is not valid YAML"),
         (f"spring.kafka.producer.acks: all\n---\n{SPRING}", "several YAML documents"),
@@ -55,7 +55,7 @@ def test_the_files_that_campaigns_deliver_are_read_back_as_they_were(write):
         (
             "spring.kafka.producer.acks=all\r\n#---\r\nspring.config.activate.on-profile=dev\r\n"
             "spring.kafka.producer.acks=0\r\n",
-            "holds several documents, such as Spring's profiles",
+            "has several documents, such as Spring profiles",
         ),
         ("[default]\nqueue.buffering.max.ms=10\n[consumer]\nrequest.timeout.ms=1\n", "is an INI file with several"),
         ('{"acks": "all"', "is not valid JSON: line 1: "),
@@ -95,7 +95,7 @@ def test_keys_that_spring_boot_ignores_are_left_out():
         "spring.kafka.producer.security.protocol=SSL\nspring.kafka.producer.bootstrap-servers[0]=a:9092\n"
     )
     assert found.used == {"acks": "all"}
-    assert found.left_out == {
+    assert found.ignored == {
         "spring.kafka.producer.linger.ms": IGNORED,
         "spring.kafka.producer.linger-ms": IGNORED,
         "spring.kafka.producer.security.protocol": OWN,
@@ -113,7 +113,7 @@ def test_a_unit_is_read_where_spring_converts_it_and_in_its_capitals():
 
 
 def test_one_setting_of_all_spring_clients_with_two_values_is_refused():
-    with pytest.raises(ValueError, match="are one setting with two values, 1 and 2"):
+    with pytest.raises(ValueError, match="are the same setting with two values, 1 and 2"):
         read_producer_file("spring.kafka.properties.linger.ms=1\nspring.kafka.properties[linger.ms]=2\n")
 
 
@@ -127,7 +127,7 @@ def test_librdkafkas_zeros_are_javas_numbers_for_without_limit():
         "send.buffer.bytes": -1,
         "linger.ms": 0,
     }
-    with pytest.raises(ValueError, match=r"message.timeout.ms=5000 is below linger.ms \+ request.timeout.ms"):
+    with pytest.raises(ValueError, match=r"message.timeout.ms=5000 must be at least linger.ms \+ request.timeout.ms"):
         read_producer_file("message.timeout.ms=5000\n")
 
 
@@ -141,7 +141,7 @@ def test_librdkafkas_zeros_are_javas_numbers_for_without_limit():
         # At its default, 9, Java's client compresses with the fast compressor, which librdkafka has below 3.
         ("lz4", "0", {"compression.lz4.level": 9}, None),
         ("lz4", "3", {"compression.lz4.level": 3}, None),
-        ("lz4", "9", {}, "is the fast compressor in Java's client, which has no level 9 of lz4"),
+        ("lz4", "9", {}, "means the fast compressor in Java's client, which has no lz4 level 9"),
     ],
 )
 def test_librdkafkas_level_is_that_of_the_codec(
@@ -149,7 +149,7 @@ def test_librdkafkas_level_is_that_of_the_codec(
 ):
     found = read_producer_file(f"compression.codec={codec}\ncompression.level={level}\n")
     assert found.used == {"compression.type": codec, **used}
-    assert found.left_out.get("compression.level") == reason
+    assert found.ignored.get("compression.level") == reason
 
 
 @pytest.mark.parametrize("line", ["log_level=6", "socket.keepalive.enable=true", "sasl.mechanisms=PLAIN"])
@@ -160,9 +160,9 @@ def test_a_single_name_of_librdkafka_shows_the_form(line: str):
 
 def test_librdkafkas_topic_prefix_capitals_and_short_booleans_are_read():
     found = read_producer_file("topic.acks=ALL\ntopic.compression.codec=LZ4\nenable.idempotence=1\n")
-    assert (found.form, found.left_out) == ("librdkafka", {})
+    assert (found.form, found.ignored) == ("librdkafka", {})
     assert found.used == {"acks": "all", "compression.type": "lz4", "enable.idempotence": True}
-    with pytest.raises(ValueError, match=r"topic\.acks and acks are one setting with two values, all and 0"):
+    with pytest.raises(ValueError, match=r"topic\.acks and acks are the same setting with two values, all and 0"):
         read_producer_file("topic.acks=-1\nacks=0\n")
 
 

@@ -10,7 +10,7 @@ from tests.recorded import FIXTURES
 pytestmark = pytest.mark.fast
 
 FILES = FIXTURES / "user_settings"
-REMOVED = "no producer of Kafka 4.3 knows it"
+REMOVED = "is not a setting of Kafka 4.3's producer"
 
 
 def read(name: str) -> ClientFile:
@@ -19,16 +19,16 @@ def read(name: str) -> ClientFile:
 
 def test_spring_boots_yaml_is_read_with_its_own_names_and_kafkas_below_properties():
     found = read("spring.yaml")
-    assert (found.form, found.left_out) == ("Spring Boot", {})
+    assert (found.form, found.ignored) == ("Spring Boot", {})
     assert found.used == {"acks": "all", "batch.size": 32768, "linger.ms": 10}
 
 
 def test_names_that_kafka_removed_are_left_out_by_name_and_the_rest_is_used():
     found = read("deprecated.properties")
     assert found.used == {"retries": 3}
-    assert found.left_out.keys() == {"block.on.buffer.full", "metadata.fetch.timeout.ms", "timeout.ms"}
-    assert all(reason.startswith(REMOVED) for reason in found.left_out.values())
-    assert f"left out block.on.buffer.full: {REMOVED}" in found.report_lines()
+    assert found.ignored.keys() == {"block.on.buffer.full", "metadata.fetch.timeout.ms", "timeout.ms"}
+    assert all(reason.startswith(REMOVED) for reason in found.ignored.values())
+    assert f"ignored block.on.buffer.full: {REMOVED}" in found.report_lines()
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name():
@@ -38,15 +38,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name():
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
-        ("librdkafka.properties", "linger.ms and queue.buffering.max.ms are one setting with two values, 5 and 10"),
+        (
+            "librdkafka.properties",
+            "linger.ms and queue.buffering.max.ms are the same setting with two values, 5 and 10",
+        ),
         (
             "conflict.properties",
-            "acks=1 with enable.idempotence=true, which needs acks=all: Kafka's producer refuses",
+            "acks=1 must be all with enable.idempotence=true; otherwise Kafka's producer does not start",
         ),
-        ("classes.properties", "interceptor.classes: no load generator runs your interceptors; remove the line"),
+        ("classes.properties", "interceptor.classes: the load generator cannot run your interceptors; remove the line"),
         (
             "placeholder.properties",
-            r"linger.ms: '\$\{LINGER:10\}' is a placeholder that Spring or a template fills in",
+            r"linger.ms: '\$\{LINGER:10\}' is a placeholder of Spring or a template",
         ),
     ],
 )
@@ -69,9 +72,9 @@ def test_librdkafkas_names_are_javas_where_there_is_one_and_named_where_there_is
         "compression.type": "lz4",
         "delivery.timeout.ms": 60000,
     }
-    assert found.left_out["batch.num.messages"] == "has no counterpart in the Java client, which is measured"
+    assert found.ignored["batch.num.messages"] == "has no equivalent in the measured Java client"
     assert found.report_lines()[-1] == (
-        "note: defaults differ from Java's: state batch.size (1000000), enable.idempotence (false)"
+        "note: defaults differ from Java's; set in the file: batch.size (1000000), enable.idempotence (false)"
     )
 
 
@@ -87,36 +90,36 @@ def test_librdkafkas_names_are_javas_where_there_is_one_and_named_where_there_is
 def test_spring_settings_bind_in_every_spelling_and_those_of_the_producer_go_first(text: str):
     found = read_producer_file(text)
     assert found.used == {"batch.size": 32768, "linger.ms": 10}
-    assert found.left_out == {"server.port": "is not under spring.kafka"}
+    assert found.ignored == {"server.port": "is not under spring.kafka"}
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("spring.kafka.producer.transaction-id-prefix=tx", "transaction-id-prefix: transactions are not measured"),
+        ("spring.kafka.producer.transaction-id-prefix=tx", "transaction-id-prefix: transactions cannot be measured"),
         ("partitioner.class=com.example.P\nacks=1", "partitioner.class: a partitioner decides"),
         ("partitioner=murmur2_random\nacks=1", "partitioner: a partitioner decides"),
-        ("retries=0\nenable.idempotence=TRUE", "retries=0 with enable.idempotence=true, which needs retries above 0"),
-        ("max.in.flight=9\nenable.idempotence=true", "=9 with enable.idempotence=true, which needs at most 5"),
+        ("retries=0\nenable.idempotence=TRUE", "retries=0 must be above 0 with enable.idempotence=true"),
+        ("max.in.flight=9\nenable.idempotence=true", "=9 must be at most 5 with enable.idempotence=true"),
         (
             "delivery.timeout.ms=20000",
-            r"delivery.timeout.ms=20000 is below linger.ms \+ request.timeout.ms \(5 \+ 30000\)",
+            r"delivery.timeout.ms=20000 must be at least linger.ms \+ request.timeout.ms \(5 \+ 30000\)",
         ),
         ("spring.kafka.producer.batch-size=big", "batch-size: batch.size: 'big' must be a whole number"),
         ("kafka:\n  producer:\n    acks: all\n", "is YAML without spring.kafka.producer"),
         ("spring: {kafka: {producer: {acks: all}}}\n---\nspring: {kafka: {producer: {acks: 0}}}\n", "several YAML"),
         ("linger.ms={{ linger }}", "is a placeholder"),
-        ("transactional.id=\nacks=all", "transactional.id: is empty, and Kafka's producer refuses to start"),
-        ("partitioner.class=\nacks=all", "partitioner.class: is empty, and Kafka's producer refuses to start"),
+        ("transactional.id=\nacks=all", "transactional.id: must not be empty; remove the line"),
+        ("partitioner.class=\nacks=all", "partitioner.class: must not be empty; remove the line"),
         ("linger.ms=5\u00a0\nacks=all", r"linger.ms: '5\\xa0' must be a whole number"),  # String.trim() leaves it
-        ("compression.gzip.level=0", "compression.gzip.level: 0 must be -1, the default, or 1 to 9"),
+        ("compression.gzip.level=0", "compression.gzip.level: 0 must be -1 \\(the default\\) or 1 to 9"),
         ("max.block.ms=9223372036854775808", "must be at most 9223372036854775807"),
         ("connections.max.idle.ms=-9223372036854775809", "must be at least -9223372036854775808"),
-        ("buffer.memory=16383", "buffer.memory=16383 is below batch.size=16384: no batch fits"),
-        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: has the prefix of Kafka Connect, "),
-        ("producer.override.acks=1\nacks=all", "producer.override.acks: has the prefix of Kafka Connect, "),
-        ("us.producer.acks=1\nacks=all", "us.producer.acks: has the prefix of Kafka Connect, MirrorMaker or"),
-        ("us->eu.producer.acks=1\nacks=all", "us->eu.producer.acks: has the prefix of Kafka Connect, MirrorM"),
+        ("buffer.memory=16383", "buffer.memory=16383 must be at least batch.size=16384"),
+        ("producer.linger.ms=9\nrequest.timeout.ms=1", "producer.linger.ms: has a prefix of Kafka Connect, "),
+        ("producer.override.acks=1\nacks=all", "producer.override.acks: has a prefix of Kafka Connect, "),
+        ("us.producer.acks=1\nacks=all", "us.producer.acks: has a prefix of Kafka Connect, MirrorMaker or"),
+        ("us->eu.producer.acks=1\nacks=all", "us->eu.producer.acks: has a prefix of Kafka Connect, MirrorM"),
         ("batch.size=@batch@", "is a placeholder"),
     ],
 )
@@ -131,11 +134,11 @@ def test_addresses_logins_and_serializers_are_the_clients_own_and_a_misspelt_nam
         "linger.mss=5\nschema.registry.url=http://r\nacks=1\n"
     )
     assert found.used == {"acks": "1"}
-    own = {name for name, reason in found.left_out.items() if reason == "belongs to your client and is not measured"}
+    own = {name for name, reason in found.ignored.items() if reason == "depends on your client and is not measured"}
     assert own == {"bootstrap.servers", "client.id", "key.serializer", "security.protocol"}
-    assert found.left_out["interceptor.classes"] == "is empty"
-    assert found.left_out["linger.mss"] == f"{REMOVED}; did you mean linger.ms?"
-    assert found.left_out["schema.registry.url"].startswith(REMOVED)
+    assert found.ignored["interceptor.classes"] == "is empty"
+    assert found.ignored["linger.mss"] == f"{REMOVED}; did you mean linger.ms?"
+    assert found.ignored["schema.registry.url"].startswith(REMOVED)
 
 
 def test_idempotence_by_default_gives_way_to_acks_as_in_kafka():
@@ -156,7 +159,9 @@ def test_more_requests_in_flight_than_idempotence_allows_are_read_as_before_kafk
     text = "max.in.flight.requests.per.connection=6\n"
     found = read_producer_file(text)
     assert found.used == {"max.in.flight.requests.per.connection": 6}
-    assert found.report_lines()[-1].startswith("note: max.in.flight.requests.per.connection=6 turns idempotence off")
+    assert found.report_lines()[-1].startswith(
+        "note: max.in.flight.requests.per.connection=6 is measured without idempotence"
+    )
     assert not any(line.startswith("note") for line in read_producer_file("linger.ms=1\n").report_lines())
     stated = read_producer_file(f"{text}enable.idempotence=false\n")
     assert not any(line.startswith("note") for line in stated.report_lines())
@@ -174,7 +179,7 @@ def test_a_line_without_a_name_is_refused_and_not_shown(line: str):
 
 def test_an_ending_backslash_is_no_setting():
     found = read_producer_file("acks=1\n\\")
-    assert (found.used, found.left_out) == ({"acks": "1"}, {})
+    assert (found.used, found.ignored) == ({"acks": "1"}, {})
 
 
 def test_separators_continuations_escapes_and_line_ends_are_javas():

@@ -68,9 +68,12 @@ def test_a_comparisons_reference_may_be_the_settings_file_of_its_client(tmp_path
 @pytest.mark.parametrize(
     ("line", "rule"),
     [
-        ("interceptor.classes=a.B", "interceptor.classes: no load generator runs your interceptors"),
-        ("session.timeout.ms=3000", "heartbeat.interval.ms 3000 must be below session.timeout.ms 3000: Kafka's"),
-        ("acks=all", "holds no tunable property of Kafka's consumer, like max.poll.records=1000"),
+        ("interceptor.classes=a.B", "interceptor.classes: the load generator cannot run your interceptors"),
+        (
+            "session.timeout.ms=3000",
+            "heartbeat.interval.ms 3000 must be below session.timeout.ms 3000; otherwise Kafka's",
+        ),
+        ("acks=all", "has no tunable property of Kafka's consumer, such as max.poll.records=1000"),
     ],
 )
 def test_a_reference_file_that_cannot_be_measured_is_refused_by_its_name(tmp_path: Path, line: str, rule: str) -> None:

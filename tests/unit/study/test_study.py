@@ -68,7 +68,7 @@ def test_a_users_properties_become_the_baseline_without_addresses_or_credentials
 def test_a_baselines_file_without_a_setting_of_the_producer_is_refused(tmp_path: Path):
     text = (GOOD_FOLDER / "baseline_from_properties.yaml").read_text(encoding="utf-8")
     (tmp_path / "users_producer.properties").write_text("spring.kafka.consumer.group-id=g\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"baseline: .*: holds no tunable property of Kafka's producer"):
+    with pytest.raises(StudyError, match=r"baseline: .*: has no tunable property of Kafka's producer"):
         parse_study(text, "mine", tmp_path)
 
 
@@ -150,8 +150,8 @@ def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are
         ("linger.ms=1\nprivate-key=hidden", "mine: private-key: may hold a secret"),
         ("linger.ms=soon", "mine: linger.ms: 'soon' must be a whole number"),
         ("acks=2", "mine: acks: '2' must be one of 0, 1, all"),
-        ("bootstrap.servers=a:9092", "mine: holds no tunable property"),
-        ("", "mine: holds no tunable property"),
+        ("bootstrap.servers=a:9092", "mine: has no tunable property"),
+        ("", "mine: has no tunable property"),
         ("\\u00", r"mine: a \\u must be followed"),
     ],
 )

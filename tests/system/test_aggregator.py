@@ -239,5 +239,5 @@ def test_a_mistake_is_said_in_a_line_without_a_traceback(bench: Bench) -> None:
         bench.start(bootstrap_servers="a host without a port")
 
     said = next(bench.folder.glob("*.log")).read_text()
-    assert said.splitlines()[-1].startswith("aggregator: it cannot start: ")
+    assert said.splitlines()[-1].startswith("aggregator: cannot start: ")
     assert "\tat " not in said

@@ -20,11 +20,11 @@ _LABELS: Mapping[str, str] = {"too_short_to_tell": "inconclusive"}
 
 
 def answer_lines(
-    study: Compare,  # noqa: ARG001 (of every driver's answer)
+    study: Compare,  # noqa: ARG001 (signature shared by all drivers)
     parts: Sequence[PartComparison],
     repetitions: Mapping[str, Sequence[Repetition]],
 ) -> list[str]:
-    """Return the answer in some 14 lines of 80 columns: the first part's stages, then a line for each further part."""
+    """Return the answer in about 14 lines of 80 columns: the first part's stages, then one line per further part."""
     first, *others = parts
     labels = {part.part: _labels(repetitions.get(part.part, ())) for part in parts}
     return [
@@ -49,7 +49,7 @@ def _label_text(label: str) -> str:
 
 
 def _stage_table(part: PartComparison, labels: Mapping[str, str]) -> list[str]:
-    """Return the stages of the reference and of the fastest levels, and what became of those that do not fit."""
+    """Return the stages of the reference and the fastest levels that fit, and a line with the other levels."""
     names = (*_STAGES, _LATENCY, _P95)
     side = ("ms (* significant)", *(quantity_named(name).words for name in names), "behavior")
     free = WIDTH - max(map(len, side))
@@ -101,7 +101,7 @@ def _longest(level: Level) -> str:
 
 
 def _part_line(part: PartComparison, labels: Mapping[str, str]) -> str:
-    """Return the fastest level of a part with its label, and the latency of the reference."""
+    """Return a part's fastest level with its label, and the reference's latency."""
     reference, fastest = part.reference_level, min(part.levels, key=_latency_ms)
     label = labels.get(fastest.configuration_id, NONE)
     text = f"{part.part}{fixed_text(part)}: {level_text(fastest)} fastest, {_mean(fastest, _LATENCY)} ms, {label}"
@@ -111,8 +111,8 @@ def _part_line(part: PartComparison, labels: Mapping[str, str]) -> str:
 
 
 def _lost_lines(repetitions: Mapping[str, Sequence[Repetition]]) -> list[str]:
-    """Return how many events were lost, doubled or still on their way; nothing if none were."""
+    """Count lost, duplicated and in-flight events; empty if there are none."""
     every = [each.quantities for found in repetitions.values() for each in found]
-    words = {"events_lost": "lost", "events_doubled": "duplicated", "events_pending": "still on their way"}
+    words = {"events_lost": "lost", "events_doubled": "duplicated", "events_pending": "in flight"}
     sums = {word: sum(int(each.get(name) or 0) for each in every) for name, word in words.items()}
     return [listed("Events: ", [f"{number:,} {word}" for word, number in sums.items()])] if any(sums.values()) else []

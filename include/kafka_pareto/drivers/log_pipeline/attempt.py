@@ -18,8 +18,8 @@ from kafka_pareto.drivers.log_pipeline.shoppers.logged_requests import REPLAY
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
 from kafka_pareto.drivers.log_pipeline.stages import (
     Reconciled,
+    backlog_at,
     first_ids_text,
-    left_of_before,
     negative_stage,
     read_access_log,
     reconcile,
@@ -42,7 +42,7 @@ _PIECE_S = 1.0
 
 
 class Followed(NamedTuple):
-    """Observations of a run; not `is_warm` if requests of the warm-up were left when it began."""
+    """Observations of a run; `is_warm` is False if warm-up requests were still in flight when it began."""
 
     answered: Answered
     watched: Watched
@@ -51,7 +51,7 @@ class Followed(NamedTuple):
 
 
 def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s: float) -> Attempt:
-    """Send a level's requests at a rate and follow each to Hive."""
+    """Send a level's requests at this rate and follow each to Hive."""
     configuration, study, protocol = planned.candidate.configuration, testbed.study, testbed.study.protocol
     started_at, began_s = datetime.now(UTC).isoformat(), time.monotonic()
     wanted = wanted_of(configuration, study, requests_s, planned.block)
@@ -73,15 +73,15 @@ def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s
             require_logged(answered, reconciled)
             require_one_clock(reconciled, watched)
             label = label_text(found.flow.label) if found.flow else ""
-            left = 0 if is_warm else left_of_before(reconciled.arrivals, answered.began_ms)
-            cold = f"requests from before the run that were still on their way when it began: {left}" if left else ""
+            left = 0 if is_warm else backlog_at(reconciled.arrivals, answered.began_ms)
+            cold = f"warm-up requests still in flight when the run began: {left}" if left else ""
             reason = "; ".join(each for each in (label, cold, reason) if each)
     except PartEndedError as error:  # a result of the level's settings
         outcome, reason = "failed", str(error)
     except RefusedError as error:
         outcome, reason, is_excused = "failed", str(error), study.is_within_capacity(configuration)
     except (LoadToolError, ClusterError, ArtifactError) as error:
-        # Failed starts, a failing load generator and a clock step are not the level's fault, so it is measured again.
+        # The level did not cause a failed start, a failed load generator or a clock step, so it is measured again.
         outcome, reason, is_excused = "failed", str(error), True
     return Attempt(
         outcome=outcome,
@@ -113,7 +113,7 @@ def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s:
 
 
 def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> Followed:
-    """Warm up, send the requests that count, and wait until all are in Hive."""
+    """Warm up, send the measured requests, and wait until all are in Hive."""
     is_warm = warm_up(opened, wanted, protocol) if protocol.warmup_s else True
     with Watch(opened.roots, PARENTS) as watch:
         answered = opened.load.send(wanted)
@@ -134,9 +134,9 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
 
 
 def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
-    """Judge whether each request, including those from before the run, reached Hive once, with all timestamps.
+    """Check that each request, warm-up included, reached Hive exactly once with all timestamps.
 
-    A pipeline that was not done in time is slow, not failed; the reason says so.
+    A pipeline that did not finish in time is slow, not failed; the reason states the number of requests in flight.
     """
     if reconciled.lost:
         return "records_lost", reconciled.fault
@@ -148,59 +148,62 @@ def judge(reconciled: Reconciled, began_ms: int) -> tuple[Outcome, str]:
         int((each.t0 >= began_ms).sum()) for each in (reconciled.requests, reconciled.events, reconciled.pending)
     )
     if not came:
-        return "failed", f"none of {logged} requests came to Hive in time" if logged else "no request was logged"
-    return "valid", f"{pending} of {logged} requests were still on their way at the end" if pending else ""
+        return "failed", f"no request reached Hive in time ({logged} logged)" if logged else "no request was logged"
+    return "valid", f"requests still in flight at the end: {pending} of {logged}" if pending else ""
 
 
 def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
-    """Check that the clock was not set, and that no stage ends before it begins.
+    """Check that the clock was not adjusted and that no stage ends before it begins.
 
     Raises:
-        LoadToolError: If it was, or one does.
+        LoadToolError: If either check fails.
     """
     if watched.clock_step_ms > _MOST_CLOCK_STEP_MS:
-        raise LoadToolError(f"the clock was set by {watched.clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms")
+        raise LoadToolError(
+            f"the clock was adjusted by {watched.clock_step_ms:.1f} ms during the run, above the limit of "
+            f"{_MOST_CLOCK_STEP_MS:g} ms"
+        )
     if backwards := negative_stage(reconciled.events):
         raise LoadToolError(backwards)
 
 
 def require_logged(answered: Answered, reconciled: Reconciled) -> None:
-    """Check that the web server logged each request it answered: no other part would miss one.
+    """Check that the web server logged each request it answered; no later check would notice a missing one.
 
     Raises:
-        LoadToolError: Naming the first missing ones.
+        LoadToolError: If requests are missing; names the first ones.
     """
     logged = set(reconciled.requests.request_id)
     if missing := [each for each in answered.answered_ids if each not in logged]:
         raise LoadToolError(
-            f"{len(missing)} of {answered.due} requests were answered, and are not in the web server's log: "
-            f"{first_ids_text(missing)}"
+            f"answered requests missing from the web server's log: {len(missing)} of {answered.due} "
+            f"({first_ids_text(missing)})"
         )
 
 
 class RefusedError(LoadToolError):
-    """Reports a web server that rejects requests."""
+    """Raised when the web server rejects requests."""
 
 
 def require_answers(answered: Answered) -> None:
     """Check that the web server answered.
 
     Raises:
-        RefusedError: If it refused more than 1 % of the requests.
+        RefusedError: If it rejected, or did not answer, more than 1 % of the requests.
     """
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
         raise RefusedError(
-            f"{answered.refused} of {answered.due} requests were refused by the web server, or not answered; ask for a "
-            "lower load, for workload: static, or for a lower replay.times"
+            f"the web server rejected or did not answer {answered.refused} of {answered.due} requests; set a lower "
+            "load, workload: static, or a lower replay.times"
         )
 
 
 def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> bool:
     """Warm up all parts; return whether Hive had all requests logged so far within `drain_s`.
 
-    The backlog of a pipeline that has just started is not due to its settings. Meanwhile a few requests keep coming and
-    are answered before this returns: Filebeat polls an idle log ever less often, up to `max_backoff_ms`, and would be
-    asleep when the run begins.
+    The backlog of a pipeline that has just started is not due to its settings. During the wait a few requests are sent,
+    all answered before this returns: Filebeat polls an idle log less and less often, up to every `max_backoff_ms`, and
+    would be asleep when the run begins.
     """
     opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
     logged, numbers = len(read_access_log(opened.log_file)), count()
@@ -210,7 +213,7 @@ def warm_up(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol)
 
 
 def trickle_of(wanted: Wanted, number: int) -> Wanted:
-    """Return second `number` of a load far below this one, with its own accounts; static requests for a log."""
+    """Return second `number` of a much lower load with its own accounts; a replayed log gets static requests."""
     return replace(
         wanted,
         run=f"{wanted.run}t{number}",

@@ -14,7 +14,7 @@ from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.drivers.common.trend import LEAST_POINTS, trend_of
 from kafka_pareto.drivers.log_pipeline.quantities import PipelineLabel
 from kafka_pareto.drivers.log_pipeline.shoppers.wanted import Wanted
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms, left_of_before
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, backlog_at, latencies_ms
 
 LEAST_STEADY_S = 20
 GROWTH_FRACTION = 0.02
@@ -42,11 +42,11 @@ class Growth:
 
 
 def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float | None:
-    """Return the rate at which Hive took events in an interval; None if nothing was committed from its beginning on.
+    """Return Hive's commit rate in an interval; None without a commit after the interval's start.
 
-    Events arrive in batches that straddle the interval's ends, so the rate is taken from the first commit to the last.
-    If the last is further from the end than any two were apart, the excess counts, too. If fewer than two commits fall
-    within, the interval extends to the second one.
+    Batches straddle the interval's ends, so the rate covers the time from the first commit to the last. If the pause
+    after the last commit exceeds the longest one between two commits, the excess counts, too. With fewer than two
+    commits in the interval, it extends to the second one.
     """
     times = events.t7[events.t7 > from_ms]
     commits = np.unique(times)
@@ -64,14 +64,14 @@ def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float 
 def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
     """Return the growth of the queue over the steady part of a run.
 
-    The queue is sampled at commits, between which it only rises. If commits stop for longer than between any two, each
-    further second counts, too; with fewer than two commits, once they stop for longer than the warm-up, within which a
-    pipeline that keeps up has committed. The error is that of `trend_of`, but at least that of counts: arrivals and
-    completions are random, so the queue of a pipeline that just keeps up is a random walk, whose growth has a variance
-    of twice the arrivals.
+    The queue is sampled at commits, since it only rises between them. If the pause after the last commit exceeds the
+    longest one between two commits, each further second is sampled, too. With fewer than two commits, sampling starts
+    when the pause exceeds the warm-up, in which a pipeline that keeps up has committed. The error is that of
+    `trend_of`, but at least the counting error: arrivals and completions are random, so the queue of a pipeline that
+    just keeps up is a random walk, whose growth has a variance of twice the arrivals.
 
     Returns:
-        None if the data are too few: a steady part below `LEAST_STEADY_S`, or fewer than `LEAST_POINTS` seconds with a
+        None if data are insufficient: a steady part below `LEAST_STEADY_S`, or fewer than `LEAST_POINTS` seconds with a
         commit.
     """
     seconds = np.arange(len(timeline.done))
@@ -96,16 +96,16 @@ def growth_of(timeline: Timeline, steady_from_s: int) -> Growth | None:
 def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) -> PipelineLabel:
     """Label a run by the first rule that holds.
 
-    - too_short_to_tell: `growth_of` has too few data.
+    - too_short_to_tell: `growth_of` returns None.
     - collapsing: the queue grows (above zero with 99 % confidence) by more than `GROWTH_FRACTION` of the events logged.
       Late requests do not count.
-    - too_short_to_tell: it may grow by `BOUND_FRACTION` or more, as it does at 105 % load.
-    - throttled: the queue is bounded because more than `UNTAKEN_FRACTION` of the requests due were refused or lost.
+    - too_short_to_tell: growth by `BOUND_FRACTION` or more, as at 105 % load, cannot be excluded.
+    - throttled: the queue is bounded, but more than `UNTAKEN_FRACTION` of the requests due were rejected or lost.
     - spiky: in the steady part the busiest second of shipper or aggregator exceeds five times the mean, or that of Hive
       five times the mean of seconds with a commit.
     - stable.
 
-    `untaken_fraction` is the share of the requests due that the web server refused or that were lost.
+    `untaken_fraction` is the share of the requests due that the web server rejected or that were lost.
     """
     growth = growth_of(timeline, steady_from_s)
     if growth is None:
@@ -122,7 +122,7 @@ def label_of(timeline: Timeline, steady_from_s: int, untaken_fraction: float) ->
 def label_text(label: PipelineLabel) -> str:
     """Return the label in words; empty for a stable run."""
     if label == "too_short_to_tell":
-        return "the run was too short to tell whether its queue grew"
+        return "queue growth was inconclusive: the run was too short"
     return "" if label == "stable" else f"the run was {label}"
 
 
@@ -149,16 +149,16 @@ def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
 
 
 def queue_of(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Values:
-    """Return the number of events logged and not yet in Hive at the end of each second, including those from before."""
-    left = left_of_before(arrivals, began_ms)
+    """Return the number of events logged but not yet in Hive at the end of each second, warm-up included."""
+    left = backlog_at(arrivals, began_ms)
     return left + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
 
 
 def part_of_burst(stamps_ms: pd.Series, began_ms: int, wanted: Wanted) -> pd.Series:
     """Return for each timestamp whether it is `before` the burst, `in` it or `after` it.
 
-    All figures of a burst use this clock, seconds since the load's first one, which also times the burst itself. A
-    request counts by the time at which it was logged.
+    All figures of a burst use this clock, in seconds since the load began, which also times the burst itself. A request
+    counts by its log time.
     """
     at_s = (stamps_ms - began_ms) / _S
     edges = [-np.inf, wanted.burst_from_s, wanted.burst_until_s, np.inf]
@@ -174,11 +174,11 @@ def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[t
 
 
 def timeline_of_run(reconciled: Reconciled, wanted: Wanted, began_ms: int) -> Timeline:
-    """Return a run second by second.
+    """Return the timeline of a run, with one value per second.
 
-    Its series are the mean time in each stage of the events logged in a second, the events that passed web server,
-    shipper and aggregator in it, and the queue at its end. Queue and passing events include requests from before the
-    run.
+    Its series are the mean time in each stage of the events logged in that second, the number of events that passed web
+    server, shipper and aggregator, and the queue at the second's end. Queue and passing events include warm-up
+    requests.
     """
     seconds, events, arrivals = int(wanted.seconds), reconciled.events, reconciled.arrivals
     means = events[list(STAGES)].groupby((events.t0 - began_ms).floordiv(_S)).mean().reindex(range(seconds))

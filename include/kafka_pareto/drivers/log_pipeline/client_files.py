@@ -1,6 +1,6 @@
-"""Write a log pipeline's settings as the files of its parts; the user fills in paths and hosts.
+"""Write a log pipeline's settings as configuration files of its parts; the user fills in paths and hosts.
 
-Names are from the references of Filebeat 7.17, Logstash 7.17 (`logstash.yml`) and Spark 3.5.
+The names are those of the reference documentation of Filebeat 7.17, Logstash 7.17 (`logstash.yml`) and Spark 3.5.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ _TRIGGER = "spark.logs.trigger"
 def filebeat_yml(settings: Mapping[str, PropertyValue]) -> str:
     """Return Filebeat's configuration."""
     configuration = shipping_configuration(settings, _ACCESS_LOG, "output.logstash", _LOGSTASH)
-    entries = "a JSON object on several lines" if settings["log_lines"] == "multi" else "on one line"
-    said = f"# Each entry of the log is {entries}. Put in your log's path and your aggregator's address.\n"
-    return said + yaml.safe_dump(configuration, sort_keys=False)
+    lines = "several lines" if settings["log_lines"] == "multi" else "one line"
+    comment = f"# Expects each log entry on {lines}. Replace the log's path and the aggregator's address with yours.\n"
+    return comment + yaml.safe_dump(configuration, sort_keys=False)
 
 
 def logstash_yml(settings: Mapping[str, PropertyValue]) -> str:
-    """Return Logstash's settings; a comment states what was measured instead."""
+    """Return Logstash's settings, with comments on the aggregator that was measured instead."""
     is_stored = settings["aggregator_acknowledges"] == "kafka"
-    said = ["Measured with another aggregator, of the same batch size, delay and workers; measure Logstash, too."]
+    comments = [
+        "Measured with another aggregator that has the same batch size, delay and workers. Measure Logstash before you "
+        "rely on these values."
+    ]
     if is_stored:
-        said.append(
-            "Measured: Filebeat hears of an event once Kafka has it. Logstash's memory queue may lose what it has "
-            "acknowledged; its persisted one keeps it."
+        comments.append(
+            "The measured aggregator acknowledged events once Kafka had them. Logstash's memory queue can lose "
+            "acknowledged events; its persisted queue cannot."
         )
     configuration = {
         "pipeline.workers": settings["aggregator_workers"],
@@ -41,17 +44,17 @@ def logstash_yml(settings: Mapping[str, PropertyValue]) -> str:
         "pipeline.batch.delay": settings["aggregator_batch_delay_ms"],
         "queue.type": "persisted" if is_stored else "memory",
     }
-    return "".join(f"# {line}\n" for line in said) + yaml.safe_dump(configuration, sort_keys=False)
+    return "".join(f"# {line}\n" for line in comments) + yaml.safe_dump(configuration, sort_keys=False)
 
 
 def aggregator_properties(settings: Mapping[str, PropertyValue]) -> str:
     """Return the properties of the aggregator's producer."""
     linger_ms, acks = settings["linger_ms"], settings["acks"]
-    said = f'# In Logstash\'s kafka output: linger_ms => {linger_ms}, acks => "{acks}".\n'
-    return said + properties_lines({"acks": acks, "linger.ms": linger_ms})
+    comment = f'# In Logstash\'s kafka output: linger_ms => {linger_ms}, acks => "{acks}".\n'
+    return comment + properties_lines({"acks": acks, "linger.ms": linger_ms})
 
 
 def spark_properties(settings: Mapping[str, PropertyValue]) -> str:
     """Return the file for `spark-submit --properties-file`; the job must apply the trigger itself."""
-    said = f'# In the job: writeStream.trigger(processingTime=spark.conf.get("{_TRIGGER}")).\n'
-    return said + properties_lines({_TRIGGER: f"{settings['trigger_ms']} milliseconds"})
+    comment = f'# In the job: writeStream.trigger(processingTime=spark.conf.get("{_TRIGGER}")).\n'
+    return comment + properties_lines({_TRIGGER: f"{settings['trigger_ms']} milliseconds"})

@@ -1,4 +1,4 @@
-"""Ship a log to a topic with two OpenTelemetry Collectors: an agent, which follows it, and a gateway."""
+"""Ship a log to a topic with two OpenTelemetry Collectors: an agent that follows the log, and a gateway."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _FEATURE_GATE = "--feature-gates=stanza.synchronousLogEmitter"
 
 @dataclass(frozen=True)
 class CollectorSettings:
-    """The destination of both, and `values` of the study's settings; everything else has the Collector's default.
+    """Destination of both Collectors and `values` of the study's settings; the rest keeps the Collector's defaults.
 
     Attributes:
         planted_delay_ms: Delay of each batch before its timestamp, for tests.
-        planted_at: The timestamp to delay; not t1, which is per entry.
+        planted_at: The delayed timestamp; not t1, which is taken per entry.
     """
 
     bootstrap_servers: str
@@ -49,7 +49,7 @@ class CollectorPair:
 
     @property
     def holds_ms(self) -> int:
-        """Return how long the gateway's batch waits for more."""
+        """Return how long the gateway's batch waits for more entries."""
         return int(self.settings.values["otel_batch_timeout_ms"])
 
     @property
@@ -108,7 +108,7 @@ def agent_yaml(settings: CollectorSettings, log_file: Path, state: Path, port: i
 def gateway_yaml(settings: CollectorSettings, port: int) -> str:
     """Return the configuration of a gateway that listens on `port`."""
     values = settings.values
-    # A batch is sent when it is full, or this long after the last one or the last check: the mean wait is half of it.
+    # A batch is sent when it is full, or this long after the last one or the last check: the mean wait is half of that.
     batch = {"send_batch_size": values["otel_batch_size"], "timeout": f"{values['otel_batch_timeout_ms']}ms"}
     sent = {
         "brokers": [settings.bootstrap_servers],

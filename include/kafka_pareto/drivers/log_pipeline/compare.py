@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.log_pipeline.model import predicted_stages
 from kafka_pareto.drivers.log_pipeline.study import SETTINGS, LogPipelineProtocol, LogPipelineStudy
 from kafka_pareto.study.compare import Compare, MeansByCase
@@ -47,20 +48,20 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """List the quantities that the published study compares."""
+        """List the quantities compared in the published study."""
         return ("latency_mean_ms", "latency_p95_ms", "steady_latency_p95_ms", "packets_s")
 
     def described_protocol(self) -> dict[str, str]:
         """Describe one run for people."""
         protocol, replay = self.protocol, self.replay
         described = super().described_protocol() | {
-            "requests": f"{protocol.seconds} s of them after {protocol.warmup_s:g} s that do not count, by "
-            f"{self.senders} processes; steady from {protocol.steady_from_s} s on",
-            "end": f"up to {protocol.drain_s:g} s until the last of them is in Hive; then all parts end",
+            "requests": f"{protocol.seconds} s after {protocol.warmup_s:g} s of warm-up, from "
+            f"{counted(self.senders, 'sender')}; steady part from {protocol.steady_from_s} s",
+            "end": f"when the last request is in Hive, at most {protocol.drain_s:g} s later; then all parts stop",
             "shop": f"Flask behind nginx, on {self.database}",
         }
         if replay:
-            described["replay"] = f"the requests of {replay.file}, {replay.times:g} times as fast as logged"
+            described["replay"] = f"the requests of {replay.file}, at {replay.times:g} times the logged speed"
         return described
 
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:
@@ -81,7 +82,7 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         return predicted_stages(settings, events_s, self.effective(light), measured)
 
     def _light_level(self) -> tuple[str, Configuration] | None:
-        """Return case and level of the reference at its lowest load, if any is below the ordinary one."""
+        """Return case and level of the reference at its lowest load, if any is below its usual load."""
         ordinary, found = self.rate_of(self.baseline_configuration()).capacity_fraction or 0.0, None
         for case in self.cases:
             level = self.baseline_configuration(case)

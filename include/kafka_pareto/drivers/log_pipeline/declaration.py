@@ -24,7 +24,7 @@ DRIVER = Driver(
     case_words=("part", "parts"),
     stages=tuple(each.name for each in fields(StageFigures) if not each.name.endswith("_p95_ms")),
     over_time=OverTime(begins_with="request", done="committed", waiting="queue_events"),
-    settings_word="settings of a log pipeline",
+    settings_word="log pipeline settings",
     settings_file="log_pipeline.properties",
     client_files=(
         ClientFile("filebeat.yml", filebeat_yml),

@@ -44,14 +44,16 @@ _FORMER_TIMES = 1.2
 def quantities_of_run(
     answered: Answered, watched: Watched, reconciled: Reconciled, wanted: Wanted, protocol: LogPipelineProtocol
 ) -> LogPipelineQuantities:
-    """Return all quantities of a run; what is left of warm-up requests counts in queue and costs only."""
+    """Return all quantities of a run; warm-up requests still in flight count only in queue and costs."""
     began_ms = answered.began_ms
     everything = reconciled.events
     events, arrivals, ours, pending = (
         each[each.t0 >= began_ms].reset_index(drop=True)
         for each in (everything, reconciled.arrivals, reconciled.requests, reconciled.pending)
     )
-    late = f"the load sent requests late: p95 {answered.late_p95_ms:.0f} ms, p99 {answered.late_p99_ms:.0f} ms"
+    late = (
+        f"the load generator sent requests late: p95 {answered.late_p95_ms:.0f} ms, p99 {answered.late_p99_ms:.0f} ms"
+    )
     found = LogPipelineQuantities(
         requests_due=answered.due,
         requests_logged=len(ours),
@@ -86,7 +88,7 @@ def quantities_of_run(
 def latency_figures(
     arrivals: pd.DataFrame, everything: pd.DataFrame, began_ms: int, protocol: LogPipelineProtocol
 ) -> LatencyFigures:
-    """Return latencies and steady throughput, capped at the logging rate: draining a backlog is no merit."""
+    """Return latencies and steady throughput, capped at the logging rate: draining a backlog does not count."""
     whole, steady_ms = latencies_ms(arrivals), began_ms + protocol.steady_from_s * _MS
     steady = whole[arrivals.t0 >= steady_ms]
     p50, p95, p99 = (float(value) for value in np.quantile(whole, (0.5, 0.95, 0.99)))
@@ -108,8 +110,7 @@ def flow_figures(
 ) -> FlowFigures:
     """Return the busiest seconds, the queue, and the run's label.
 
-    `events` includes those from before the run; `untaken_fraction` is the share of the requests due that was refused or
-    lost.
+    `events` includes warm-up events; `untaken_fraction` is the share of the requests due that were rejected or lost.
     """
     growth = growth_of(timeline, protocol.steady_from_s)
     peaks = [float(per_second(events[stamp], began_ms, protocol.seconds).max()) for stamp in ("t2", "t4", "t7")]
@@ -130,7 +131,7 @@ def burst_figures(
 ) -> BurstFigures:
     """Return the effect of the burst on requests logged during it and after it.
 
-    The longest times in a stage exclude the log's last entry: no next one ends it, so it waits for Filebeat's timeout.
+    The longest times in a stage exclude the log's last entry: without a next one it waits for Filebeat's timeout.
     """
     part = part_of_burst(arrivals.t0, began_ms, wanted)
     since = events[part_of_burst(events.t0, began_ms, wanted) != "before"].iloc[:-1]
@@ -150,10 +151,10 @@ def burst_figures(
 
 
 def cost_figures(watched: Watched, events: int) -> CostFigures:
-    """Return the run's resource use; `events` is the number Hive took since the run's beginning.
+    """Return the run's resource use; `events` is the number of events committed since the run began.
 
-    Rates cover the time in which requests were sent. Costs per event are counted up to the last commit: a pipeline that
-    falls behind works on after the last request, but waiting for further events is no cost of these.
+    Rates cover the time in which requests were sent. Costs per event cover the time up to the last commit: a pipeline
+    that falls behind keeps working after the last request, but later idle time is excluded.
     """
     uses, seconds, working = watched.sending.uses, watched.sending.seconds, watched.working.uses
     pipeline_s = _brokers(working).cpu_s + sum(working[name].cpu_s for name in PARTS if name in working)

@@ -35,7 +35,7 @@ class FilebeatPair:
 
     @property
     def holds_ms(self) -> int:
-        """Return how long Filebeat's queue, the aggregator's batch and its producer wait for more."""
+        """Return how long Filebeat's queue, the aggregator's batch and its producer wait for more events."""
         flush_ms = int(self.settings["flush_timeout_ms"]) if int(self.settings["flush_min_events"]) > 1 else 0
         return flush_ms + self.aggregator.batch_delay_ms + self.aggregator.linger_ms
 
@@ -47,16 +47,16 @@ class FilebeatPair:
     def start_aggregator(self) -> ChildProcess:
         """Start the aggregator and wait until it is ready."""
         argv = aggregator_argv(self.aggregator, self.programs.aggregator, self.programs.java)
-        child, said = start_ready("the aggregator", argv, environment(), READY_S)
+        child, reported = start_ready("the aggregator", argv, environment(), READY_S)
         # After a restart it must listen where Filebeat expects it.
-        self.aggregator = replace(self.aggregator, port=said["port"])
+        self.aggregator = replace(self.aggregator, port=reported["port"])
         return child
 
     def start_shipper(self) -> ChildProcess:
         """Start Filebeat."""
         file, address = self.folder / "filebeat.yml", f"{LOOPBACK}:{self.aggregator.port}"
         file.write_text(filebeat_yml(self.settings, self.log_file, self.folder / "filebeat", address), encoding="utf-8")
-        file.chmod(0o600)  # Filebeat refuses one that others may write
+        file.chmod(0o600)  # Filebeat rejects a file that others can write
         return ChildProcess("Filebeat", [str(self.programs.filebeat), "-c", str(file)], environment())
 
 
@@ -74,7 +74,7 @@ def filebeat_yml(settings: Mapping[str, PropertyValue], log_file: Path, folder: 
 def shipping_configuration(
     settings: Mapping[str, PropertyValue], log_file: str, output: str, aggregator: str
 ) -> dict[str, Any]:
-    """Return input, queue and output (under the key `output`) of Filebeat's configuration: all that a study varies."""
+    """Return the parts of Filebeat's configuration that a study varies: input, queue, and output at key `output`."""
     log_input = {
         "type": "log",
         # Filebeat recognizes a renamed file by its inode, even after a restart.
@@ -93,14 +93,14 @@ def shipping_configuration(
         "clean_removed": True,
         **({"multiline": _OBJECTS} if settings["log_lines"] == "multi" else {}),
     }
-    # The queue emits min_events at once, even above bulk_max_size, or those it has after the timeout. With min_events 1
-    # or timeout 0, events are emitted as they come.
+    # The queue emits min_events together, even above bulk_max_size, or fewer after the timeout. With min_events 1 or
+    # timeout 0, events are emitted as they arrive.
     flush = {"min_events": settings["flush_min_events"], "timeout": f"{settings['flush_timeout_ms']}ms"}
     return {
         "filebeat.inputs": [log_input],
         "queue.mem": {"events": max(_QUEUE_EVENTS, int(settings["flush_min_events"])), "flush": flush},
-        # Each batch is compressed by default, which takes about as long for one event as for fifty: it limits the rate
-        # if `bulk_max_size` is 1. One batch more than `pipelining` may be in flight.
+        # By default each batch is compressed, which takes about as long for one event as for fifty: with
+        # `bulk_max_size` 1 this is the bottleneck. One batch more than `pipelining` may be in flight.
         output: {
             "hosts": [aggregator],
             "bulk_max_size": settings["bulk_max_size"],
@@ -111,7 +111,7 @@ def shipping_configuration(
 
 @dataclass(frozen=True)
 class AggregatorSettings:
-    """Options of an aggregator; none is secret, since command lines are public.
+    """Options of an aggregator; none may be secret, since other users can read command lines.
 
     Attributes:
         port: On 127.0.0.1; 0 for any free one, which its first line of output reports.
@@ -136,7 +136,7 @@ class AggregatorSettings:
 
 
 def aggregator_argv(settings: AggregatorSettings, jars: Path, java: str) -> list[str]:
-    """Return the command line of an aggregator, whose jars `parts/aggregator/pom.xml` builds; `java` is 17 or newer."""
+    """Return the command line of an aggregator with the jars of `parts/aggregator/pom.xml`, on Java 17 or newer."""
     argv = [java, f"-Xmx{HEAP_MIB}m", "-cp", f"{jars.absolute()}/*", MAIN_CLASS]
     for name, value in asdict(settings).items():
         argv += [f"--{name.replace('_', '-')}", str(value)]

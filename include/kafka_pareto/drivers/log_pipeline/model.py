@@ -1,11 +1,10 @@
 """Predict the mean time in each stage of a log pipeline: T = B + W + S.
 
-B is the time that settings make an event wait for others (batching). S is the service time: a stage's time in a lightly
-loaded run, less its B there. W is the wait for a busy part, by Kingman's formula (1961, The single server queue in
-heavy traffic): W = u / (1 - u) x (ca2 + cs2) / 2 x s, with u the part's CPU use in the light run scaled to the rate, s
-its CPU time per event, ca2 (the squared coefficient of variation of interarrival times) the number of events that
-arrive at once, and cs2 taken as 1. Spark has no W: it always runs one batch after the other, so its CPU use does not
-show its capacity.
+B is the batching delay that the settings cause. S is the service time: a stage's time in a lightly loaded run, minus
+its B there. W is the wait for a busy part, by Kingman's formula (1961, The single server queue in heavy traffic):
+W = u / (1 - u) x (ca2 + cs2) / 2 x s, with u the part's CPU use in the light run scaled to the rate, s its CPU time per
+event, ca2 (the squared coefficient of variation of interarrival times) the number of events that arrive together, and
+cs2 taken as 1. Spark has no W: it runs batches back to back, so its CPU use does not show its capacity.
 """
 
 from __future__ import annotations
@@ -67,13 +66,13 @@ def batching_ms(settings: Mapping[str, FactorValue], events_s: float, batch_ms: 
     # All events of one poll wait as long as the first.
     looks = math.ceil(flush_ms / backoff_ms)
     flushed_ms = flush_ms - backoff_ms * max(looks - 1, 0) / 2
-    handed_out = max(min(float(settings["bulk_max_size"]), events_s * max(backoff_ms, flush_ms) / _MS), 1.0)
-    left_over = math.fmod(handed_out, float(settings["aggregator_batch_size"]))
+    sent_events = max(min(float(settings["bulk_max_size"]), events_s * max(backoff_ms, flush_ms) / _MS), 1.0)
+    incomplete_events = math.fmod(sent_events, float(settings["aggregator_batch_size"]))
     return {
         "nginx_to_filebeat_ms": backoff_ms / 2,
         "filebeat_ms": next_line_ms + flushed_ms,
         "filebeat_to_aggregator_ms": 0.0,
-        "aggregator_ms": float(settings["aggregator_batch_delay_ms"]) * left_over / handed_out,
+        "aggregator_ms": float(settings["aggregator_batch_delay_ms"]) * incomplete_events / sent_events,
         "aggregator_to_kafka_ms": float(settings["linger_ms"]),
         "kafka_to_spark_ms": max(trigger_ms, batch_ms) / 2,
         "spark_to_hive_ms": 0.0,

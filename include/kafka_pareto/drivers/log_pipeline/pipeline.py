@@ -1,4 +1,4 @@
-"""Run the pipeline that follows a log: a shipper, an aggregator, and Spark, which loads the topic into a Hive table."""
+"""Run the pipeline that follows a log: a shipper, an aggregator, and Spark, which loads a topic into a Hive table."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _RESTS_S = 2.5
 _SILENT_S = 30.0
 _MS = 1e3
 PARTS = ("filebeat", "aggregator", "spark")
-"""Parts in the order in which events pass them; `filebeat` is the shipper, whichever it is."""
+"""Parts in the order in which events pass them; `filebeat` stands for either shipper."""
 
 
 class PartEndedError(LoadToolError):
-    """Reports a part that ended by itself or did not end cleanly."""
+    """Raised when a part ends unexpectedly or does not stop cleanly."""
 
 
 class Shipping(Protocol):
-    """A shipper, which follows the log, and the aggregator it sends to."""
+    """A shipper that follows the log, and the aggregator it sends to."""
 
     @property
     def holds_ms(self) -> int:
@@ -44,10 +44,10 @@ class Shipping(Protocol):
         """Return the shipper's longest interval between polls of an idle log."""
 
     def start_aggregator(self) -> ChildProcess:
-        """Start the aggregator and wait until it is ready; a restarted one listens where the last one did."""
+        """Start the aggregator and wait until it is ready; after a restart it listens on the same port."""
 
     def start_shipper(self) -> ChildProcess:
-        """Start the shipper, which resumes where the last one was; it may not be reading yet."""
+        """Start the shipper, which resumes at the last position; it may not be reading yet."""
 
 
 class Pipeline(Opened):
@@ -98,13 +98,13 @@ class Pipeline(Opened):
 
     @property
     def rests_s(self) -> float:
-        """Return how long no rows must arrive before none are assumed to be on their way."""
+        """Return how long arrivals must pause before no rows are assumed to be in flight."""
         return max(_RESTS_S, self.holds_s + self._warehouse.trigger_ms / _MS)
 
     def wait_until_committed(self, rows: int, seconds: float, meanwhile: Callable[[], None]) -> bool:
-        """Wait until Hive has this many rows, whether more are on their way or not; return whether it had them in time.
+        """Wait until Hive has this many rows, even if more are in flight; return whether it had them in time.
 
-        `meanwhile` is called while it has fewer, and takes a while.
+        `meanwhile` is called repeatedly until then; it must take some time.
         """
         deadline = time.monotonic() + seconds
         while self.committed() < rows:
@@ -117,9 +117,9 @@ class Pipeline(Opened):
     def wait_until_at_rest(self, rows: int, seconds: float, on_commit: Callable[[], None] = lambda: None) -> bool:
         """Wait until Hive has this many rows and no more arrive; return whether it happened in time.
 
-        Rows may be duplicates with others still on their way: hence the period without arrivals, at least as long as
-        the parts may hold an event. No requests may be sent during it. `on_commit` is called at the beginning and
-        whenever rows have arrived.
+        Rows may be duplicates while others are still in flight, so arrivals must pause for at least as long as the
+        parts may hold an event. Send no requests during the wait. `on_commit` is called at the beginning and whenever
+        rows have arrived.
         """
         now_s = time.monotonic()
         deadline, rests_since, known = now_s + seconds, now_s, -1
@@ -136,7 +136,7 @@ class Pipeline(Opened):
             time.sleep(_LOOK_S)
 
     def is_moving(self) -> bool:
-        """Return whether more may be on its way to Hive, judging by the last commit and the intervals before it."""
+        """Return whether events may be in flight, judging by the last commit and the intervals before it."""
         commits_s = sorted(batch.t7_ms / _MS for batch in read_batches(self._warehouse.batches_file).values())
         if not commits_s:
             return False
@@ -159,10 +159,10 @@ class Pipeline(Opened):
     def end(self, *, is_done: bool = True) -> tuple[pd.DataFrame, Mapping[int, int]]:
         """Stop the parts in the order in which events pass them; return Hive's table and each batch's commit time.
 
-        If the parts are not done, those before Spark are killed, and events on their way are abandoned.
+        If the parts are not done, those before Spark are killed, and events in flight are dropped.
 
         Raises:
-            PartEndedError: If one does not end cleanly, or Spark exports fewer rows than it has committed.
+            PartEndedError: If one does not stop cleanly, or Spark exports fewer rows than it has committed.
         """
         for name in PARTS:
             child = self._children[name]
@@ -174,17 +174,17 @@ class Pipeline(Opened):
                 try:
                     child.next_line("exported", _STOP_S)
                 except LoadToolError as error:
-                    raise PartEndedError(f"what Hive holds was not exported: {error}") from error
+                    raise PartEndedError(f"Hive's table was not exported: {error}") from error
             code = child.wait(_STOP_S)
             if code is None:
-                raise PartEndedError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
+                raise PartEndedError(f"{child.name} did not stop within {_STOP_S:g} s: {child.last_words()}")
             if code:
                 raise PartEndedError(f"{child.name} ended with exit code {code}: {child.last_words()}")
         table, batches = _read_table(self._warehouse.export_file), read_batches(self._warehouse.batches_file)
         committed = sum(batch.rows for batch in batches.values())
-        # It may have more: a batch written but not yet recorded when Spark was killed.
+        # The table may have more rows: a batch written but not yet recorded when Spark was killed.
         if len(table) < committed:
-            raise PartEndedError(f"Spark has exported {len(table)} of {committed} rows that it had committed to Hive")
+            raise PartEndedError(f"Spark exported {len(table)} of the {committed} rows it had committed to Hive")
         return table, {number: batch.t7_ms for number, batch in batches.items()}
 
     def _close(self) -> None:

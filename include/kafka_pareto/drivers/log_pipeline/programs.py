@@ -37,9 +37,9 @@ def find_programs(settings: Settings, database: str) -> Programs:
     needed = ["nginx", *(("mariadbd", "mariadb-install-db") if database == "mariadb" else ())]
     if missing := [name for name in needed if find_program(name) is None]:
         packages = " ".join(dict.fromkeys(_DEBIAN[name] for name in missing))
-        instead = "; or take database: sqlite" if "mariadbd" in missing else ""
+        instead = ", or set database: sqlite" if "mariadbd" in missing else ""
         raise BadInputError(
-            f"{missing[0]} is not on the PATH: apt-get install --no-install-recommends {packages}{instead}"
+            f"{missing[0]} is not on the PATH; run apt-get install --no-install-recommends {packages}{instead}"
         )
     folder = settings.log_pipeline
     programs = Programs(
@@ -52,10 +52,10 @@ def find_programs(settings: Settings, database: str) -> Programs:
     )
     for path in (programs.python, programs.filebeat, programs.aggregator, programs.collector, programs.spark_jars):
         if not path.exists():
-            raise BadInputError(f"{path}: is not there; make log-pipeline builds it")
+            raise BadInputError(f"{path}: not found; run make log-pipeline to build it")
     java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
     if (version := java_version(java)) > _NEWEST_JAVA_OF_SPARK:
         raise BadInputError(
-            f"{java}: is Java {version}, and Spark 3.5 needs {_NEWEST_JAVA_OF_SPARK} or older; set JAVA_HOME to one"
+            f"{java} is Java {version}, too new for Spark 3.5; set JAVA_HOME to Java {_NEWEST_JAVA_OF_SPARK} or older"
         )
     return programs

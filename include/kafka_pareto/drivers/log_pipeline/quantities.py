@@ -31,7 +31,7 @@ class LatencyFigures:
 class StageFigures:
     """Mean and p95 of the time in each stage, over the events in Hive.
 
-    The means add up to these events' mean latency, which is below `latency_mean_ms` if requests were pending at the
+    The means add up to these events' mean latency, which is below `latency_mean_ms` if requests were in flight at the
     end.
     """
 
@@ -53,7 +53,7 @@ class StageFigures:
 
 @dataclass(frozen=True)
 class FlowFigures:
-    """Busiest seconds, and the queue of events logged and not yet in Hive.
+    """Busiest seconds, and the queue of events logged but not yet in Hive.
 
     Attributes:
         queue_growth_fraction: Growth over the steady part, as a share of the events logged in it.
@@ -65,7 +65,7 @@ class FlowFigures:
     aggregated_peak_events_s: Annotated[float, Shown("peak at the aggregator", maximised=False)]
     committed_peak_events_s: Annotated[float, Shown("peak at Hive", maximised=False)]
     queue_peak_events: Annotated[float, Shown("longest queue", maximised=False)]
-    queue_growth_fraction: Annotated[float | None, Shown("growth of the queue", maximised=False)]
+    queue_growth_fraction: Annotated[float | None, Shown("queue growth", maximised=False)]
     queue_growth_low_fraction: float | None
     queue_growth_high_fraction: float | None
     label: PipelineLabel
@@ -83,11 +83,11 @@ class BurstFigures:
         recovery_s: From the burst's end until p95 latency stayed within 1.2 times its value before.
     """
 
-    burst_p95_ms: Annotated[float | None, Shown("p95 in the burst", maximised=False)] = None
-    recovery_p95_ms: Annotated[float | None, Shown("p95 after the burst", maximised=False)] = None
-    kafka_to_spark_max_ms: Annotated[float | None, Shown("longest from Kafka to Spark", maximised=False)] = None
-    other_stage_max_ms: Annotated[float | None, Shown("longest in another stage", maximised=False)] = None
-    recovery_s: Annotated[float | None, Shown("former p95 again", maximised=False)] = None
+    burst_p95_ms: Annotated[float | None, Shown("p95 latency in the burst", maximised=False)] = None
+    recovery_p95_ms: Annotated[float | None, Shown("p95 latency after the burst", maximised=False)] = None
+    kafka_to_spark_max_ms: Annotated[float | None, Shown("longest time from Kafka to Spark", maximised=False)] = None
+    other_stage_max_ms: Annotated[float | None, Shown("longest time in another stage", maximised=False)] = None
+    recovery_s: Annotated[float | None, Shown("recovery time", maximised=False)] = None
 
 
 @dataclass(frozen=True)
@@ -100,18 +100,18 @@ class CostFigures:
         cpu_s_per_thousand_events: Of shipper, aggregator, brokers and Spark.
         filebeat_cores: CPU use in cores, as for the other parts.
         filebeat_written_kb_s: Disk writes in 1,000 bytes per second.
-        filebeat_minor_faults_s: Minor page faults, called cache hits in the published tables.
+        filebeat_minor_faults_s: Minor page faults; the published tables call them cache hits.
         memory_mib: Peak of all these processes together.
     """
 
     packets_s: Annotated[float | None, Shown("packets", maximised=False)] = None
-    packets_per_event: Annotated[float | None, Shown("packets for an event", maximised=False)] = None
-    cpu_s_per_thousand_events: Annotated[float | None, Shown("CPU for 1,000 events", maximised=False)] = None
+    packets_per_event: Annotated[float | None, Shown("packets per event", maximised=False)] = None
+    cpu_s_per_thousand_events: Annotated[float | None, Shown("CPU per 1,000 events", maximised=False)] = None
     nginx_cores: float | None = None
-    filebeat_cores: Annotated[float | None, Shown("Filebeat's CPU", maximised=False)] = None
-    aggregator_cores: Annotated[float | None, Shown("the aggregator's CPU", maximised=False)] = None
+    filebeat_cores: Annotated[float | None, Shown("Filebeat CPU", maximised=False)] = None
+    aggregator_cores: Annotated[float | None, Shown("aggregator CPU", maximised=False)] = None
     broker_cores: float | None = None
-    spark_cores: Annotated[float | None, Shown("Spark's CPU", maximised=False)] = None
+    spark_cores: Annotated[float | None, Shown("Spark CPU", maximised=False)] = None
     shop_cores: float | None = None
     nginx_read_kb_s: float | None = None
     nginx_written_kb_s: float | None = None
@@ -130,14 +130,14 @@ class LogPipelineQuantities(Quantities):
     """All quantities of one run.
 
     Attributes:
-        requests_due: Requests that the load generator was to send.
+        requests_due: Requests that the load generator had to send.
         events_committed: Logged requests that are in Hive.
-        events_lost: Logged, but not in Hive when nothing was on its way any more.
-        events_pending: Still on their way when the wait ended; latencies include their time until then.
-        events_doubled: More than once in Hive.
-        events_unstamped: Without one of the timestamps; latencies exclude them.
-        late_p95_ms: Delay with which a request was sent.
-        response_p95_ms: From when a request was due to its answer.
+        events_lost: Logged, but not in Hive when no events were in flight any more.
+        events_pending: Still in flight when the wait ended; latencies include their time until then.
+        events_doubled: In Hive more than once.
+        events_unstamped: Without all timestamps; latencies exclude them.
+        late_p95_ms: Delay of a request's sending.
+        response_p95_ms: Time from a request's due time to its response.
         refused: Answered with a server error, or not at all.
         clock_step_ms: Largest change of the clock against the monotonic one.
         generator_bound: Why the load generator was the bottleneck; empty if it was not.
@@ -152,7 +152,7 @@ class LogPipelineQuantities(Quantities):
     events_unstamped: int | None = None
     late_p95_ms: float | None = None
     late_p99_ms: float | None = None
-    response_p95_ms: Annotated[float | None, Shown("the shop's p95", maximised=False)] = None
+    response_p95_ms: Annotated[float | None, Shown("shop's p95 response time", maximised=False)] = None
     refused: int | None = None
     clock_step_ms: float | None = None
     latency: LatencyFigures | None = None

@@ -29,7 +29,7 @@ _LATE_MS = 50.0
 
 
 class PipelineRunner(RepetitionRunner):
-    """Runs the repetitions of one case, each with parts of its own."""
+    """Runs the repetitions of one case, each with its own parts."""
 
     def __init__(self, testbed: PipelineTestbed) -> None:
         self._testbed = testbed
@@ -53,9 +53,9 @@ class PipelineRunner(RepetitionRunner):
         self._testbed.require_running()
 
     def _web_capacity(self) -> float:
-        """Search the highest rate at which the web server answers while the reference's pipeline keeps up.
+        """Find the highest rate that the web server sustains while the reference's pipeline keeps up.
 
-        A backlog counts as failure, since on the same machine it would slow the next rate down.
+        A backlog counts as a failure, since it would slow the next rate down on the same machine.
         """
         baseline, protocol = self._testbed.study.baseline_configuration(), self._testbed.study.protocol
         with OpenPipeline(self._testbed, baseline) as opened:
@@ -70,31 +70,31 @@ class PipelineRunner(RepetitionRunner):
                     answered = opened.load.send(Wanted(run, run, requests_s, _RAMP_S))
                 except LoadToolError as error:
                     opened.require_running()
-                    log.info("%.0f requests/s not held: %s", requests_s, error)
+                    log.info("%.0f requests/s not sustained: %s", requests_s, error)
                     opened.load.renew()
                     is_settled(protocol.drain_s)
                     return None
-                is_held = (
+                is_sustained = (
                     not answered.refused
                     and answered.response_p95_ms <= _RESPONSE_MS
                     and answered.late_p95_ms <= _LATE_MS
                     and is_settled(settled_s)
                 )
-                if not is_held:  # what is still to do must not count against the next rate
+                if not is_sustained:  # a backlog must not count against the next rate
                     is_settled(protocol.drain_s)
                 log.info(
                     "%.0f requests/s %s: p95 %.0f ms",
-                    *(requests_s, "held" if is_held else "not held", answered.response_p95_ms),
+                    *(requests_s, "sustained" if is_sustained else "not sustained", answered.response_p95_ms),
                 )
-                return answered if is_held else None
+                return answered if is_sustained else None
 
             if protocol.warmup_s:
                 opened.load.send(Wanted("warmup", "warmup", _WARMUP_REQUESTS_S, protocol.warmup_s))
                 is_settled(protocol.drain_s)
-            held = highest_sustained(probe, _FIRST_REQUESTS_S, _PRECISION)
-        if held is None:
+            sustained = highest_sustained(probe, _FIRST_REQUESTS_S, _PRECISION)
+        if sustained is None:
             raise LoadToolError(
-                f"the web server does not answer one request a second within {_RESPONSE_MS:g} ms (p95), or the "
-                "pipeline does not follow"
+                f"the web server cannot answer 1 request/s within {_RESPONSE_MS:g} ms (p95), or the pipeline cannot "
+                "keep up; stop other programs on this machine and run again"
             )
-        return held.rate_s
+        return sustained.rate_s

@@ -51,7 +51,7 @@ class LogPipelineRuntime(DriverRuntime):
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
-        """Open a stand-in for the broker and the parts, which do not run before the study measures."""
+        """Open a stand-in for the broker and the parts, which do not run before the first repetition."""
         return open_system(study, settings, lambda: _PARTS_MIB)
 
     @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.errors import LoadToolError
 
 STAMPS = ("t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7")
@@ -38,13 +39,13 @@ class Reconciled:
     """The outcome of the logged requests.
 
     Attributes:
-        events: One row per request that is in Hive with all timestamps (the first copy), in log order: id, timestamps,
+        events: One row per request that is in Hive with all timestamps (the first copy), in log order: ID, timestamps,
             and a column per stage in milliseconds.
         requests: All logged requests: `request_id` and `t0`.
-        pending: `t0` of requests still on their way when the wait ended, and that end as `t7`.
-        lost: Ids missing in Hive; empty while any are pending, since nobody knows which.
-        doubled: Ids that are in Hive more than once.
-        unknown: Rows of Hive that match no logged request or could not be read.
+        pending: `t0` of requests still in flight when the wait ended, with the time of that end as `t7`.
+        lost: IDs missing from Hive; empty if any are pending, since lost ones cannot be identified then.
+        doubled: IDs that are in Hive more than once.
+        unknown: Rows in Hive that match no logged request or could not be read.
         unstamped: Requests that lack a timestamp; latencies exclude them.
     """
 
@@ -68,14 +69,14 @@ class Reconciled:
 
     @property
     def fault(self) -> str:
-        """Return what is wrong with the events; empty if each is there once, with all timestamps."""
+        """Describe the fault of the events; empty if each is in Hive once, with all timestamps."""
         if self.lost:
-            return f"{len(self.lost)} of {self.logged} requests are not in Hive: {first_ids_text(self.lost)}"
+            return f"requests missing from Hive: {len(self.lost)} of {self.logged} ({first_ids_text(self.lost)})"
         if self.doubled:
-            return f"{len(self.doubled)} requests are in Hive more than once: {first_ids_text(self.doubled)}"
+            return f"requests in Hive more than once: {len(self.doubled)} ({first_ids_text(self.doubled)})"
         if self.unknown:
-            return f"{self.unknown} rows of Hive are of no request that was logged"
-        return f"{self.unstamped} events lack a stamp" if self.unstamped else ""
+            return f"rows in Hive that match no logged request: {self.unknown}"
+        return f"events without all timestamps: {self.unstamped}" if self.unstamped else ""
 
 
 def reconcile(
@@ -86,9 +87,9 @@ def reconcile(
     Args:
         logged: The result of `read_access_log`.
         committed: Hive's table: `request_id` (null if unreadable), `batch_id`, and `t1` to `t6`.
-        committed_at: Commit time (t7) by batch id.
-        waited_until_ms: When the wait ended with events still arriving: later ones are pending. None if nothing was on
-            its way any more: what is missing is lost.
+        committed_at: Commit time (t7) by batch ID.
+        waited_until_ms: End of the wait if events were still arriving: later ones are pending. None if no events were
+            in flight: missing ones are lost.
     """
     known = set(logged.request_id)
     rows = committed.assign(t7=committed.batch_id.map(committed_at))
@@ -118,17 +119,18 @@ def reconcile(
     )
 
 
-def left_of_before(arrivals: pd.DataFrame, began_ms: int) -> int:
-    """Count requests logged before a time and not yet in Hive at it."""
+def backlog_at(arrivals: pd.DataFrame, began_ms: int) -> int:
+    """Count requests logged before this time but not yet in Hive by then."""
     return int(((arrivals.t0 < began_ms) & (arrivals.t7 >= began_ms)).sum())
 
 
 def negative_stage(events: pd.DataFrame) -> str:
-    """Name the first stage that ends before it begins, with an event; empty if none does."""
+    """Name the first stage that ends before it begins, with an example; empty if none does."""
     for name in STAGES:
         if (wrong := events[events[name] < 0]).size:
             first = wrong.iloc[0]
-            return f"{len(wrong)} events end stage {name} before they begin it: {first.request_id} by {-first[name]} ms"
+            events_text = counted(len(wrong), "event")
+            return f"stage {name} ends before it begins in {events_text}: {first.request_id} by {-first[name]} ms"
     return ""
 
 
@@ -138,7 +140,7 @@ def latencies_ms(events: pd.DataFrame) -> pd.Series:
 
 
 def first_ids_text(ids: Sequence[str]) -> str:
-    """Return the first three ids as text, with an ellipsis if there are more."""
+    """Return the first three IDs as text, with an ellipsis if there are more."""
     return ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")
 
 
@@ -146,7 +148,7 @@ def read_access_log(path: Path) -> pd.DataFrame:
     """Return the requests in log order, rotated files first: `request_id`, `t0` (ms since 1970) and `uri`.
 
     Raises:
-        LoadToolError: If an object is truncated or lacks its id or time.
+        LoadToolError: If an object is truncated or lacks its ID or time.
     """
     rows = []
     rotated = [each for each in path.parent.glob(f"{path.name}.*") if each.suffix[1:].isdecimal()]
@@ -155,7 +157,9 @@ def read_access_log(path: Path) -> pd.DataFrame:
             try:
                 rows.append((str(found["request_id"]), round(float(found["t0"]) * _MS), str(found.get("uri", ""))))
             except (KeyError, TypeError, ValueError) as error:
-                raise LoadToolError(f"{file.name}: at character {place}: no request with request_id and t0") from error
+                raise LoadToolError(
+                    f"{file.name}: at character {place}: not a request with request_id and t0"
+                ) from error
     return pd.DataFrame(rows, columns=["request_id", "t0", "uri"])
 
 
@@ -166,5 +170,5 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with suppress(ValueError):
             found, end = decoder.raw_decode(text, place)
         if not isinstance(found, dict):
-            raise LoadToolError(f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}")
+            raise LoadToolError(f"{path.name}: at character {place}: not a JSON object: {text[place : place + 60]!r}")
         yield place, found

@@ -55,8 +55,8 @@ COLLECTOR_SETTINGS = (
     Setting("otel_batch_size", 8192, "client", least=1, most=_MOST_EVENTS),
     Setting("otel_batch_timeout_ms", 200, "client", least=1, most=_MOST_DELAY_MS),
 )
-"""Settings that replace Filebeat and aggregator by two OpenTelemetry Collectors."""
-# The Collector's exporter accepts a linger, too, but sends each batch at once.
+"""Settings that replace Filebeat and the aggregator with two OpenTelemetry Collectors."""
+# The Collector's exporter accepts a linger, too, but sends each batch immediately.
 _USED_WITH_BOTH = {"log_lines", "acks", "trigger_ms"}
 _UNUSED_WITH = {
     "filebeat": [each.name for each in COLLECTOR_SETTINGS if each.name != "shipper"],
@@ -71,12 +71,12 @@ SETTINGS = {each.name: each for each in (*PIPELINE_SETTINGS, *COLLECTOR_SETTINGS
 
 
 def pipeline_setting(name: str) -> Setting:
-    """Return the setting of this name; raise ValueError if a tuning has none."""
+    """Return the setting of this name; raise ValueError if it does not exist or cannot be tuned."""
     if name in {each.name for each in COLLECTOR_SETTINGS}:
-        raise ValueError(f"{name}: is no setting of a tuning; comparisons take it")
+        raise ValueError(f"{name}: cannot be tuned; use it in a comparison")
     known = {each.name: each for each in PIPELINE_SETTINGS}
     if name not in known:
-        raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, known)}")
+        raise ValueError(f"{name}: is not a setting of a log pipeline{did_you_mean(name, known)}")
     return known[name]
 
 
@@ -92,13 +92,15 @@ def request_rate_of(text: str) -> RequestRate:
     """Parse `200/s`, or `50%` of the web server's capacity; raise ValueError for anything else."""
     found = _LOAD.fullmatch(text)
     if found is None:
-        raise ValueError(f"load: {text!r}: must be a rate as 200/s, or a share of what the web server holds as 50%")
+        raise ValueError(
+            f"load: {text!r}: must be a rate such as 200/s, or a share of the web server's capacity such as 50%"
+        )
     rate, percent = found.groups()
     return RequestRate(requests_s=float(rate)) if rate else RequestRate(capacity_fraction=int(percent) / 100)
 
 
 class Burst(Section):
-    """Sets when requests arrive `times` as fast."""
+    """Sets the period in which requests arrive `times` as fast."""
 
     from_s: Annotated[float, Field(gt=0)] = 60.0
     until_s: Annotated[float, Field(gt=0)] = 90.0
@@ -109,7 +111,7 @@ class Replay(Section):
     """Names the access log that `workload: replay` sends, `times` as fast.
 
     Its format is nginx's common or combined, or one JSON object per line with `time` (seconds since 1970, or ISO) and
-    `request` or `uri`. It is in or below the study's folder.
+    `request` or `uri`. The file is in the study's folder or below.
     """
 
     file: FileBesideStudy
@@ -119,9 +121,9 @@ class Replay(Section):
 class LogPipelineProtocol(Protocol):
     """Adds the duration of a run, and the time limit for its last requests to reach Hive.
 
-    A run begins when the requests of `warmup_s`, which do not count, are in Hive, or after `drain_s`; until then a few
-    requests keep Filebeat awake. Steady-state figures exclude the first `steady_from_s`. A pipeline that still delivers
-    `drain_s` after the last request was too slow; if nothing more arrives, missing events are lost.
+    A run begins when the warm-up requests (of `warmup_s`) are in Hive, or after `drain_s`; until then a few requests
+    keep Filebeat awake. Steady-state figures exclude the first `steady_from_s`. A pipeline that still delivers events
+    `drain_s` after the last request is too slow; if no more events arrive, the missing ones are lost.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180
@@ -134,7 +136,7 @@ class LogPipelineProtocol(Protocol):
     def _has_a_steady_part(self) -> Self:
         if self.steady_from_s >= self.seconds:
             raise ValueError(
-                f"steady_from_s {self.steady_from_s}: must be below seconds {self.seconds}, or nothing is steady"
+                f"steady_from_s {self.steady_from_s}: must be below seconds {self.seconds} to leave a steady part"
             )
         return self
 
@@ -177,18 +179,18 @@ class LogPipelineStudy(Study):
     def is_within_capacity(self, configuration: Configuration) -> bool:
         """Return whether the load is a share of the web server's capacity, without burst.
 
-        If not, errors of the web server are a result of the level, not a fault of the run.
+        Otherwise, errors of the web server are a result of the level, not a fault of the run.
         """
         fraction = self.rate_of(configuration).capacity_fraction
         return fraction is not None and fraction <= 1 and self.effective(configuration)["burst"] == "none"
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Return the number of requests in Hive or on their way there, for the plausibility rules."""
+        """Return the number of requests in Hive or in flight, for the plausibility rules."""
         committed, pending = values.get("events_committed"), values.get("events_pending") or 0
         return {"events_accounted_for": math.nan if committed is None else float(committed) + float(pending)}
 
     def conditions_with(self, **own: Mapping[str, Any]) -> dict[str, Any]:
-        """Return shop and protocol of a run, and a kind's own sections, by key."""
+        """Return shop and protocol of a run, and the kind's own sections, by key."""
         sections = {
             **own,
             "protocol": self.protocol.of_a_repetition(),
@@ -203,7 +205,7 @@ class LogPipelineStudy(Study):
         return self.replay.file if self.replay else None
 
     def fault_of_text(self, text: str) -> str:
-        """Return why the log cannot be replayed: a malformed line, or an end before the run's; empty if it can."""
+        """Return why the log cannot be replayed (malformed line, or too short for the run); empty if it can."""
         times, seconds = self.replay.times if self.replay else 1.0, self.protocol.seconds
         try:
             last_s, _ = due_requests(read_log(text), times)[-1]
@@ -213,8 +215,8 @@ class LogPipelineStudy(Study):
         if last_s >= seconds - 1:
             return ""
         return (
-            f"its last request is due {last_s:g} s after the first at times {times:g}: it must have one in the last of "
-            f"the run's {seconds} seconds, or later; give a longer log, a lower times, or fewer protocol.seconds"
+            f"is too short for a run of {seconds} s: at times {times:g} its last request is due {last_s:g} s after the "
+            "first; use a longer log, or lower times or protocol.seconds"
         )
 
     def conflict_in(self, level: Configuration) -> str:
@@ -222,10 +224,12 @@ class LogPipelineStudy(Study):
         found, burst = self.effective(level), self.protocol.burst
         if self.is_replayed(level):
             if self.replay is None:
-                return f"workload {REPLAY}: needs replay: {{file: my-access.log}}, which names the log"
+                return f"workload {REPLAY}: needs replay: {{file: my-access.log}}, the log to send"
             for name in ("load", "burst"):
                 if found[name] != SETTINGS[name].default:
-                    return f"{name} {found[name]}: must be left out with workload {REPLAY}, whose log says when"
+                    return (
+                        f"{name} {found[name]}: must be omitted with workload {REPLAY}; the log sets the request times"
+                    )
         try:
             request_rate_of(str(found["load"]))
         except ValueError as error:
@@ -235,24 +239,24 @@ class LogPipelineStudy(Study):
             # A reference with the same shipper must not set them either.
             unchanged = SETTINGS[name].default if common["shipper"] == shipper else common[name]
             if found[name] != unchanged:
-                return f"{name} {found[name]}: does nothing with shipper {shipper}; leave it out"
+                return f"{name} {found[name]}: has no effect with shipper {shipper}; omit it"
         if int(found["max_backoff_ms"]) < int(found["backoff_ms"]):
             return f"max_backoff_ms {found['max_backoff_ms']}: must not be below backoff_ms {found['backoff_ms']}"
         if found["burst"] == "once" and not burst.from_s < burst.until_s < self.protocol.seconds:
             return (
-                f"burst: protocol.burst from {burst.from_s:g} s until {burst.until_s:g} s: must end after it begins, "
-                f"and before the run does at {self.protocol.seconds} s; what follows is looked at, too"
+                f"burst: protocol.burst from {burst.from_s:g} s until {burst.until_s:g} s: must end after it begins "
+                f"and before the run ends at {self.protocol.seconds} s, since the recovery is measured, too"
             )
         return ""
 
     @model_validator(mode="after")
     def _replays_what_it_names(self) -> Self:
         if self.replay and not self.replays_in(self.cases):
-            raise ValueError(f"replay: no level has workload {REPLAY}; set it, or leave replay out")
+            raise ValueError(f"replay: no level has workload {REPLAY}; set it, or omit replay")
         return self
 
     @model_validator(mode="after")
     def _on_a_broker_of_its_own(self) -> Self:
         if self.cluster is not None:
-            raise ValueError("cluster: must not be given; a log pipeline has a broker of its own")
+            raise ValueError("cluster: must be omitted; a log pipeline runs its own broker")
         return self

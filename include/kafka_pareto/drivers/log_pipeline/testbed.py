@@ -40,11 +40,11 @@ _TOPIC_CONFIGS = {"message.timestamp.type": "LogAppendTime", "min.insync.replica
 
 
 PARENTS = ("nginx", "shop", "spark")
-"""Parts whose child processes do the work: workers of nginx and gunicorn, Spark's JVM."""
+"""Parts that work in child processes: workers of nginx and gunicorn, Spark's JVM."""
 
 
 class WebCapacity(Record):
-    """The highest rate at which the web server answered; loads in percent refer to it."""
+    """The highest rate that the web server sustained; loads in percent refer to it."""
 
     requests_s: float
 
@@ -78,7 +78,7 @@ class OpenPipeline(Opened):
         self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
 
     def shipping(self, folder: Path, topic: str) -> Shipping:
-        """Return the shippers that this level runs."""
+        """Return the level's shipper and aggregator."""
         programs = self._testbed.programs
         if self._settings["shipper"] == "otel":
             return CollectorPair(folder, programs.collector, self.log_file, self.collector_settings(topic))
@@ -119,7 +119,7 @@ class OpenPipeline(Opened):
 
 @dataclass
 class PipelineTestbed:
-    """Shared by all runs of a case; the lease is of this machine, whose cores are measured."""
+    """Resources shared by all runs of a case; the lease covers this machine, whose cores are measured."""
 
     study: LogPipelineStudy
     campaign: Campaign
@@ -137,14 +137,14 @@ class PipelineTestbed:
             ClusterError: If one has ended.
         """
         if not self.brokers.pids:
-            raise ClusterError("the broker of the log pipeline has ended by itself")
+            raise ClusterError("the log pipeline's broker has ended unexpectedly")
         try:
             self.web.require_running()
         except LoadToolError as error:
             raise ClusterError(str(error)) from error
 
     def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
-        """Return a level's request rate, for a replayed log the mean; the capacity is searched once per campaign."""
+        """Return a level's request rate (the mean of a replayed log); the capacity is measured once per campaign."""
         if self.replayed and self.study.is_replayed(configuration):
             return self.replayed.requests_s
         asked = self.study.rate_of(configuration)
@@ -152,12 +152,12 @@ class PipelineTestbed:
             return asked.requests_s
         key = self.campaign.keys.sizing(_CAPACITY)
         try:
-            held = self.campaign.read_record(key, WebCapacity).requests_s
+            capacity = self.campaign.read_record(key, WebCapacity).requests_s
         except MissingArtifactError:
-            held = search()
-            log.info("the web server answers %.0f requests/s", held)
-            self.campaign.write_record(key, WebCapacity(requests_s=held))
-        return (asked.capacity_fraction or 0.0) * held
+            capacity = search()
+            log.info("capacity of the web server: %.0f requests/s", capacity)
+            self.campaign.write_record(key, WebCapacity(requests_s=capacity))
+        return (asked.capacity_fraction or 0.0) * capacity
 
 
 @contextmanager
@@ -192,7 +192,7 @@ class Replayed:
 
 
 def replayed_log(campaign: Campaign, study: LogPipelineStudy, file: Path) -> Replayed | None:
-    """Write the due times of the campaign's log; return None if the study replays none."""
+    """Write the due times of the campaign's log; return None if the study replays no log."""
     if study.replay is None:
         return None
     found = read_log(campaign.store.get(campaign.keys.payload()).decode())
@@ -200,7 +200,7 @@ def replayed_log(campaign: Campaign, study: LogPipelineStudy, file: Path) -> Rep
     seconds = study.protocol.seconds
     sent = sum(due_s < seconds for due_s, _ in due)
     log.info(
-        "%s: a run sends %d of %d requests, %g times as fast as logged; %d entries name no path and are not sent",
+        "%s: each run sends %d of %d requests, at %g times the logged speed; entries skipped for lack of a path: %d",
         *(study.replay.file, sent, len(due), study.replay.times, found.skipped),
     )
     file.write_text(json.dumps(due), encoding="utf-8")

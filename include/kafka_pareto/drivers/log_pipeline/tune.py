@@ -22,7 +22,7 @@ _DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durabili
 class TuneLogPipeline(LogPipelineStudy, Tune):
     """Tunes a log pipeline. Factors and baseline are settings of its parts, as in its comparisons.
 
-    `load` and `workload` define the requests of all runs. The only case is `pipeline`; it ships with Filebeat.
+    `load` and `workload` define the requests of all runs. The only case is `pipeline`; its shipper is Filebeat.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})
@@ -96,7 +96,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         return self.effective(configuration)
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Return the pipeline's durability guarantee; an aggregator may acknowledge events it has only received."""
+        """Return the pipeline's durability guarantee; an aggregator may acknowledge events before Kafka has them."""
         found = self.effective(configuration)
         is_stored = found["aggregator_acknowledges"] == "kafka"
         return _DURABILITIES[str(found["acks"])] if is_stored else Durability.received

@@ -30,7 +30,7 @@ class Warehouse:
     Attributes:
         python: Of the environment with PySpark.
         jars: Folder of Spark's Kafka connector.
-        trigger_ms: Interval between batches; 0 starts the next one at once.
+        trigger_ms: Interval between batches; 0 starts the next one immediately.
         planted_delay_ms: Delay of each batch, for tests: before its start or before its commit is reported
             (`planted_at`).
     """
@@ -71,7 +71,7 @@ class Warehouse:
 
 
 def read_batches(file: Path) -> dict[int, Batch]:
-    """Read the record of batches by id: the last line of each counts, since a batch is repeated after a kill.
+    """Read the record of batches by ID; the last line of each counts, since a kill may repeat a batch.
 
     An unterminated last line is still being written and is skipped.
 
@@ -83,8 +83,8 @@ def read_batches(file: Path) -> dict[int, Batch]:
     lines = text[: text.rfind("\n") + 1].splitlines()
     for number, line in enumerate(lines, start=1):
         try:
-            noted = json.loads(line)
-            found[int(noted["batch_id"])] = Batch(int(noted["rows"]), int(noted["t6"]), int(noted["t7"]))
+            record = json.loads(line)
+            found[int(record["batch_id"])] = Batch(int(record["rows"]), int(record["t6"]), int(record["t7"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise ArtifactError(f"{file}: line {number}: is not what is noted of a batch: {line[:80]}") from error
+            raise ArtifactError(f"{file}: line {number}: is not a batch record: {line[:80]}") from error
     return found

@@ -1,4 +1,4 @@
-"""Sample once a second the pipeline's resource use, packets on loopback, and steps of the clock."""
+"""Sample the pipeline's resource use, packets on loopback, and clock steps once a second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRIES = 5
 _LOOPBACK = "lo"
 _MIB = 1 << 20
 _MINOR_FAULTS = 7
-"""Index of `minflt` in /proc/<pid>/stat after the name, which may contain blanks (proc(5))."""
+"""Index of `minflt` in /proc/<pid>/stat after the name, which may contain spaces (proc(5))."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Use:
     minor_faults: int = 0
 
     def since(self, before: Use) -> Use:
-        """Return what was used since."""
+        """Return the use since then."""
         return Use(*(getattr(self, name) - getattr(before, name) for name in self.__dataclass_fields__))
 
     def __add__(self, other: Use) -> Use:
-        """Return what both have used."""
+        """Return the sum of both."""
         return Use(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
@@ -63,7 +63,7 @@ class Watched:
         working: Counts up to the last commit, after which parts only wait.
         whole: Counts up to the end.
         memory_mib: Peak of all parts together.
-        clock_step_ms: Largest step of the clock against the monotonic one between two samples.
+        clock_step_ms: Largest step of the wall clock against the monotonic clock between two samples.
         steal_fraction: Share of CPU time taken by the hypervisor.
         other_fraction: Share of CPU time used by other processes.
     """
@@ -78,7 +78,7 @@ class Watched:
 
 
 def clock_offset_s() -> float:
-    """Return the clock less the monotonic one, from the least disturbed of several readings."""
+    """Return the wall clock minus the monotonic clock, from the least disturbed of several readings."""
     tries = []
     for _ in range(_TRIES):
         before_s = time.monotonic()
@@ -94,7 +94,7 @@ class Watch:
     Args:
         roots: Return the process id of each running part; called at each sample, since parts may be restarted.
         with_children: Parts whose child processes count; finding these scans all processes.
-        clock_offset_s: As the function of this name, for tests.
+        clock_offset_s: Replaces the function of this name in tests.
     """
 
     def __init__(

@@ -32,10 +32,10 @@ class Answered:
         began_at: Start of the first second, in seconds since 1970.
         due: Requests to send; all are sent, however late.
         refused: Answered with a server error, or not at all.
-        late_p95_ms: Send delay; the p95.
-        late_p99_ms: The p99: shows a load generator that stalls for 1 % of a run.
-        response_p95_ms: Time from when a request was due to its answer.
-        answered_ids: Ids by which the log identifies the answered requests.
+        late_p95_ms: 95th percentile of the send delay.
+        late_p99_ms: Its 99th percentile; shows a load generator that stalls for 1 % of a run.
+        response_p95_ms: 95th percentile of the time from a request's due time to its answer.
+        answered_ids: IDs by which the log identifies the answered requests.
     """
 
     began_at: float
@@ -53,7 +53,7 @@ class Answered:
 
 
 class WebLoad(Opened):
-    """Context in which `processes` load processes are ready to send; they share the requests in `replayed`, if any."""
+    """Context in which this many load generators are ready to send; they share the requests in `replayed`, if any."""
 
     def __init__(self, url: str, processes: int, replayed: Path | None = None) -> None:
         self._url = url
@@ -76,31 +76,31 @@ class WebLoad(Opened):
         self._start()
 
     def send(self, wanted: Wanted) -> Answered:
-        """Send the requests, beginning in a moment, and wait for all answers.
+        """Send the requests, starting shortly, and wait for all answers.
 
-        Call `renew` after an error: a late answer would otherwise count for the next requests.
+        Call `renew` after an error; otherwise late answers count for the next run.
 
         Raises:
             LoadToolError: If a process ends or does not answer, or no request was due.
         """
-        wanted, said = self._sent(wanted)
-        late_ms = np.concatenate([each["late_ms"] for each in said])
-        response_ms = np.concatenate([each["response_ms"] for each in said])
+        wanted, results = self._sent(wanted)
+        late_ms = np.concatenate([each["late_ms"] for each in results])
+        response_ms = np.concatenate([each["response_ms"] for each in results])
         if not late_ms.size:
-            raise LoadToolError(f"no request was due within {wanted.seconds:g} s; ask for a higher rate")
+            raise LoadToolError(f"no request was due within {wanted.seconds:g} s; set a higher load")
         late_p95_ms, late_p99_ms = np.quantile(late_ms, (0.95, 0.99))
         return Answered(
             began_at=wanted.begins_at,
-            due=sum(each["due"] for each in said),
-            refused=sum(each["refused"] for each in said),
+            due=sum(each["due"] for each in results),
+            refused=sum(each["refused"] for each in results),
             late_p95_ms=float(late_p95_ms),
             late_p99_ms=float(late_p99_ms),
             response_p95_ms=float(np.quantile(response_ms, 0.95)),
-            answered_ids=[each_id for each in said for each_id in each["answered_ids"]],
+            answered_ids=[each_id for each in results for each_id in each["answered_ids"]],
         )
 
     def trickle(self, wanted: Wanted) -> None:
-        """Send the requests and wait for the answers; unlike in `send`, none need be due."""
+        """Send the requests and wait for the answers; unlike `send`, accept that none is due."""
         self._sent(wanted)
 
     def _sent(self, wanted: Wanted) -> tuple[Wanted, list[Line]]:
@@ -114,7 +114,7 @@ class WebLoad(Opened):
             options = ["--address", self._url, "--process", str(number), "--processes", str(self._number)]
             options += ["--replayed", str(self._replayed)] if self._replayed else []
             argv = [sys.executable, "-m", "kafka_pareto.drivers.log_pipeline.shoppers.load", *options]
-            self._senders.append(ChildProcess(f"load {number}", argv, environment(PYTHONPATH=str(_LIBRARY))))
+            self._senders.append(ChildProcess(f"load generator {number}", argv, environment(PYTHONPATH=str(_LIBRARY))))
         for sender in self._senders:
             sender.next_line(READY, _READY_S)
 

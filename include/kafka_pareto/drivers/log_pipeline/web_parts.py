@@ -1,4 +1,4 @@
-"""Command lines and configuration of MariaDB, gunicorn and nginx; nothing is started here.
+"""Command lines and configuration of MariaDB, gunicorn and nginx; `web_server.py` starts them.
 
 Each has a folder and listens on a unix socket in it, except nginx, which listens on 127.0.0.1.
 """
@@ -23,13 +23,13 @@ _REFUSED_IN_PATHS = frozenset("\"'\\$;{}\n")
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a part; its PATH includes servers, which are often outside a user's."""
+    """Return the environment of a part; its PATH includes the folders of servers, often missing from a user's."""
     kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME") if name in os.environ}
     return {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", **kept, **more}
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program, if there is one."""
+    """Return the path of a program, if it is installed."""
     return shutil.which(name, path=environment()["PATH"])
 
 
@@ -150,7 +150,7 @@ class Nginx:
         """Return its configuration; raise BadInputError if a path has a character that is special in it."""
         template = (PROGRAMS / "nginx.conf").read_text(encoding="utf-8")
         return _Template(template).substitute(
-            # Started by root, its workers would run as www-data, which cannot enter our folders.
+            # By default, workers started by root run as www-data, which has no access to our folders.
             user=f"user {_ROOT};" if self.user == _ROOT else "",
             workers=self.workers,
             folder=_plain(self.folder),
@@ -173,7 +173,7 @@ class Nginx:
 def _socket(path: Path) -> Path:
     if len(os.fsencode(path)) > _MOST_SOCKET_BYTES:
         raise BadInputError(
-            f"{path}: a socket's path has at most {_MOST_SOCKET_BYTES} bytes; set TMPDIR to a shorter one"
+            f"{path}: a socket path must not exceed {_MOST_SOCKET_BYTES} bytes; set TMPDIR to a shorter path"
         )
     return path
 
@@ -181,5 +181,5 @@ def _socket(path: Path) -> Path:
 def _plain(path: Path) -> str:
     text = str(path.absolute())
     if refused := sorted(_REFUSED_IN_PATHS & set(text)):
-        raise BadInputError(f"{path}: nginx cannot be told of a path with {refused[0]!r}; take another folder")
+        raise BadInputError(f"{path}: nginx does not support {refused[0]!r} in paths; use another folder")
     return text

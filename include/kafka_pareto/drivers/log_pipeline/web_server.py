@@ -43,7 +43,7 @@ class WebServer(Opened):
         if self._mariadb:
             self._start_database(self._mariadb)
         shop = self._shop
-        run_to_end("what makes the shop's database", shop.create_argv(self._seed), shop.environment, _CREATED_S)
+        run_to_end("the shop's database setup", shop.create_argv(self._seed), shop.environment, _CREATED_S)
         self._add(
             "shop", ChildProcess("the shop", shop.argv, shop.environment, "TERM"), lambda: _listens_at(shop.socket)
         )
@@ -77,7 +77,7 @@ class WebServer(Opened):
 
     def _start_database(self, mariadb: MariaDb) -> None:
         mariadb.folder.mkdir()
-        run_to_end("what makes MariaDB's data folder", mariadb.install_argv, environment(), _CREATED_S)
+        run_to_end("MariaDB's installation", mariadb.install_argv, environment(), _CREATED_S)
         child = ChildProcess("MariaDB", mariadb.argv, environment())
         self._add("database", child, lambda: _listens_at(mariadb.socket))
 
@@ -86,7 +86,7 @@ class WebServer(Opened):
         deadline = time.monotonic() + _READY_S
         while not is_ready():
             if child.exit_code is not None or time.monotonic() > deadline:
-                raise LoadStartError(f"{child.name} does not start: {child.last_words()}")
+                raise LoadStartError(f"{child.name} did not start: {child.last_words()}")
             time.sleep(_LOOK_S)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
@@ -160,25 +161,25 @@ def test_quantities_are_those_that_the_driver_declares_and_are_read_back() -> No
 
 
 @pytest.mark.parametrize(
-    ("p95_ms", "p99_ms", "told"),
+    ("p95_ms", "p99_ms", "reason"),
     [
         (2.0, 9.0, ""),
-        (400.0, 450.0, "the load sent requests late: p95 400 ms, p99 450 ms"),
-        (2.0, 900.0, "the load sent requests late: p95 2 ms, p99 900 ms"),
+        (400.0, 450.0, "the load generator sent requests late: p95 400 ms, p99 450 ms"),
+        (2.0, 900.0, "the load generator sent requests late: p95 2 ms, p99 900 ms"),
     ],
 )
-def test_a_late_load_is_told(p95_ms: float, p99_ms: float, told: str) -> None:
-    assert figures(answered=replace(ANSWERED, late_p95_ms=p95_ms, late_p99_ms=p99_ms)).generator_bound == told
+def test_a_late_load_is_reported(p95_ms: float, p99_ms: float, reason: str) -> None:
+    assert figures(answered=replace(ANSWERED, late_p95_ms=p95_ms, late_p99_ms=p99_ms)).generator_bound == reason
 
 
 @pytest.mark.parametrize(
     ("changes", "outcome", "reason"),
     [
         ({}, "valid", ""),
-        ({"lost": ["a"]}, "records_lost", "1 of 600 requests are not in Hive: a"),
-        ({"doubled": ["a", "b"]}, "records_duplicated", "2 requests are in Hive more than once: a, b"),
-        ({"unknown": 2}, "failed", "2 rows of Hive are of no request"),
-        ({"unstamped": 3}, "failed", "3 events lack a stamp"),
+        ({"lost": ["a"]}, "records_lost", "requests missing from Hive: 1 of 600 (a)"),
+        ({"doubled": ["a", "b"]}, "records_duplicated", "requests in Hive more than once: 2 (a, b)"),
+        ({"unknown": 2}, "failed", "rows in Hive that match no logged request: 2"),
+        ({"unstamped": 3}, "failed", "events without all timestamps: 3"),
     ],
 )
 def test_a_run_counts_when_each_request_came_to_hive_once(
@@ -191,14 +192,14 @@ def test_a_run_counts_when_each_request_came_to_hive_once(
     assert reason in found[1]
 
 
-def test_a_pipeline_that_was_too_slow_is_told_and_is_no_failure() -> None:
+def test_a_pipeline_that_was_too_slow_is_reported_and_is_not_a_failure() -> None:
     events = made_events(np.concatenate([[-500], even(10, 60)]), np.full(601, 200.0))
     warmed_up = made_events([-500], [1000])
 
-    told = "2 of 602 requests were still on their way at the end"
-    assert judge(reconciled(events, [0, 100], 90_000), BEGAN_MS) == ("valid", told)
-    told = "none of 1 requests came to Hive in time"
-    assert judge(reconciled(warmed_up, [0], 90_000), BEGAN_MS) == ("failed", told)
+    reason = "requests still in flight at the end: 2 of 602"
+    assert judge(reconciled(events, [0, 100], 90_000), BEGAN_MS) == ("valid", reason)
+    reason = "no request reached Hive in time (1 logged)"
+    assert judge(reconciled(warmed_up, [0], 90_000), BEGAN_MS) == ("failed", reason)
     assert judge(reconciled(warmed_up), BEGAN_MS) == ("failed", "no request was logged")
 
 
@@ -229,12 +230,12 @@ def test_each_request_is_in_hive_or_on_its_way_or_the_run_is_not_believed(pendin
     assert judged.broken_rules == broken
 
 
-def test_a_clock_that_was_set_and_a_stage_that_goes_back_in_time_are_told() -> None:
+def test_an_adjusted_clock_and_a_stage_that_goes_back_in_time_are_reported() -> None:
     events = made_events([0], [10])
     require_one_clock(reconciled(events), WATCHED)
-    with pytest.raises(LoadToolError, match=r"the clock was set by 3.0 ms"):
+    with pytest.raises(LoadToolError, match=r"the clock was adjusted by 3.0 ms"):
         require_one_clock(reconciled(events), replace(WATCHED, clock_step_ms=3.0))
-    with pytest.raises(LoadToolError, match=r"1 events end stage filebeat before they begin it: r0 by 5 ms"):
+    with pytest.raises(LoadToolError, match=r"stage filebeat ends before it begins in 1 event: r0 by 5 ms"):
         require_one_clock(reconciled(events.assign(filebeat=-5)), WATCHED)
 
 
@@ -256,33 +257,33 @@ def test_what_is_refused_is_a_result_of_a_level_that_may_ask_for_too_much(
     found = attempted(monkeypatch, followed, level)
 
     assert (found.outcome, found.is_excused) == (outcome, is_excused)
-    assert ("900 of 6000 requests were refused" in found.reason) is (outcome == "failed")
+    assert ("did not answer 900 of 6000 requests" in found.reason) is (outcome == "failed")
     assert (found.reason == "the run was throttled") is (outcome == "valid")
     assert found.quantities["refused"] == 900
     assert found.quantities["latency_p95_ms"] == 200.0
 
 
-def test_what_is_left_of_a_warm_up_that_was_not_done_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_backlog_of_an_unfinished_warm_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     events = reconciled(made_events(np.concatenate([[-5000, -1], even(100, 180)]), np.full(18_002, 200.0)))
 
     assert attempted(monkeypatch, Followed(ANSWERED, WATCHED, events)).reason == ""
-    told = attempted(monkeypatch, Followed(ANSWERED, WATCHED, events, is_warm=False)).reason
-    assert told == "requests from before the run that were still on their way when it began: 1"
+    reason = attempted(monkeypatch, Followed(ANSWERED, WATCHED, events, is_warm=False)).reason
+    assert reason == "warm-up requests still in flight when the run began: 1"
 
 
-def test_a_web_server_that_refuses_is_told() -> None:
+def test_a_web_server_that_rejects_requests_is_reported() -> None:
     require_answers(replace(ANSWERED, refused=60))
-    with pytest.raises(RefusedError, match=r"61 of 6000 requests were refused"):
+    with pytest.raises(RefusedError, match=r"did not answer 61 of 6000 requests"):
         require_answers(replace(ANSWERED, refused=61))
 
 
-def test_a_request_that_was_answered_and_not_logged_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answered_request_that_was_not_logged_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     events = reconciled(made_events([0, 5], [10, 10]), [8], 900)
     require_logged(replace(ANSWERED, answered_ids=["r1", "p0"]), events)
-    told = "3 of 6000 requests were answered, and are not in the web server's log: a, b, c"
+    reason = "answered requests missing from the web server's log: 3 of 6000 (a, b, c)"
     unlogged = replace(ANSWERED, answered_ids=["r0", "a", "b", "r1", "c"])
-    with pytest.raises(LoadToolError, match=told):
+    with pytest.raises(LoadToolError, match=re.escape(reason)):
         require_logged(unlogged, events)
 
     found = attempted(monkeypatch, Followed(unlogged, WATCHED, WHOLE))
-    assert (found.outcome, found.reason, found.is_excused) == ("failed", told, True)
+    assert (found.outcome, found.reason, found.is_excused) == ("failed", reason, True)

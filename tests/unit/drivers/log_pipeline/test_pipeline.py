@@ -82,7 +82,7 @@ def test_what_hive_holds_is_returned_when_all_parts_have_ended(tmp_path: Path) -
     [
         (NO_HEAP, 5, True, r"was not exported: Spark has ended with exit code 1: no heap"),
         (NO_HEAP, 5, False, r"was not exported: Spark has ended with exit code 1: no heap"),
-        (EXPORTS, 4, True, r"Spark has exported 4 of 5 rows"),
+        (EXPORTS, 4, True, r"Spark exported 4 of the 5 rows"),
     ],
 )
 def test_a_spark_that_does_not_export_all_that_it_committed_is_a_part_that_ended(
@@ -130,5 +130,5 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "batches.jsonl"
     file.write_text(f"{FIRST}{line}\n")
 
-    with pytest.raises(ArtifactError, match=f"{file}: line 2: is not what is noted of a batch"):
+    with pytest.raises(ArtifactError, match=f"{file}: line 2: is not a batch record"):
         read_batches(file)

@@ -41,7 +41,7 @@ def test_what_is_lost_or_doubled_is_named_and_the_first_of_two_counts() -> None:
     found = reconcile(logged("a", "b", "c"), rows, {0: BEGAN_MS + 1500, 1: BEGAN_MS + 9000})
 
     assert (list(found.lost), list(found.doubled)) == (["c"], ["a"])
-    assert found.fault == "1 of 3 requests are not in Hive: c"
+    assert found.fault == "requests missing from Hive: 1 of 3 (c)"
     assert found.events.t7.max() == BEGAN_MS + 1500
 
 
@@ -50,7 +50,7 @@ def test_what_lacks_a_stamp_or_is_of_nobody_is_counted() -> None:
     found = reconcile(logged("a", "b"), rows, {0: BEGAN_MS + 1500})
 
     assert (found.unstamped, found.unknown, len(found.events)) == (1, 1, 1)
-    assert found.fault == "1 rows of Hive are of no request that was logged"
+    assert found.fault == "rows in Hive that match no logged request: 1"
     # Of a batch that was not committed.
     assert reconcile(logged("a"), committed("a", batch_id=7), {0: BEGAN_MS}).unstamped == 1
 
@@ -68,7 +68,7 @@ def test_what_was_still_on_its_way_is_pending_and_not_lost() -> None:
 def test_a_stage_that_goes_back_in_time_is_named() -> None:
     found = reconcile(logged("a"), committed("a").assign(t3=BEGAN_MS + 5), {0: BEGAN_MS + 1500})
 
-    assert negative_stage(found.events) == "1 events end stage filebeat_to_aggregator before they begin it: a by 5 ms"
+    assert negative_stage(found.events) == "stage filebeat_to_aggregator ends before it begins in 1 event: a by 5 ms"
     assert negative_stage(reconcile(logged("a"), committed("a"), {0: BEGAN_MS + 1500}).events) == ""
 
 
@@ -88,11 +88,11 @@ def test_objects_on_one_line_and_on_several_are_read_alike(tmp_path: Path, text:
         (
             "access.log",
             ONE_LINE + '{"request_id": "c',
-            r"access.log: at character 54: no JSON object: '\{\"request_id\"",
+            r"access.log: at character 54: not a JSON object: '\{\"request_id\"",
         ),
-        ("access.log", "[1]", "no JSON object"),
-        ("access.log", '{"t0": 1}', "at character 0: no request with request_id and t0"),
-        ("access.log.1", "{}", r"access.log.1: at character 0: no request with request_id"),
+        ("access.log", "[1]", "not a JSON object"),
+        ("access.log", '{"t0": 1}', "at character 0: not a request with request_id and t0"),
+        ("access.log.1", "{}", r"access.log.1: at character 0: not a request with request_id"),
     ],
 )
 def test_what_is_no_request_is_told_with_the_file_that_has_it(

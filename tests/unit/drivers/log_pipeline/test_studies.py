@@ -60,7 +60,7 @@ def test_a_load_is_a_rate_or_a_share() -> None:
     assert request_rate_of("50%") == RequestRate(capacity_fraction=0.5)
     assert request_rate_of("120%") == RequestRate(capacity_fraction=1.2)
     for text in ("", "0/s", "0%", "201%", "fast"):
-        with pytest.raises(ValueError, match=r"load: .*must be a rate as 200/s, or a share"):
+        with pytest.raises(ValueError, match=r"load: .*must be a rate such as 200/s, or a share"):
             request_rate_of(text)
 
 
@@ -127,7 +127,7 @@ def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: s
         ),
         ({**COMPARE, "reference": {"load": "lots"}}, "load: 'lots': must be a rate"),
         ({**COMPARE, "reference": {"max_backoff_ms": 10}}, "max_backoff_ms 10: must not be below backoff_ms 1000"),
-        ({**TUNE, "factors": {"linger.ms": {"type": "integer", "low": 0, "high": 5}}}, "linger.ms: is no setting"),
+        ({**TUNE, "factors": {"linger.ms": {"type": "integer", "low": 0, "high": 5}}}, "linger.ms: is not a setting"),
         ({**TUNE, "factors": {"acks": {"type": "integer", "low": 0, "high": 1}}}, "acks must be of type categorical"),
         (
             {**TUNE, "factors": {"backoff_ms": {"type": "integer", "low": 10, "high": 20000}}},
@@ -138,24 +138,24 @@ def test_nothing_is_predicted_of_collectors_or_from_their_light_run(reference: s
             "log_lines: 'Multi': must be written as multi",
         ),
         ({**COMPARE, "reference": {"workload": "replay"}}, "workload replay: needs replay: {file: my-access.log}"),
-        ({**COMPARE, "replay": {"file": "a.log"}}, "replay: no level has workload replay; set it, or leave replay out"),
+        ({**COMPARE, "replay": {"file": "a.log"}}, "replay: no level has workload replay; set it, or omit replay"),
         ({**TUNE, "workload": "replay"}, "workload replay: needs replay"),
         ({**TUNE, "replay": {"file": "a.log"}}, "replay: no level has workload replay"),
         ({**REPLAY, "replay": {"file": "a.log", "times": 0}}, "replay.times: 0: Input should be greater than 0"),
         ({**REPLAY, "replay": {"file": "../a.log"}}, "replay.file: .*: must lie in the study's folder or below"),
         (
             {**REPLAY, "reference": {"workload": "replay", "load": "9/s"}},
-            "load 9/s: must be left out with workload replay, whose log says when",
+            "load 9/s: must be omitted with workload replay; the log sets the request times",
         ),
         (
             {**REPLAY, "reference": {"workload": "replay", "burst": "once"}},
-            "burst once: must be left out with workload replay",
+            "burst once: must be omitted with workload replay",
         ),
         ({**TUNE, "baseline": {"pipelining": -1}}, "pipelining: -1: must be at least 0"),
-        ({**TUNE, "baseline": {"shipper": "otel"}}, "shipper: is no setting of a tuning; comparisons take it"),
+        ({**TUNE, "baseline": {"shipper": "otel"}}, "shipper: cannot be tuned; use it in a comparison"),
         (
             {**COMPARE, "reference": {"shipper": "otel", "backoff_ms": 50}, "tables": [ACKS]},
-            "backoff_ms 50: does nothing with shipper otel",
+            "backoff_ms 50: has no effect with shipper otel",
         ),
         (
             {**TUNE, "factors": {"bulk_max_size": {"type": "integer", "low": 0, "high": 5}}},
@@ -186,7 +186,7 @@ def test_a_study_that_replays_a_log_names_it_and_has_no_rate(tmp_path: Path) -> 
     assert (study.text_file(), study.replay.times) == ("a.log", 2)
     assert study.rate_of({}) == RequestRate()
     assert study.conditions()["replay.times"] == 2
-    assert "the requests of a.log, 2 times as fast" in study.described_protocol()["replay"]
+    assert "the requests of a.log, at 2 times the logged speed" in study.described_protocol()["replay"]
     assert parse_study(dump_study(study), "frozen") == study
     tuned = parsed({**TUNE, "workload": "replay", "replay": {"file": "a.log"}})
     assert (tuned.is_replayed({}), tuned.conditions()["replay.file"]) == (True, "a.log")
@@ -196,14 +196,14 @@ def test_a_study_that_replays_a_log_names_it_and_has_no_rate(tmp_path: Path) -> 
     ("lines", "replay", "message"),
     [
         (None, {}, r"a\.log: cannot be read: No such file"),
-        ([], {}, r"a\.log: holds no request"),
+        ([], {}, r"a\.log: contains no request"),
         ([*entries(10), "what?"], {}, r"a\.log: line 11: 'what\?': must be an entry of"),
         (
             entries(9),
             {},
-            r"a\.log: its last request is due 8 s after the first at times 1: it must have one in the last",
+            r"a\.log: is too short for a run of 10 s: at times 1 its last request is due 8 s after the first",
         ),
-        (entries(10), {"times": 2}, r"its last request is due 4.5 s after the first at times 2"),
+        (entries(10), {"times": 2}, r"at times 2 its last request is due 4.5 s after the first"),
     ],
 )
 def test_a_log_that_cannot_be_replayed_is_refused_in_one_line(
@@ -260,9 +260,9 @@ def test_collectors_are_compared_with_filebeat_whatever_the_reference_says_of_it
 @pytest.mark.parametrize(
     ("level", "said"),
     [
-        ({"shipper": "otel", "bulk_max_size": 50}, "bulk_max_size 50: does nothing with shipper otel; leave it out"),
-        ({"shipper": "otel", "linger_ms": 5}, "linger_ms 5: does nothing with shipper otel; leave it out"),
-        ({"otel_batch_size": 50}, "otel_batch_size 50: does nothing with shipper filebeat; leave it out"),
+        ({"shipper": "otel", "bulk_max_size": 50}, "bulk_max_size 50: has no effect with shipper otel; omit it"),
+        ({"shipper": "otel", "linger_ms": 5}, "linger_ms 5: has no effect with shipper otel; omit it"),
+        ({"otel_batch_size": 50}, "otel_batch_size 50: has no effect with shipper filebeat; omit it"),
         ({"shipper": "logstash"}, "shipper: 'logstash': must be one of filebeat, otel"),
     ],
 )

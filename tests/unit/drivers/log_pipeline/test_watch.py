@@ -45,7 +45,7 @@ def test_a_part_is_counted_from_the_beginning_on_and_its_children_if_it_is_said_
     assert found.whole.seconds > 0.2
 
 
-@pytest.mark.parametrize(("set_by_s", "told"), [(0.0008, ""), (0.003, "the clock was set by 3.0 ms")])
+@pytest.mark.parametrize(("set_by_s", "told"), [(0.0008, ""), (0.003, "the clock was adjusted by 3.0 ms")])
 def test_a_clock_that_is_set_by_more_than_a_millisecond_fails_the_run(set_by_s: float, told: str) -> None:
     offsets = iter([7.0, 7.0])  # when it begins, and at the first look
     with Watch(dict, clock_offset_s=lambda: next(offsets, 7.0 + set_by_s)) as watch:

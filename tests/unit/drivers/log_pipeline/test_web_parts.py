@@ -70,10 +70,10 @@ def test_root_runs_them_as_root() -> None:
 
 @pytest.mark.parametrize("name", ['a"b', "a$b", "a{b"])
 def test_a_path_that_would_mean_something_to_nginx_is_refused(name: str) -> None:
-    with pytest.raises(BadInputError, match="nginx cannot be told of a path with"):
+    with pytest.raises(BadInputError, match=r"nginx does not support .* in paths"):
         _ = nginx(folder=FOLDER / name).configuration
 
 
 def test_a_socket_whose_path_is_too_long_is_refused() -> None:
-    with pytest.raises(BadInputError, match="at most 107 bytes; set TMPDIR"):
+    with pytest.raises(BadInputError, match="must not exceed 107 bytes; set TMPDIR"):
         _ = Shop(FOLDER / ("a" * 100), Path("python"), "sqlite:shop.db").argv

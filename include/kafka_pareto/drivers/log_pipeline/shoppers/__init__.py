@@ -1,1 +1,1 @@
-"""Load generator: sends a shop's requests, as people would, at a given rate."""
+"""Load generator that sends a shop's requests at a given rate, as customers would."""

@@ -1,6 +1,6 @@
-"""A process of the load generator: sends requests when they are due, whether earlier ones are answered or not.
+"""Process of the load generator: sends each request when it is due, even if earlier ones are unanswered.
 
-It reads what to send from standard input, a JSON line per run, and answers each with a line.
+It reads one JSON line per run from standard input and answers it with one JSON line of results.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Sent:
 
     Attributes:
         refused: Answered with a server error, or not at all.
-        late_ms: Delay with which each was sent.
-        response_ms: From when each was due to its answer, including that delay.
-        answered_ids: Ids by which the log identifies the answered requests, errors included.
+        late_ms: Send delay of each.
+        response_ms: Time from each due time to the answer, including that delay.
+        answered_ids: IDs by which the log identifies the answered requests, errors included.
     """
 
     due: int = 0
@@ -63,7 +63,7 @@ def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
 
 
 class Load:
-    """Sends one run after the other to a web server.
+    """Sends one run after another to a web server.
 
     `replayed` is its share of a log's requests, with the seconds after a run's beginning at which they are due.
     """
@@ -112,7 +112,7 @@ class Load:
     ) -> None:
         shopper = asks if isinstance(asks, Shopper) else None
         request = asks.next_request() if isinstance(asks, Shopper) else asks
-        # A logged path may begin with two slashes, which by itself would name another server.
+        # A logged path may begin with two slashes, which alone would name another server.
         url = f"{self._address}{request.path}"
         sent.late_ms.append((time.time() - due_at) * _MS)
         status, body = _SERVER_ERROR, None
@@ -146,10 +146,12 @@ def _object(content: bytes) -> dict[str, Any] | None:
 def main() -> None:
     """Send runs until standard input ends."""
     parser = ArgumentParser(prog="load")
-    parser.add_argument("--address", required=True, help="of the web server: http://host:port")
-    parser.add_argument("--process", type=int, required=True, help="its number among several")
-    parser.add_argument("--processes", type=int, default=1, help="how many there are")
-    parser.add_argument("--replayed", type=Path, help="JSON with due times and paths of a log, which they share")
+    parser.add_argument("--address", required=True, help="URL of the web server: http://host:port")
+    parser.add_argument("--process", type=int, required=True, help="number of this process, from 0")
+    parser.add_argument("--processes", type=int, default=1, help="number of processes")
+    parser.add_argument(
+        "--replayed", type=Path, help="JSON file with due times and paths of a log, shared by all processes"
+    )
     options = parser.parse_args()
     replayed = json.loads(options.replayed.read_text()) if options.replayed else []
     load = Load(options.address, options.process, replayed[options.process :: options.processes])

@@ -15,12 +15,12 @@ from operator import itemgetter
 from typing import Any
 
 REPLAY = "replay"
-"""The workload that replays such a log."""
+"""The workload that replays an access log."""
 
 _COMMON = re.compile(r'\S+ \S+ .*?\[([^]]+)] "((?:[^"\\]|\\.)*)" [0-9]{3} (?:[0-9]+|-)(?: .*)?')
 _REQUEST = re.compile(r"(?:[A-Za-z]+ )?(/.*?)(?: HTTP/\S+)?")
 _ESCAPED_BYTE = re.compile(r"\\x([0-9A-Fa-f]{2})")
-_RULE = "must be an entry of nginx' combined or common log format, or a JSON object with time and request or uri"
+_RULE = "must be an entry of nginx's combined or common log format, or a JSON object with time and request or uri"
 _brief = reprlib.Repr()
 _brief.maxstring = 80
 
@@ -30,7 +30,7 @@ TimedPath = tuple[float, str]
 
 @dataclass(frozen=True)
 class AccessLog:
-    """Requests of a log, ordered by timestamp in seconds since 1970; the `skipped` entries name no path."""
+    """Requests of a log, ordered by timestamp in seconds since 1970; `skipped` counts the entries without a path."""
 
     requests: Sequence[TimedPath]
     skipped: int
@@ -40,7 +40,7 @@ def read_log(text: str) -> AccessLog:
     """Read nginx's combined or common log format, or JSON lines; blank lines are skipped.
 
     Raises:
-        ValueError: If a line is malformed, naming it, or no entry names a path.
+        ValueError: If a line is malformed, naming it, or if no entry has a path.
     """
     entries: list[TimedPath] = []
     for number, line in enumerate(map(str.strip, text.split("\n")), 1):
@@ -51,7 +51,7 @@ def read_log(text: str) -> AccessLog:
                 raise ValueError(f"line {number}: {_brief.repr(line)}: {_RULE}") from error
     requests = sorted((each for each in entries if each[1]), key=itemgetter(0))
     if not requests:
-        raise ValueError("holds no request; it must be an access log, with an entry in each line")
+        raise ValueError("contains no request; it must be an access log with one entry per line")
     return AccessLog(requests, len(entries) - len(requests))
 
 
@@ -82,7 +82,7 @@ def _json_entry(line: str) -> TimedPath:
 
 
 def _path_of(request: str) -> str:
-    """Return the path of a request such as `GET /a HTTP/1.1`, or of a path alone; empty if it names none."""
+    """Return the path of a request such as `GET /a HTTP/1.1`, or of a path alone; empty if it has none."""
     found = _REQUEST.fullmatch(request)
     return _ESCAPED_BYTE.sub(r"%\1", found[1]) if found else ""
 

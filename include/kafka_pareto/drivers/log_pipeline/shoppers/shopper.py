@@ -1,7 +1,7 @@
-"""A customer of the shop, whose next request depends on what they have seen, and on chance.
+"""A customer of the shop whose next request depends on earlier answers and on chance.
 
-The published study's generator is a state machine with 15 endpoints; it states no transition probabilities, so these
-are our own.
+The published study's generator is a state machine with 15 endpoints; the study gives no transition probabilities, so
+these are our own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run's load, apart from `load.py`, whose web client takes a quarter of a second to import."""
+"""A run's load; separate from `load.py`, whose web client takes a quarter of a second to import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Wanted:
         rate_s: Requests per second; a process gets its share.
         begins_at: Start of the first second, in seconds since 1970.
         workload: `shop`; `static` for one path that the web server answers itself; or `replay`.
-        burst_from_s: Seconds after `begins_at` at which requests come faster.
+        burst_from_s: Start of the burst in seconds after `begins_at`.
         burst_until_s: End of the burst; 0 for none.
         burst_times: Factor of the burst.
     """

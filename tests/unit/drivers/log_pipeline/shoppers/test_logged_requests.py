@@ -56,13 +56,13 @@ def test_every_method_counts_and_what_names_no_path_is_skipped() -> None:
     ],
 )
 def test_a_line_that_is_no_entry_is_named(line: str) -> None:
-    with pytest.raises(ValueError, match=r"^line 3: .*: must be an entry of nginx' combined or common log format, or"):
+    with pytest.raises(ValueError, match=r"^line 3: .*: must be an entry of nginx's combined or common log format, or"):
         read_log(f"{COMMON}\n\n{line}\n")
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", common("-")])
 def test_a_log_without_a_request_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="holds no request"):
+    with pytest.raises(ValueError, match="contains no request"):
         read_log(text)
 
 

@@ -15,8 +15,8 @@ const (
 	msPerSecond             = 1e3
 )
 
-// Replaces a log entry by the map that goes to Kafka: a request, or the beginning of a malformed text. The rules are those
-// of the aggregator's LogRecord.java, except that this counts Unicode characters, and Java UTF-16 ones.
+// Replaces a log entry with the map that is sent to Kafka: a request, or the beginning of a malformed text. The rules are those
+// of the aggregator's LogRecord.java, except that this counts Unicode characters, and Java counts UTF-16 units.
 func readEntry(body pcommon.Value) {
 	text := body.AsString()
 	if !readRequest(text, body.SetEmptyMap()) {
@@ -24,7 +24,7 @@ func readEntry(body pcommon.Value) {
 	}
 }
 
-// Returns false if the text is no request; the map is then incomplete.
+// Returns false if the text is not a request; the map is then incomplete.
 func readRequest(text string, fields pcommon.Map) bool {
 	line, ok := readObject(text)
 	for _, name := range []string{"request_id", "method", "uri", "session"} {

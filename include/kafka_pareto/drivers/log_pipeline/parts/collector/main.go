@@ -31,7 +31,7 @@ import (
 
 const (
 	command  = "collector"
-	lookEach = 10 * time.Millisecond
+	pollEach = 10 * time.Millisecond
 )
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// Runs the collector until SIGTERM or SIGINT; it then sends what it holds.
+// Runs the collector until SIGTERM or SIGINT; it then sends its remaining entries.
 func run(arguments []string) error {
 	place, err := configPlace(arguments)
 	if err != nil {
@@ -61,7 +61,7 @@ func run(arguments []string) error {
 	}
 	ended := make(chan struct{})
 	defer close(ended)
-	go tellReady(collector, ended)
+	go reportReady(collector, ended)
 	return collector.Run(context.Background())
 }
 
@@ -69,20 +69,20 @@ func run(arguments []string) error {
 func configPlace(arguments []string) (string, error) {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // report the error only
-	place := flags.String("config", "", "where the configuration is, such as file:/agent.yaml")
+	place := flags.String("config", "", "location of the configuration, such as file:/agent.yaml")
 	featuregate.GlobalRegistry().RegisterFlags(flags)
 	if err := flags.Parse(arguments); err != nil {
 		return "", err
 	}
 	if *place == "" || flags.NArg() > 0 {
-		return "", errors.New("the command is: collector --config file:/path.yaml")
+		return "", errors.New("usage: collector --config file:/path.yaml")
 	}
 	return *place, nil
 }
 
 // Reports on standard output when all components have started.
-func tellReady(collector *otelcol.Collector, ended <-chan struct{}) {
-	looks := time.NewTicker(lookEach)
+func reportReady(collector *otelcol.Collector, ended <-chan struct{}) {
+	looks := time.NewTicker(pollEach)
 	defer looks.Stop()
 	for collector.GetState() != otelcol.StateRunning {
 		select {

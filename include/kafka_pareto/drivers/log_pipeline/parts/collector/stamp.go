@@ -15,22 +15,22 @@ import (
 	"go.opentelemetry.io/collector/processor/processorhelper"
 )
 
-var errNotParsed = errors.New("the record's body is no map: the pipeline's first stamp must have parse: true")
+var errNotParsed = errors.New("the record's body is not a map: the pipeline's first stamp must have parse: true")
 
 // Settings of a processor that writes a timestamp (whole milliseconds since 1970) into the body of each log record.
 type stampConfig struct {
 	// Key in the body, such as t2.
 	Name string `mapstructure:"name"`
-	// For the first timestamp: parse the entry's text, and use the time at which the receiver read it, not the current one.
+	// For the first timestamp: parse the entry's text, and use the time at which the receiver read it instead of the current one.
 	Parse bool `mapstructure:"parse"`
 	// Delay of each call, for tests.
 	PlantedDelayMs int64 `mapstructure:"planted_delay_ms"`
 }
 
-// Validate names the rule that a setting breaks.
+// Validate returns the first broken rule.
 func (config *stampConfig) Validate() error {
 	if config.Name == "" {
-		return errors.New("name: must be the key that the time is written to, such as t2")
+		return errors.New("name: must be the key of the timestamp in the body, such as t2")
 	}
 	if config.PlantedDelayMs < 0 {
 		return fmt.Errorf("planted_delay_ms: %d: must be at least 0", config.PlantedDelayMs)
@@ -55,7 +55,7 @@ func newStamp(
 	)
 }
 
-// Retried records come again and get new timestamps.
+// Retried records pass again and get new timestamps.
 func (config *stampConfig) stamp(ctx context.Context, logs plog.Logs) (plog.Logs, error) {
 	if err := config.delay(ctx); err != nil {
 		return logs, err

@@ -17,5 +17,5 @@ func main() {
 	}
 }
 
-// The log input is part of the beater; this would list inputs of the newer kind.
+// The beater includes the log input; this function lists inputs of the newer kind.
 func noMoreInputs(beat.Info, *logp.Logger, beater.StateStore) []v2.Plugin { return nil }

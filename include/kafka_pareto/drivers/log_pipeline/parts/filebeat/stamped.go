@@ -12,7 +12,7 @@ import (
 )
 
 // Top-level field with the milliseconds since 1970.
-const handedOut = "t2"
+const sentField = "t2"
 
 func init() {
 	outputs.RegisterType("stamped_logstash", makeStampedLogstash)
@@ -42,7 +42,7 @@ func (client stampedClient) Publish(ctx context.Context, batch publisher.Batch) 
 	now := time.Now().UnixMilli()
 	events := batch.Events()
 	for i := range events {
-		events[i].Content.Fields[handedOut] = now
+		events[i].Content.Fields[sentField] = now
 	}
 	return client.NetworkClient.Publish(ctx, batch)
 }

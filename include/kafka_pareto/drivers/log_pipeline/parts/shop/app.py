@@ -62,7 +62,7 @@ def sign_up() -> Answer:
         name, password = _text(body, "name", 50), hashed(_text(body, "password", 100))
         added = database.run("INSERT INTO users (name, password) VALUES (?, ?)", name, password)
     except DUPLICATE_ERRORS as error:
-        raise Conflict("name: is taken") from error
+        raise Conflict("name: is already taken") from error
     return {"user_id": added.lastrowid}, 201
 
 
@@ -196,12 +196,12 @@ def checkout() -> Answer:
         if not items:
             raise Conflict("the cart is empty")
         if database.run("DELETE FROM cart_items WHERE user_id = ?", user_id).rowcount != len(items):
-            raise Conflict("the cart is changed by another request just now")
-        # In a fixed order, so that no two checkouts deadlock.
+            raise Conflict("another request has changed the cart; try again")
+        # A fixed order prevents deadlocks between checkouts.
         for item in items:
             take = "UPDATE products SET stock = stock - ? WHERE product_id = ? AND stock >= ?"
             if not database.run(take, item["quantity"], item["product_id"], item["quantity"]).rowcount:
-                raise Conflict(f"product {item['product_id']}: has too little stock")
+                raise Conflict(f"product {item['product_id']}: has insufficient stock")
         total_cents = _total_cents(items)
         added = database.run("INSERT INTO orders (user_id, total_cents) VALUES (?, ?)", user_id, total_cents)
         database.run_many(
@@ -238,7 +238,7 @@ def _user_id() -> int:
     token = request.headers.get(SESSION_HEADER, "")
     session = database.row("SELECT user_id FROM sessions WHERE token = ?", token) if token else None
     if session is None:
-        raise Unauthorized(f"{SESSION_HEADER}: is no session that is open; log in first")
+        raise Unauthorized(f"{SESSION_HEADER}: is not an open session; log in first")
     return int(session["user_id"])
 
 
@@ -249,7 +249,7 @@ def _product(product_id: int) -> Row:
 
 def _there(what: str, found: Row | None) -> Row:
     if found is None:
-        raise NotFound(f"{what}: is not there")
+        raise NotFound(f"{what}: does not exist")
     return found
 
 

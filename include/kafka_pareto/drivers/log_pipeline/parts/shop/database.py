@@ -34,7 +34,7 @@ STOCK = 1_000_000
 _PRODUCTS_OF_EACH, _REVIEWS_OF_EACH, _USERS = 50, 5, 200
 _NAME = "shop"
 _WAIT_S = 10
-# A real shop would use 2**14 or more. This takes 0.5 ms, so the shop does not slow down the log pipeline.
+# A real shop would use 2**14 or more. This takes 0.5 ms, which does not slow down the log pipeline.
 _SCRYPT_COST = 256
 
 # `{number}` is the type of an auto-increment key.
@@ -78,7 +78,7 @@ class Database:
     """Runs statements, on one persistent connection per thread.
 
     Args:
-        address: `sqlite:<file>` or `mariadb:<unix socket>`; MariaDB identifies us by operating system user.
+        address: `sqlite:<file>` or `mariadb:<unix socket>`; MariaDB authenticates us by operating system user.
         name: MariaDB's database; None before it exists.
 
     Raises:
@@ -113,7 +113,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes within, or none of them after an error."""
+        """Commit all writes in the context, or none after an error."""
         # SQLite's plain BEGIN starts as a reader, and fails if another connection has written meanwhile.
         self.run("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
         try:
@@ -143,7 +143,7 @@ class Database:
         connection.row_factory = lambda cursor, values: {
             column[0]: value for column, value in zip(cursor.description, values, strict=True)
         }
-        # So a writer does not block readers, and a kill of the shop loses nothing.
+        # A writer does not block readers, and a killed shop loses no data.
         for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
         return connection
@@ -185,21 +185,21 @@ def create(address: str, seed: int) -> None:
     Users are `user-1`, …, with passwords `password-1`, …
 
     Raises:
-        ValueError: If there is a shop already.
+        ValueError: If the shop's database already exists.
     """
     database = Database(address)
     if database.is_sqlite:
         if Path(address.partition(":")[2]).exists():
-            raise ValueError(f"database {address!r}: is there already")
+            raise ValueError(f"database {address!r}: already exists")
     else:
         server = Database(address, name=None)
         if server.row("SHOW DATABASES LIKE ?", _NAME):
-            raise ValueError(f"database {address!r}: has a database {_NAME} already")
+            raise ValueError(f"database {address!r}: already has a database {_NAME}")
         server.run("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
     number = "INTEGER PRIMARY KEY" if database.is_sqlite else "INTEGER PRIMARY KEY AUTO_INCREMENT"
     for table in _TABLES:
         database.run(table.format(number=number))
-    drawn = random.Random(seed)  # noqa: S311 (goods, no secrets)
+    drawn = random.Random(seed)  # noqa: S311 (goods, not secrets)
     ids = range(1, len(_CATEGORIES) * _PRODUCTS_OF_EACH + 1)
     with database.transaction():
         database.run_many(
@@ -229,8 +229,8 @@ def _product(drawn: random.Random, index: int, product_id: int) -> tuple[object,
 
 def main() -> None:
     """Run the command."""
-    parser = ArgumentParser(prog="python -m shop.database", description="Makes the shop's database.")
-    making = parser.add_subparsers(required=True).add_parser("create", help="schema and first contents")
+    parser = ArgumentParser(prog="python -m shop.database", description="Creates the shop's database.")
+    making = parser.add_subparsers(required=True).add_parser("create", help="create schema and initial contents")
     making.add_argument("--database", required=True, help="sqlite:<file> or mariadb:<unix socket>")
     making.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

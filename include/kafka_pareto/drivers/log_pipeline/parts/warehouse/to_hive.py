@@ -2,12 +2,12 @@
 
     python -m warehouse.to_hive --folder … --jars … --bootstrap-servers … --topic … [--trigger-ms 1000]
 
-Standard output has JSON lines: `{"ready": true}` once it follows the topic, `{"batch": 3, "rows": 120, "t6": …,
+It prints JSON lines: `{"ready": true}` once it follows the topic, `{"batch": 3, "rows": 120, "t6": …,
 "t7": …}` after each commit, and `{"exported": rows}` at the end. SIGTERM to this process alone lets the running batch
 finish; then the table is exported.
 
 The folder holds Hive's `warehouse` and `metastore`, the stream's `checkpoint`, `batches.jsonl` with a line per
-committed batch (the last line of a repeated batch counts), and in the end `logs.parquet`. After a SIGKILL the stream
+committed batch (the last line of a repeated batch counts), and finally `logs.parquet`. After a SIGKILL the stream
 resumes from its checkpoint. It repeats at most the last batch, which replaces that batch's rows.
 """
 
@@ -104,7 +104,7 @@ def _wait_for_metastore(metastore: Path) -> None:
     """Wait until no other JVM has the metastore open: a JVM outlives its killed Python process for a moment.
 
     Raises:
-        TimeoutError: If it does not end.
+        TimeoutError: If it does not end in time.
     """
     lock = metastore / "dbex.lck"  # locked by Derby while it runs
     deadline = time.monotonic() + _METASTORE_FREE_S
@@ -113,7 +113,7 @@ def _wait_for_metastore(metastore: Path) -> None:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{metastore}: another process has had it open for a minute; end it")
+            raise TimeoutError(f"{metastore}: another process has had it open for a minute; stop that process")
         time.sleep(_LOOK_S)
 
 
@@ -126,7 +126,7 @@ class Loader:
         self._stopping = stopping
         self._batches_file: Path = options.folder / "batches.jsonl"
         self._running = Lock()
-        self._telling = Lock()
+        self._reporting = Lock()
         self._is_ready = False
         self._last = -1
 
@@ -137,8 +137,8 @@ class Loader:
             if not query.isActive:
                 query.awaitTermination()
             if str(query.status["message"]).startswith("Waiting"):  # for data, or for the next trigger
-                self._tell_ready()
-        with self._running:  # the running batch has ended; further ones fail
+                self._report_ready()
+        with self._running:  # the running batch has ended, and further ones fail
             pass
         self._wait_until_in_checkpoint(query)
         query.stop()
@@ -162,13 +162,13 @@ class Loader:
         """Load a batch; Spark calls this from its own thread, and again with the same records after a failure."""
         with self._running:
             if self._stopping.is_set():
-                raise RuntimeError("the loader is told to stop")
-            self._tell_ready()
+                raise RuntimeError("the loader is stopping")
+            self._report_ready()
             self._delay_if_planted("batch")
             t6 = now_ms()
             counted = Observation()
             rows = _rows(records, t6, batch_id).coalesce(1).observe(counted, sql.count(sql.lit(1)).alias("rows"))
-            # Replaces the batch's partition, so a repeated batch is not duplicated.
+            # Replaces the batch's partition, so repeating a batch adds no duplicates.
             rows.write.mode("overwrite").insertInto("logs")
             self._delay_if_planted("commit")
             t7 = now_ms()  # before the row count, which may have to wait for Spark
@@ -177,8 +177,8 @@ class Loader:
             say({"batch": batch_id, **committed})
             self._last = batch_id
 
-    def _tell_ready(self) -> None:
-        with self._telling:
+    def _report_ready(self) -> None:
+        with self._reporting:
             if not self._is_ready:
                 self._is_ready = True
                 say({"ready": True})
@@ -207,8 +207,8 @@ class Loader:
 def _rows(records: DataFrame, t6: int, batch_id: int) -> DataFrame:
     """Return records as rows of the table.
 
-    If a value lacks a required field, its first 200 characters go to the column `malformed`, unless a former part did
-    so.
+    If a value lacks a required field, the column `malformed` gets its first 200 characters, unless an earlier part has
+    filled it.
     """
     text = sql.decode("value", "UTF-8")
     sent = records.select("partition", "offset", "timestamp", text.alias("text")).withColumn(
@@ -251,13 +251,20 @@ def _end(spark: SparkSession) -> None:
 def main() -> None:
     """Run the command."""
     parser = ArgumentParser(prog="python -m warehouse.to_hive", description="Loads a Kafka topic into a Hive table.")
-    parser.add_argument("--folder", type=Path, required=True, help="holds all that is written")
-    parser.add_argument("--jars", type=Path, required=True, help="what Spark needs to read Kafka")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for all output")
+    parser.add_argument("--jars", type=Path, required=True, help="folder with Spark's Kafka connector")
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topic", required=True)
-    parser.add_argument("--trigger-ms", type=int, default=0, help="0: a batch follows the last one at once")
-    parser.add_argument("--planted-delay-ms", type=float, default=0.0, help="for tests")
-    parser.add_argument("--planted-at", choices=("batch", "commit"), default="batch", help="before t6, or before t7")
+    parser.add_argument(
+        "--trigger-ms", type=int, default=0, help="interval between batches; 0 starts the next one immediately"
+    )
+    parser.add_argument("--planted-delay-ms", type=float, default=0.0, help="delay of each batch, for tests")
+    parser.add_argument(
+        "--planted-at",
+        choices=("batch", "commit"),
+        default="batch",
+        help="place of the delay: before t6 (batch) or t7 (commit)",
+    )
     options = parser.parse_args()
     options.folder = options.folder.absolute()
     stopping = Event()

@@ -18,10 +18,10 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 
 /**
- * Receives events from Filebeat by the Beats protocol and sends them to Kafka in batches, in place of Logstash.
+ * Receives events from Filebeat by the Beats protocol and sends them to Kafka in batches, like Logstash.
  *
- * <p>Prints one JSON line to stdout when ready. On SIGTERM it takes no more events, sends those it has, prints its
- * counters in another line, and exits with 0, or with 1 if Kafka has not taken all of them in time.
+ * <p>Prints one JSON line to stdout when ready. On SIGTERM it stops accepting events, sends those it has, prints
+ * its counters in another line, and exits with 0, or with 1 if Kafka does not acknowledge all of them in time.
  */
 public final class Aggregator {
     private static final int FAILED = 1;
@@ -47,7 +47,7 @@ public final class Aggregator {
     }
 
     public static void main(String[] arguments) {
-        // The events of a dead worker would never be answered.
+        // Otherwise the events of a dead worker would never be answered.
         Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
             error.printStackTrace();
             Runtime.getRuntime().halt(FAILED);
@@ -64,14 +64,14 @@ public final class Aggregator {
             parser.handleError(error);
             System.exit(BAD_INPUT);
         } catch (Exception error) {
-            System.err.println("aggregator: it cannot start: " + reasonsOf(error));
+            System.err.println("aggregator: cannot start: " + reasonsOf(error));
             System.exit(BAD_INPUT);
         }
     }
 
     /** Starts receiving events, and returns the port. */
     int start() throws Exception {
-        producer.partitionsFor(options.topic());  // connects before the first event is taken
+        producer.partitionsFor(options.topic());  // connects before the first event is accepted
         int port = options.port() > 0 ? options.port() : freePort();
         workers.forEach(Thread::start);
         camel.getShutdownStrategy().setTimeout(LEFT_OPEN_S);
@@ -86,7 +86,7 @@ public final class Aggregator {
         return port;
     }
 
-    /** Stops receiving, sends the events it has, and returns whether Kafka has taken them all. */
+    /** Stops receiving, sends the events it has, and returns whether Kafka acknowledged them all. */
     boolean end() throws InterruptedException {
         boolean isDrained = receiver.end(options.drainS());
         workers.forEach(Thread::interrupt);
@@ -104,7 +104,7 @@ public final class Aggregator {
         try {
             isDrained = end();
             if (!isDrained) {
-                System.err.println("aggregator: Kafka has not taken all events within " + options.drainS() + " s");
+                System.err.println("aggregator: Kafka did not acknowledge all events within " + options.drainS() + " s");
             }
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();

@@ -14,7 +14,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * The aggregator's options.
  *
  * @param port on 127.0.0.1; 0 for any
- * @param awaitsKafka whether to acknowledge events once Kafka has, rather than once they are queued
+ * @param awaitsKafka whether to acknowledge events once Kafka has acknowledged them, rather than once they are queued
  */
 record AggregatorOptions(
         int port, String topic, int workers, int batchSize, long batchDelayMs, boolean awaitsKafka, long drainS,
@@ -29,23 +29,23 @@ record AggregatorOptions(
         parser.addArgument("--bootstrap-servers").required(true);
         parser.addArgument("--topic").required(true);
         parser.addArgument("--port").type(Integer.class).choices(Arguments.range(0, LAST_PORT)).setDefault(0)
-                .help("where it listens on 127.0.0.1; 0 for any");
+                .help("port on 127.0.0.1; 0 for any");
         parser.addArgument("--workers").type(Integer.class).choices(Arguments.range(1, MOST_WORKERS)).setDefault(2)
                 .help("number of threads that send batches; the queue has room for a batch of each");
         parser.addArgument("--batch-size").type(Integer.class).choices(Arguments.range(1, MOST_EVENTS)).setDefault(125)
-                .help("how many events a batch has at most");
+                .help("largest batch, in events");
         parser.addArgument("--batch-delay-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS))
-                .setDefault(50).help("how long a batch that is not full waits for each further event");
+                .setDefault(50).help("how long an incomplete batch waits for each further event");
         parser.addArgument("--acknowledge").choices("kafka", "received").setDefault("kafka")
-                .help("acknowledge events once Kafka has, or once they are queued, as Logstash's memory queue does");
+                .help("acknowledge events once Kafka has, or once they are queued, like Logstash's memory queue");
         parser.addArgument("--linger-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS)).setDefault(0);
         parser.addArgument("--acks").choices("0", "1", "all").setDefault("1");
         parser.addArgument("--drain-s").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS)).setDefault(10)
-                .help("how long it may take, when it is ended, to send what it has taken");
+                .help("time limit for sending the remaining events on shutdown");
         parser.addArgument("--planted-delay-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS))
-                .setDefault(0).help("for tests: a delay of each batch");
+                .setDefault(0).help("for tests: delay of each batch");
         parser.addArgument("--planted-at").choices("receive", "send").setDefault("receive")
-                .help("for tests: where it is, before t4 is stamped or between that and the producer");
+                .help("for tests: place of the delay, before t4 is stamped or between t4 and the producer");
         return parser;
     }
 

@@ -7,10 +7,10 @@ import org.apache.camel.AsyncCallback;
 import org.apache.camel.Exchange;
 
 /**
- * Answers exchanges in order of arrival, whatever the order in which their results become known.
+ * Answers exchanges in order of arrival, regardless of the order in which their results become known.
  *
- * <p>Camel acknowledges a Beats window as soon as the window's last event is answered, whatever the results of the
- * others. A failed event closes the connection, so nothing behind it is acknowledged.
+ * <p>Camel acknowledges a Beats window as soon as the window's last event is answered, regardless of the
+ * results of the others. A failed event closes the connection, so nothing behind it is acknowledged.
  */
 final class AnswersInOrder {
     private final Queue<Pending> pending = new ArrayDeque<>();
@@ -22,7 +22,7 @@ final class AnswersInOrder {
         return failure -> give(last, failure);
     }
 
-    /** Calls back within the monitor, to keep the order of the calls; each only leaves Netty a task. */
+    /** Calls back inside the monitor to keep the order; each call only queues a task for Netty. */
     private synchronized void give(Pending answered, Exception failure) {
         answered.isKnown = true;
         answered.exchange.setException(failure);

@@ -7,7 +7,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A queue of events that hands them out in batches, like Logstash's memory queue.
+ * A queue that delivers events in batches, like Logstash's memory queue.
  *
  * <p>It has room for one batch per worker. Adding to a full queue blocks; Filebeat then gets no acknowledgement and
  * stops at its output's limit of unacknowledged events.

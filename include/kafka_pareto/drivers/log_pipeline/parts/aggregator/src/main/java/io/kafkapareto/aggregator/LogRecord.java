@@ -18,7 +18,7 @@ record LogRecord(ObjectNode object) {
     private static final List<String> TEXTS = List.of("request_id", "method", "uri", "session");
     private static final JsonMapper JSON = JsonMapper.builder()
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-            // A client's escapes may contain half a surrogate pair, which has no UTF-8.
+            // A client's escapes may contain half a surrogate pair, which UTF-8 cannot encode.
             .enable(JsonWriteFeature.ESCAPE_NON_ASCII)
             .build();
 
@@ -36,12 +36,12 @@ record LogRecord(ObjectNode object) {
         return object.has("malformed");
     }
 
-    /** Returns the record's value, with the time at which it is handed to the producer (t4). */
-    byte[] value(long handedOverMs) {
+    /** Returns the record's value, with the time at which it is passed to the producer (t4). */
+    byte[] value(long sentMs) {
         try {
-            return JSON.writeValueAsBytes(object.put("t4", handedOverMs));
+            return JSON.writeValueAsBytes(object.put("t4", sentMs));
         } catch (JsonProcessingException error) {
-            throw new IllegalStateException("a tree of texts and numbers cannot be written", error);
+            throw new IllegalStateException("cannot serialize a log record", error);
         }
     }
 
@@ -58,7 +58,7 @@ record LogRecord(ObjectNode object) {
                         .put("request_ms", (double) millis(line.get("request_s")));
             }
         } catch (JsonProcessingException malformed) {
-            // like any other message that is no request
+            // handled like any other message that is not a request
         }
         return request.put("malformed", message.substring(0, Math.min(message.length(), MOST_MALFORMED_CHARACTERS)));
     }

@@ -33,7 +33,7 @@ final class Receiver extends AsyncProcessorSupport {
     public boolean process(Exchange exchange, AsyncCallback callback) {
         long receivedMs = clock.millis();
         Consumer<Exception> answer = answers.expect(exchange, callback);
-        unanswered.incrementAndGet();  // before hasEnded is read, so that the end waits for the event
+        unanswered.incrementAndGet();  // before hasEnded is read, so end() waits for the event
         if (hasEnded) {
             refuse(answer, new RejectedExecutionException("the aggregator is ending"));
             return false;
@@ -61,7 +61,7 @@ final class Receiver extends AsyncProcessorSupport {
         answer.accept(reason);
     }
 
-    /** Stops taking events; returns whether Kafka has answered all former ones in time. */
+    /** Stops accepting events; returns whether all earlier ones are answered in time. */
     boolean end(long withinS) throws InterruptedException {
         hasEnded = true;
         long beganNs = System.nanoTime();

@@ -51,7 +51,7 @@ record Worker(
         }
         outcome.unanswered.await();
         if (outcome.failure != null) {
-            LOG.warn("of a batch of {} events not all were sent: {}", batch.size(), outcome.failure.toString());
+            LOG.warn("failed to send part of a batch (size {}): {}", batch.size(), outcome.failure.toString());
         }
     }
 

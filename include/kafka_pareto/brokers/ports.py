@@ -28,12 +28,12 @@ def free_ports(count: int) -> list[int]:
     below, above = range(_FIRST_PORT, low), range(high + 1, _LAST_PORT + 1)
     candidates = [*(below or above)] or [*range(_FIRST_PORT, _LAST_PORT + 1)]
     random.SystemRandom().shuffle(candidates)
-    with ExitStack() as held:
+    with ExitStack() as reserved:
         ports: list[int] = []
         for port in candidates:
             if len(ports) == count:
                 break
-            probe = held.enter_context(socket.socket())
+            probe = reserved.enter_context(socket.socket())
             try:
                 probe.bind((LOOPBACK, port))
             except OSError:

@@ -29,7 +29,7 @@ class ClusterFacts:
         configs: Settings by broker ID, without sensitive ones.
         topic: The topic's settings, with `partitions` and `replication_factor`.
         members: Consumers in the group.
-        refused: Queries denied to this user: `broker`, `topic`, `group`.
+        denied: Queries denied to this user: `broker`, `topic`, `group`.
     """
 
     brokers: tuple[Broker, ...]
@@ -37,7 +37,7 @@ class ClusterFacts:
     configs: dict[int, dict[str, str | None]] | None
     topic: dict[str, Plain | None] | None
     members: int | None
-    refused: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
 
     def log_folders(self, broker: int) -> list[str]:
         """List a broker's log folders; empty if it does not report them."""
@@ -53,7 +53,7 @@ def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str 
         BadInputError: If the topic or group does not exist.
         ClusterError: If the cluster cannot be reached.
     """
-    refused: set[str] = set()
+    denied: set[str] = set()
 
     def ask(about: str, question: Callable[[], Answer]) -> Answer | None:
         try:
@@ -63,7 +63,7 @@ def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str 
                 raise BadInputError(_UNKNOWN[error.kafka_error].format(topic=topic, group=group)) from error
             if "Authorization" not in error.kafka_error:
                 raise
-            refused.add(about)
+            denied.add(about)
             return None
 
     described = cluster.describe()
@@ -72,7 +72,7 @@ def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str 
     about_topic = None if topic is None else ask("topic", lambda: _topic(cluster, guide, topic))
     members = None if group is None else ask("group", lambda: cluster.group_members(group))
     version = described.kafka_version
-    return ClusterFacts(described.brokers, version, configs, about_topic, members, frozenset(refused))
+    return ClusterFacts(described.brokers, version, configs, about_topic, members, frozenset(denied))
 
 
 def _topic(cluster: Cluster, guide: Guide, topic: str) -> dict[str, Plain | None]:

@@ -200,7 +200,7 @@ def _broker(check: Check, cluster: ClusterFacts) -> Reading:
 
 def _topic(check: Check, cluster: ClusterFacts) -> Reading:
     if cluster.topic is None:
-        return Reading(reason="not_allowed" if "topic" in cluster.refused else "no_topic")
+        return Reading(reason="not_allowed" if "topic" in cluster.denied else "no_topic")
     if check.reads.name not in cluster.topic:
         return Reading(reason="not_told")
     return Reading((Found(subject="topic", value=_plain(cluster.topic[check.reads.name])),))
@@ -208,7 +208,7 @@ def _topic(check: Check, cluster: ClusterFacts) -> Reading:
 
 def _group(_: Check, cluster: ClusterFacts) -> Reading:
     if cluster.members is None:
-        return Reading(reason="not_allowed" if "group" in cluster.refused else "no_group")
+        return Reading(reason="not_allowed" if "group" in cluster.denied else "no_group")
     return Reading((Found(subject="group", value=cluster.members),))
 
 

@@ -58,8 +58,8 @@ def _conflict(used: Used, given: Mapping[str, str]) -> str:
         return f"{shared} must not be set except for share consumers"
     if _REMOTE_ASSIGNOR in given and given[_REMOTE_ASSIGNOR].strip() and used.get("group.protocol") != "consumer":
         return f"{_REMOTE_ASSIGNOR} needs group.protocol=consumer"
-    held = {name: given[name] for name in SET_BY_THE_BROKERS if given.get(name, "").strip()}
-    return conflict_in({**held, **used})
+    set_by_brokers = {name: given[name] for name in SET_BY_THE_BROKERS if given.get(name, "").strip()}
+    return conflict_in({**set_by_brokers, **used})
 
 
 def _notes(form: Form, used: Used, given: Mapping[str, str]) -> Iterator[str]:

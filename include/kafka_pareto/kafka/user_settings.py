@@ -44,7 +44,7 @@ class ClientFile:
         """Describe the settings read from the file, one fact per line."""
         used = ", ".join(f"{name}={property_text(value)}" for name, value in self.used.items())
         return [
-            f"read as {self.form}: {used or 'nothing'}",
+            f"read as {self.form}: {used or 'no settings'}",
             *(f"ignored {name}: {reason}" for name, reason in self.ignored.items()),
             *(f"note: {note}" for note in self._notes()),
         ]

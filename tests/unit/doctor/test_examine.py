@@ -135,9 +135,9 @@ def test_a_brokers_settings_are_read_wherever_it_runs(guide: Guide) -> None:
 
 
 def test_a_user_who_may_not_ask_is_told_so(guide: Guide) -> None:
-    refused = places(configs=None, refused=frozenset({"broker", "topic", "group"}))
+    denied = places(configs=None, denied=frozenset({"broker", "topic", "group"}))
     reasons = {
-        check.reads.source: read(check, refused).reason
+        check.reads.source: read(check, denied).reason
         for check in guide.checks
         if check.reads.source in ("broker", "topic", "group")
     }

@@ -122,7 +122,7 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
         opened.end_requests()  # completes the log: nginx logs a request when it has ended
         logged = read_access_log(opened.log_file)
         working = [sending]
-        is_drained = opened.pipeline.wait_until_at_rest(
+        is_drained = opened.pipeline.wait_until_idle(
             len(logged), protocol.drain_s, on_commit=lambda: working.append(watch.counted())
         )
         is_on_its_way = not is_drained and opened.pipeline.is_moving()

@@ -48,12 +48,12 @@ class CollectorPair:
     _port: int = 0
 
     @property
-    def holds_ms(self) -> int:
+    def batching_ms(self) -> int:
         """Return how long the gateway's batch waits for more entries."""
         return int(self.settings.values["otel_batch_timeout_ms"])
 
     @property
-    def sleeps_ms(self) -> int:
+    def poll_pause_ms(self) -> int:
         """Return the agent's poll interval."""
         return int(self.settings.values["otel_poll_interval_ms"])
 

@@ -34,13 +34,13 @@ class FilebeatPair:
     aggregator: AggregatorSettings
 
     @property
-    def holds_ms(self) -> int:
+    def batching_ms(self) -> int:
         """Return how long Filebeat's queue, the aggregator's batch and its producer wait for more events."""
         flush_ms = int(self.settings["flush_timeout_ms"]) if int(self.settings["flush_min_events"]) > 1 else 0
         return flush_ms + self.aggregator.batch_delay_ms + self.aggregator.linger_ms
 
     @property
-    def sleeps_ms(self) -> int:
+    def poll_pause_ms(self) -> int:
         """Return Filebeat's longest pause at the end of a file."""
         return int(self.settings["max_backoff_ms"])
 

@@ -21,7 +21,7 @@ from kafka_pareto.errors import ArtifactError, LoadToolError
 
 _STOP_S = 120.0
 _LOOK_S = 0.2
-_RESTS_S = 2.5
+_QUIET_S = 2.5
 _SILENT_S = 30.0
 _MS = 1e3
 PARTS = ("filebeat", "aggregator", "spark")
@@ -36,11 +36,11 @@ class Shipping(Protocol):
     """A shipper that follows the log, and the aggregator it sends to."""
 
     @property
-    def holds_ms(self) -> int:
+    def batching_ms(self) -> int:
         """Return how long both may hold an event to batch it with others."""
 
     @property
-    def sleeps_ms(self) -> int:
+    def poll_pause_ms(self) -> int:
         """Return the shipper's longest interval between polls of an idle log."""
 
     def start_aggregator(self) -> ChildProcess:
@@ -92,14 +92,14 @@ class Pipeline(Opened):
         return sum(batch.rows for batch in read_batches(self._warehouse.batches_file).values())
 
     @property
-    def holds_s(self) -> float:
+    def batching_s(self) -> float:
         """Return how long the parts may hold an event, after the shipper read it, to batch it with others."""
-        return (self._shipping.holds_ms + self._warehouse.trigger_ms) / _MS
+        return (self._shipping.batching_ms + self._warehouse.trigger_ms) / _MS
 
     @property
-    def rests_s(self) -> float:
+    def quiet_s(self) -> float:
         """Return how long arrivals must pause before no rows are assumed to be in flight."""
-        return max(_RESTS_S, self.holds_s + self._warehouse.trigger_ms / _MS)
+        return max(_QUIET_S, self.batching_s + self._warehouse.trigger_ms / _MS)
 
     def wait_until_committed(self, rows: int, seconds: float, meanwhile: Callable[[], None]) -> bool:
         """Wait until Hive has this many rows, even if more are in flight; return whether it had them in time.
@@ -114,7 +114,7 @@ class Pipeline(Opened):
             meanwhile()
         return True
 
-    def wait_until_at_rest(self, rows: int, seconds: float, on_commit: Callable[[], None] = lambda: None) -> bool:
+    def wait_until_idle(self, rows: int, seconds: float, on_commit: Callable[[], None] = lambda: None) -> bool:
         """Wait until Hive has this many rows and no more arrive; return whether it happened in time.
 
         Rows may be duplicates while others are still in flight, so arrivals must pause for at least as long as the
@@ -122,14 +122,14 @@ class Pipeline(Opened):
         rows have arrived.
         """
         now_s = time.monotonic()
-        deadline, rests_since, known = now_s + seconds, now_s, -1
+        deadline, quiet_since, known = now_s + seconds, now_s, -1
         while True:
             self.require_running()
             now_s = time.monotonic()
             if (committed := self.committed()) != known:
-                known, rests_since = committed, now_s
+                known, quiet_since = committed, now_s
                 on_commit()
-            if committed >= rows and now_s - rests_since >= self.rests_s:
+            if committed >= rows and now_s - quiet_since >= self.quiet_s:
                 return True
             if now_s > deadline:
                 return False
@@ -141,8 +141,8 @@ class Pipeline(Opened):
         if not commits_s:
             return False
         longest_s = max((after - before for before, after in pairwise(commits_s)), default=0.0)
-        holds_s = (self._shipping.sleeps_ms + self._warehouse.trigger_ms) / _MS + self.holds_s
-        return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, holds_s)
+        delay_s = (self._shipping.poll_pause_ms + self._warehouse.trigger_ms) / _MS + self.batching_s
+        return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, delay_s)
 
     def require_running(self) -> None:
         """Check that all parts run.

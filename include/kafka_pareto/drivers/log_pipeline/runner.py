@@ -59,10 +59,10 @@ class PipelineRunner(RepetitionRunner):
         """
         baseline, protocol = self._testbed.study.baseline_configuration(), self._testbed.study.protocol
         with OpenPipeline(self._testbed, baseline) as opened:
-            settled_s = _SETTLED_S + opened.pipeline.rests_s
+            settled_s = _SETTLED_S + opened.pipeline.quiet_s
 
             def is_settled(seconds: float) -> bool:
-                return opened.pipeline.wait_until_at_rest(len(read_access_log(opened.log_file)), seconds)
+                return opened.pipeline.wait_until_idle(len(read_access_log(opened.log_file)), seconds)
 
             def probe(requests_s: float) -> Answered | None:
                 run = f"ramp{time.time_ns()}"

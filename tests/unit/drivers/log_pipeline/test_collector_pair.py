@@ -87,7 +87,7 @@ def test_a_gateway_that_is_started_anew_listens_where_it_did_and_the_agent_alone
         start().close()
         configurations.append((tmp_path / "gateway.yaml").read_text())
 
-    assert (pair.holds_ms, pair.sleeps_ms) == (300, 200)
+    assert (pair.batching_ms, pair.poll_pause_ms) == (300, 200)
     assert configurations[0] == configurations[1]
     started, again, followed = (tmp_path / "said").read_text().splitlines()
     assert started == again == f"--config file:{tmp_path}/gateway.yaml"

@@ -44,20 +44,20 @@ def test_rest_is_waited_for_and_each_commit_is_told(tmp_path: Path) -> None:
             told.append(time.monotonic() - began_s)
             commit(tmp_path, [3, 2])
 
-        assert pipeline.wait_until_at_rest(5, 20.0, on_commit)
+        assert pipeline.wait_until_idle(5, 20.0, on_commit)
         assert len(told) == 2
         assert time.monotonic() - began_s - told[-1] >= 2.5
-        assert not pipeline.wait_until_at_rest(6, 0.0)
+        assert not pipeline.wait_until_idle(6, 0.0)
 
 
 def test_how_long_events_are_held_follows_from_the_settings(tmp_path: Path) -> None:
     aggregator = AggregatorSettings("127.0.0.1:1", "logs", batch_delay_ms=3000, linger_ms=500)
-    for flush_min_events, holds_s in [(2048, 6.5), (1, 5.5)]:
+    for flush_min_events, batching_s in [(2048, 6.5), (1, 5.5)]:
         folder = tmp_path / str(flush_min_events)
         folder.mkdir()
         settings = {**DEFAULTS, "flush_min_events": flush_min_events}
         with made_pipeline(folder, settings=settings, aggregator=aggregator, trigger_ms=2000) as pipeline:
-            assert pipeline.holds_s == holds_s
+            assert pipeline.batching_s == batching_s
 
 
 def test_a_part_that_has_ended_is_told_while_it_is_waited_for(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ func TestAnEntryOnOneLineOrOnSeveralBecomesTheSameRequest(t *testing.T) {
 	}
 }
 
-func TestATextThatIsNoRequestIsKeptAsMalformed(t *testing.T) {
+func TestATextThatIsNotARequestIsKeptAsMalformed(t *testing.T) {
 	broken := map[string][2]string{
 		"a number as text":           {`"status":200`, `"status":"200"`},
 		"a status with decimals":     {`"status":200`, `"status":200.0`},
@@ -43,14 +43,14 @@ func TestATextThatIsNoRequestIsKeptAsMalformed(t *testing.T) {
 		"a time out of range":        {`"t0":1732617183.123`, `"t0":1e999`},
 		"a text as number":           {`"session":"s-1"`, `"session":1`},
 		"null":                       {`"method":"GET"`, `"method":null`},
-		"a key in other letters":     {`"uri"`, `"URI"`},
-		"a key that is missing":      {`"request_s"`, `"request"`},
-		"no number":                  {`"status":200`, `"status":009`},
-		"something after it":         {`"x"}`, `"x"} {}`},
-		"its beginning alone":        {`"user_agent":"x"}`, ``},
+		"a key in another case":      {`"uri"`, `"URI"`},
+		"a missing key":              {`"request_s"`, `"request"`},
+		"an invalid number":          {`"status":200`, `"status":009`},
+		"trailing content":           {`"x"}`, `"x"} {}`},
+		"a truncated object":         {`"user_agent":"x"}`, ``},
 		"a list":                     {entryOnOneLine, `[1]`},
-		"no JSON":                    {entryOnOneLine, `GET /a`},
-		"nothing":                    {entryOnOneLine, `null`},
+		"not JSON":                   {entryOnOneLine, `GET /a`},
+		"null alone":                 {entryOnOneLine, `null`},
 	}
 	for name, replaced := range broken {
 		text := strings.Replace(entryOnOneLine, replaced[0], replaced[1], 1)
@@ -61,14 +61,14 @@ func TestATextThatIsNoRequestIsKeptAsMalformed(t *testing.T) {
 	}
 }
 
-func TestOfALongMalformedTextTheFirst200CharactersAreKept(t *testing.T) {
+func TestTheFirst200CharactersOfALongMalformedTextAreKept(t *testing.T) {
 	found := read(strings.Repeat("é", 300))
 	if found["malformed"] != strings.Repeat("é", 200) {
 		t.Errorf("%v", found)
 	}
 }
 
-func TestTheMillisecondsAreThoseOfTheText(t *testing.T) {
+func TestMillisecondsAreExact(t *testing.T) {
 	for ms := int64(1_732_617_183_000); ms < 1_732_617_283_000; ms++ {
 		text := fmt.Sprintf("%d.%03d", ms/1000, ms%1000)
 		found := read(strings.Replace(entryOnOneLine, "1732617183.123", text, 1))

@@ -41,7 +41,7 @@ func send(t *testing.T, config stampConfig, logs plog.Logs) error {
 	return made.ConsumeLogs(t.Context(), logs)
 }
 
-func TestTheFirstStampIsWhenTheEntryWasRead(t *testing.T) {
+func TestTheFirstTimestampIsTheReadTime(t *testing.T) {
 	logs := logsOf(entryOnOneLine)
 	if err := send(t, stampConfig{Name: "t1", Parse: true, PlantedDelayMs: 20}, logs); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestTheFirstStampIsWhenTheEntryWasRead(t *testing.T) {
 	}
 }
 
-func TestAFurtherStampIsTheClocksAfterTheDelay(t *testing.T) {
+func TestALaterTimestampIsTakenAfterTheDelay(t *testing.T) {
 	logs := logsOf("no request")
 	started := time.Now()
 	for _, config := range []stampConfig{{Name: "t1", Parse: true}, {Name: "t2", PlantedDelayMs: 30}} {
@@ -66,7 +66,7 @@ func TestAFurtherStampIsTheClocksAfterTheDelay(t *testing.T) {
 	}
 }
 
-func TestRecordsThatComeAgainAreStampedAnew(t *testing.T) {
+func TestRetriedRecordsGetNewTimestamps(t *testing.T) {
 	logs := logsOf(entryOnOneLine)
 	var stamps []any
 	for range 2 {
@@ -83,14 +83,14 @@ func TestRecordsThatComeAgainAreStampedAnew(t *testing.T) {
 	}
 }
 
-func TestATextThatWasNotParsedIsRefused(t *testing.T) {
+func TestAnUnparsedTextIsRejected(t *testing.T) {
 	err := send(t, stampConfig{Name: "t2"}, logsOf(entryOnOneLine))
 	if err == nil || !consumererror.IsPermanent(err) || !strings.Contains(err.Error(), "t2") {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestSettingsThatBreakARuleAreRefused(t *testing.T) {
+func TestInvalidSettingsAreRejected(t *testing.T) {
 	for rule, config := range map[string]stampConfig{"name": {}, "planted_delay_ms": {Name: "t2", PlantedDelayMs: -1}} {
 		if err := config.Validate(); err == nil || !strings.HasPrefix(err.Error(), rule) {
 			t.Errorf("%v", err)

@@ -104,7 +104,8 @@ public final class Aggregator {
         try {
             isDrained = end();
             if (!isDrained) {
-                System.err.println("aggregator: Kafka did not acknowledge all events within " + options.drainS() + " s");
+                System.err.println(
+                        "aggregator: Kafka did not acknowledge all events within " + options.drainS() + " s");
             }
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The whole aggregator, addressed by the Beats protocol; only the producer is a stand-in. */
+/** Tests the whole aggregator over the Beats protocol; only the producer is a stand-in. */
 @Timeout(60)
 class AggregatorTest {
     private static final int LONG_MS = 10_000;
@@ -38,7 +38,7 @@ class AggregatorTest {
     }
 
     @Test
-    void aWindowIsAcknowledgedOnceKafkaHasAcknowledgedEachEventInWhicheverOrder() throws Exception {
+    void aWindowIsAcknowledgedOnceKafkaHasAcknowledgedEachEventInAnyOrder() throws Exception {
         start("--workers", "3", "--batch-size", "1");
         client.send(windowOf("a", "b", "c"));
         takeThree();
@@ -51,7 +51,7 @@ class AggregatorTest {
     }
 
     @Test
-    void aWindowOfWhichAnEventFailsIsNotAcknowledgedAndTheConnectionIsClosed() throws Exception {
+    void aWindowWithAFailedEventIsNotAcknowledgedAndTheConnectionIsClosed() throws Exception {
         start("--batch-size", "3");
         client.send(windowOf("a", "b", "c"));
         takeThree();
@@ -63,7 +63,7 @@ class AggregatorTest {
     }
 
     @Test
-    void eachOfSeveralWindowsUnderWayIsAcknowledged() throws Exception {
+    void eachOfSeveralWindowsInFlightIsAcknowledged() throws Exception {
         start("--batch-size", "2");
         client.send(windowOf("a", "b"));
         client.send(windowOf("c"));
@@ -78,7 +78,7 @@ class AggregatorTest {
     }
 
     @Test
-    void receivedEventsAreAcknowledgedThoughKafkaHasThemNot() throws Exception {
+    void receivedEventsAreAcknowledgedBeforeKafkaHasThem() throws Exception {
         start("--acknowledge", "received");
         client.send(windowOf("a", "b", "c"));
 
@@ -88,7 +88,7 @@ class AggregatorTest {
     }
 
     @Test
-    void stampsNeverGoBack() throws Exception {
+    void timestampsNeverDecrease() throws Exception {
         start();
         long sentMs = System.currentTimeMillis();
         client.send(windowOf("a"));
@@ -101,7 +101,7 @@ class AggregatorTest {
     }
 
     @Test
-    void theEndWaitsForWhatWasTakenAndAcknowledgesIt() throws Exception {
+    void shutdownWaitsForReceivedEventsAndAcknowledgesThem() throws Exception {
         start();
         client.send(windowOf("a", "b", "c"));
         takeThree();
@@ -117,7 +117,7 @@ class AggregatorTest {
     }
 
     @Test
-    void theEndSaysWhatKafkaHasNotTakenInTime() throws Exception {
+    void shutdownReportsEventsThatKafkaDidNotAcknowledgeInTime() throws Exception {
         start("--drain-s", "1");
         client.send(windowOf("a", "b", "c"));
         takeThree();
@@ -127,7 +127,7 @@ class AggregatorTest {
     }
 
     @Test
-    void eventsThatComeWhileItEndsAreNotAcknowledged() throws Exception {
+    void eventsReceivedDuringShutdownAreNotAcknowledged() throws Exception {
         start();
         client.send(windowOf("a"));
         producer.next();
@@ -144,7 +144,7 @@ class AggregatorTest {
     }
 
     @Test
-    void aPortThatIsTakenIsSaid() throws Exception {
+    void aPortInUseIsAnError() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             aggregator = aggregatorOf("--port", String.valueOf(taken.getLocalPort()));
 

@@ -19,7 +19,7 @@ class AnswersInOrderTest {
     private final List<String> answered = new ArrayList<>();
 
     @Test
-    void anAnswerWaitsForThoseBeforeIt() {
+    void anAnswerWaitsForEarlierOnes() {
         Consumer<Exception> first = expect("first", new DefaultExchange(camel));
         Consumer<Exception> second = expect("second", new DefaultExchange(camel));
         Consumer<Exception> third = expect("third", new DefaultExchange(camel));
@@ -33,12 +33,12 @@ class AnswersInOrderTest {
     }
 
     @Test
-    void aFailureIsTheExchangesOwn() {
+    void aFailureIsSetOnItsOwnExchangeOnly() {
         Exchange lost = new DefaultExchange(camel);
         Exchange kept = new DefaultExchange(camel);
         Consumer<Exception> first = expect("lost", lost);
         Consumer<Exception> second = expect("kept", kept);
-        Exception failure = new IllegalStateException("Kafka is away");
+        Exception failure = new IllegalStateException("Kafka is unavailable");
 
         second.accept(null);
         first.accept(failure);

@@ -22,14 +22,14 @@ class EventQueueTest {
     }
 
     @Test
-    void aBatchThatIsNotFullWaitsForEachFurtherEventAnew() throws Exception {
+    void anIncompleteBatchWaitsForEachFurtherEvent() throws Exception {
         EventQueue queue = new EventQueue(1, 100, 1_000);
         CompletableFuture<Void> putting = CompletableFuture.runAsync(() -> put(queue, 5, 150));
         long beganNs = System.nanoTime();
 
         assertEquals(List.of(0L, 1L, 2L, 3L, 4L), taken(queue));
         long tookMs = (System.nanoTime() - beganNs) / 1_000_000;
-        assertTrue(tookMs >= 4 * 150 + 1_000, "the last event was waited for as well: " + tookMs + " ms");
+        assertTrue(tookMs >= 4 * 150 + 1_000, "no full delay after the last event: " + tookMs + " ms");
         putting.join();
     }
 
@@ -43,7 +43,7 @@ class EventQueueTest {
     }
 
     @Test
-    void anIdleQueueHandsOutAnEmptyBatch() throws Exception {
+    void anIdleQueueReturnsAnEmptyBatch() throws Exception {
         assertEquals(List.of(), taken(new EventQueue(1, 10, 60_000)));
     }
 

@@ -42,10 +42,10 @@ final class HeldProducer extends MockProducer<byte[], byte[]> {
         return super.send(record, null);
     }
 
-    /** Returns the next value sent, once there is one. */
+    /** Waits for the next value sent and returns it. */
     JsonNode next() throws InterruptedException {
         JsonNode value = sent.poll(WITHIN_S, TimeUnit.SECONDS);
-        assertNotNull(value, "nothing was sent");
+        assertNotNull(value, "no value was sent");
         return value;
     }
 

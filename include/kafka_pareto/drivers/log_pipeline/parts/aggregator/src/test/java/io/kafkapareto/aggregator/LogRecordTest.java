@@ -18,7 +18,7 @@ class LogRecordTest {
     private static final long T4 = Events.READ_AT_MS + 50;
 
     @Test
-    void aRequestHasItsFieldsAndAllStamps() throws Exception {
+    void aRequestHasItsFieldsAndAllTimestamps() throws Exception {
         assertEquals(
                 JSON.readTree("{\"request_id\":\"r-1\",\"t0\":1764036000123,\"t1\":1764036000250,\"t2\":1764036000280,"
                         + "\"t3\":1764036000290,\"t4\":1764036000300,\"status\":200,\"method\":\"GET\","
@@ -42,7 +42,7 @@ class LogRecordTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "no JSON", "[1]", "null", "{}", "{\"request_id\":\"r-1\""})
-    void aMessageThatIsNoRequestIsMalformed(String message) throws Exception {
+    void aMessageThatIsNotARequestIsMalformed(String message) throws Exception {
         assertMalformed(message, message);
     }
 
@@ -51,25 +51,25 @@ class LogRecordTest {
         "\"r-1\"->7", "1764036000.123->\"now\"", "1764036000.123->1e999", "200->\"200\"", "200->200.5",
         "512->99999999999999999999", "0.012->null", "\"s-1\"->null", "}->} {",
     })
-    void aRequestWithAFieldOfAnotherKindIsMalformed(String change) throws Exception {
+    void aRequestWithAFieldOfTheWrongTypeIsMalformed(String change) throws Exception {
         String[] sides = change.split("->");
         String message = Events.line("r-1").replace(sides[0], sides[1]);
         assertMalformed(message, message.substring(0, Math.min(message.length(), 200)));
     }
 
     @Test
-    void ofAMalformedMessageTheBeginningIsKept() throws Exception {
+    void theBeginningOfAMalformedMessageIsKept() throws Exception {
         assertMalformed("x".repeat(10_000), "x".repeat(200));
     }
 
     @Test
-    void halfACharacterIsPassedOn() throws Exception {
+    void halfASurrogatePairIsForwarded() throws Exception {
         String line = Events.line("r-1").replace("/cart", "/\\ud800");
         assertEquals("/\ud800?item=7", value(Events.fields(line)).get("uri").textValue());
     }
 
     @Test
-    void stampsThatAreMissingOrAreNoneAreNull() throws Exception {
+    void missingOrInvalidTimestampsAreNull() throws Exception {
         JsonNode value = value(Map.of("message", Events.line("r-1"), "@timestamp", "yesterday", "t2", "soon"));
 
         assertEquals("r-1", value.get("request_id").textValue());

@@ -32,7 +32,7 @@ class WorkerTest {
     }
 
     @Test
-    void theNextBatchIsSentOnceEachRecordOfTheLastIsAnswered() throws Exception {
+    void theNextBatchIsSentOnceEachRecordOfTheLastOneIsAnswered() throws Exception {
         start(PlantedDelay.Place.RECEIVE, 0);
         put("a", "b", "c");
         producer.next();
@@ -51,7 +51,7 @@ class WorkerTest {
     }
 
     @Test
-    void aFailureIsToldAndCounted() throws Exception {
+    void aFailureIsReportedAndCounted() throws Exception {
         start(PlantedDelay.Place.RECEIVE, 0);
         put("a");
         producer.next();
@@ -63,7 +63,7 @@ class WorkerTest {
     }
 
     @Test
-    void aProducerThatTakesNothingFailsTheEventAndTheWorkerGoesOn() throws Exception {
+    void aClosedProducerFailsTheEventsAndTheWorkerContinues() throws Exception {
         producer.close();
         start(PlantedDelay.Place.RECEIVE, 0);
         put("a", "b", "c");
@@ -75,7 +75,7 @@ class WorkerTest {
     }
 
     @Test
-    void whatIsMalformedIsSentAndCounted() throws Exception {
+    void aMalformedMessageIsSentAndCounted() throws Exception {
         start(PlantedDelay.Place.RECEIVE, 0);
         queue.put(new Event(Events.fields("no JSON"), 0, answers::add));
 
@@ -85,7 +85,7 @@ class WorkerTest {
 
     @ParameterizedTest
     @EnumSource
-    void aPlantedDelayLiesBeforeTheStampOrBehindIt(PlantedDelay.Place place) throws Exception {
+    void aPlantedDelayIsBeforeOrAfterTheTimestamp(PlantedDelay.Place place) throws Exception {
         start(place, DELAY_MS);
         long putMs = put("a");
         long stampedMs = producer.next().get("t4").longValue();

@@ -1,39 +1,38 @@
 """Change the active settings.
 
 Activates chosen settings of a study, asks a person first, or rolls back to the previous settings. The explorer's
-buttons and `make rollback` trigger this DAG, and so does a campaign that ends with a question. Anybody with the right
-to trigger it can do so, too. Earlier settings are kept as versions.
+buttons, `make rollback` and campaigns that end with a question trigger this DAG, as can any user with permission.
+Earlier settings are kept as versions.
 
-**Inputs**: the action, and what it needs. `accept` needs the campaign. With the campaign alone, all of its
-recommendations become active, even those with a weaker durability guarantee. With a record size and a configuration,
-that configuration becomes active; the campaign must have confirmed it. `ask` needs the campaign, and shows its cards
-to a person under *Required Actions*. `roll_back` needs the record size, and returns it to the previous version. Each
-version records the reason and the person's name in Airflow.
+**Inputs**: the action and its parameters. `accept` requires the campaign. With the campaign alone, all of its
+recommendations become active, even those with a weaker durability guarantee. With a case and a configuration that the
+campaign confirmed, that configuration becomes active. `ask` requires the campaign, and shows its cards to a person
+under *Required Actions*. `roll_back` requires the case, and returns it to the previous version. Each version records
+the reason and the user's name in Airflow.
 
-A question waits in a run of its own, without a time limit, and blocks nothing: campaigns, checks and other questions
-continue. An answer covers only what was shown: it does not replace settings that became active since. Before a
-recommendation or a pick becomes active, the cluster is checked again. If its version, id or number of brokers differs
-from what the campaign measured, or the question is older than the study's `confirmation.answer_within_days`, another
-run asks a person again.
+A question waits in its own run, without a time limit; campaigns, checks and other questions continue. An answer covers
+only what was shown: it does not replace settings that became active since. Before a recommendation or a pick becomes
+active, the cluster is checked again. If its version, ID or number of brokers differs from the measured cluster, or the
+question is older than the study's `confirmation.answer_within_days`, another run asks a person again.
 
-A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `settings_in_force_<cluster>`. Each DAG
-changes the settings of its own cluster only.
+A study with a named cluster (`cluster: {name: …}`) has its own DAG, `settings_in_force_<cluster>`. Each DAG changes
+only the settings of its own cluster.
 
-**Outputs**: in the store, under `_in_force/<study>/<record size>/`: one more version, and the files that producers
-read. The asset `kafka_producer_settings_in_force` gets an event with each change, old and new. The campaign keeps every
+**Outputs**: in the store, under `_in_force/<study>/<case>/`: a new version, and the files that clients read. The asset
+`kafka_producer_settings_in_force` gets an event with each change, with old and new values. The campaign keeps every
 answer under `08_rollout/`, with its author and reason.
 
 ## When a task fails
-The last lines of its log name the error and the fix. Record sizes change one after the other: those that changed before
-the failure are active. Fix the cause, then clear the task: it does the rest and announces everything.
+The last lines of its log name the error and the fix. Cases change one after another; those changed before the failure
+are active. Fix the cause, then clear the task: it completes the change and announces all of it.
 
-| task | what to look at |
+| task | what to check |
 |---|---|
-| action | nothing: it only selects the task that runs first |
-| approve | the store, which holds the cards. Cleared, it asks again |
-| accept | the campaign's report and confirmation: only configurations confirmed without lost records are accepted |
-| ask | this DAG must not be paused. If this run has asked the same question already, nobody is asked twice |
-| roll_back | the record size, which is required; the active settings: without a version, nothing can go back |
+| action | its parameters; it only selects the first task |
+| approve | the store with the cards. Once cleared, it asks again |
+| accept | the campaign's report and confirmation: configurations must be confirmed without lost records |
+| ask | whether this DAG is paused. A repeated task does not ask the same question again |
+| roll_back | the case, which is required, and the active settings: a rollback requires a version |
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ from kafka_pareto_airflow.forms import (
 from kafka_pareto_airflow.steps.step_operator import step_task
 from kafka_pareto_airflow.task_rules import RULES, dag_options
 
-# Each open question is a run, and none may keep a move, or another question, waiting.
+# Each open question is a run, which must not block changes or other questions.
 MOST_RUNS = 1000
 
 
@@ -89,18 +88,18 @@ def settings_dag(route: ClusterRoute) -> None:
             [*ACCEPT_ARGUMENTS, of_this_cluster],
             "Activates the campaign's recommendations, or one confirmed configuration.",
             outlets=[ACTIVE_SETTINGS],
-            trigger_rule="none_failed_min_one_success",  # approve is skipped where nobody is asked
-            max_active_tis_per_dag=1,  # two acceptances at once: one of them would fail
+            trigger_rule="none_failed_min_one_success",  # approve is skipped without a question
+            max_active_tis_per_dag=1,  # of two simultaneous acceptances, one would fail
         )
         ask = QuestionTrigger(
             task_id="ask",
             trigger_dag_id=route.settings_dag_id,
-            doc_md="Starts another question if the cluster has changed or the answer came too late.",
+            doc_md="Starts another question if the cluster has changed or the answer is too late.",
         )
         roll_back = step_task(
             "roll_back",
             [*ROLL_BACK_ARGUMENTS, of_this_cluster],
-            "Returns the record size to the previous settings.",
+            "Returns the case to the previous settings.",
             outlets=[ACTIVE_SETTINGS],
             max_active_tis_per_dag=1,
         )

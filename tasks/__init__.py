@@ -1,1 +1,1 @@
-"""Run the steps of the pipeline, one per module: read argv, call the library once, write artifacts."""
+"""Run the pipeline's steps, one per module: read argv, call the library once, write artifacts."""

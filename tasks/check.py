@@ -1,4 +1,4 @@
-"""Run the step `check`: read the active settings, and whether they can be compared with their confirmation."""
+"""Run the step `check`: read the active settings, and check whether they are comparable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.common import CheckOption, StudyOption, run_command
 
 
 def main(study: StudyOption, campaign: CheckOption) -> Manifest:
-    """Begin a check of the study's active settings, or resume one that was begun."""
+    """Begin or resume a check of the study's active settings."""
     settings = load_settings()
     wanted = tune_study(load_named_study(settings.studies, study))
     corpus = read_corpus(wanted, settings.studies, f"{settings.studies}/{study}.yaml")

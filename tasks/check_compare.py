@@ -1,4 +1,4 @@
-"""Run the step `check_compare`: decide what has drifted, and what is tuned again."""
+"""Run the step `check_compare`: detect drift, and select the cases to tune again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tasks.common import CheckOption, StudyOption, open_check, run_command
 
 
 def main(study: StudyOption, campaign: CheckOption) -> Manifest:
-    """Compare what a check has measured with what it is to be compared with."""
+    """Compare a check's measurements with their reference."""
     return check_compare.run(open_check(study, campaign))
 
 

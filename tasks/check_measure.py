@@ -8,7 +8,7 @@ from tasks.common import CaseOption, CheckOption, StudyOption, on_system, open_c
 
 
 def main(study: StudyOption, campaign: CheckOption, case: CaseOption) -> Manifest:
-    """Measure what the store does not hold yet."""
+    """Measure the repetitions that the store does not have yet."""
     return on_system(check_measure.run, open_check(study, campaign), case)
 
 

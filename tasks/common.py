@@ -1,4 +1,4 @@
-"""Define what every step's command line shares: options, errors, and the last line."""
+"""Define the common parts of the steps' command lines: options, errors, and the last line."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.options import Options
 
-StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
-CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
-CheckOption = Annotated[str, typer.Option("--campaign", help="id of the check")]
-CaseOption = Annotated[str, typer.Option("--case", help="one of the study's cases: of the producer a record size")]
-RoundOption = Annotated[int, typer.Option("--round", min=0, help="0: the design; above: what was proposed after it")]
-ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
+StudyOption = Annotated[str, typer.Option("--study", help="name of the study, a file in include/studies/")]
+CampaignOption = Annotated[str, typer.Option("--campaign", help="ID of the campaign")]
+CheckOption = Annotated[str, typer.Option("--campaign", help="ID of the check")]
+CaseOption = Annotated[str, typer.Option("--case", help="one of the study's cases; for a producer, a record size")]
+RoundOption = Annotated[
+    int, typer.Option("--round", min=0, help="0 for the design, 1 and above for the rounds after it")
+]
+ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="also write the manifest to this file")]
 
 
 def open_campaign(study: str, campaign: str) -> Campaign:
@@ -47,14 +49,14 @@ def on_system(run: Callable[..., Manifest], campaign: Campaign, case: str, *more
 
 
 def run_command(main: Callable[..., Manifest]) -> None:
-    """Run the step's `main` with the process's arguments; the last line is its manifest, or names what is wrong."""
+    """Run the step's `main` with the process's arguments; the last line is its manifest or the error."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(_command(main))
     app()
 
 
 def _command(main: Callable[..., Manifest]) -> Callable[..., None]:
-    """Return `main` as Typer's command: with `--manifest`, and an option for each field of the model `options`."""
+    """Return `main` as a Typer command with `--manifest` and an option for each field of the model `options`."""
     parameters = dict(inspect.signature(main, eval_str=True).parameters)
     model = parameters.pop("options").annotation if "options" in parameters else None
 
@@ -68,12 +70,12 @@ def _command(main: Callable[..., Manifest]) -> Callable[..., None]:
 
 
 def _run_step(step: Callable[[], Manifest], manifest_path: Path | None) -> None:
-    """Run the step, print its manifest as the last line, and turn the project's errors into one clear message.
+    """Run the step, print its manifest as the last line, and turn the project's errors into one message.
 
-    TERM ends a step like Ctrl-C: contexts are left in order, so that the load stops and the lease is returned.
+    TERM ends a step like Ctrl-C: contexts exit in order, so the load stops and the lease is released.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every reading of a broker's metrics
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every request for a broker's metrics
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         line = step().model_dump_json()

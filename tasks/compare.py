@@ -1,4 +1,4 @@
-"""Run the step `compare`: set the measured levels of each part beside the reference."""
+"""Run the step `compare`: compare the measured levels of each part with the reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tasks.common import CampaignOption, StudyOption, open_campaign, run_command
 
 
 def main(study: StudyOption, campaign: CampaignOption) -> Manifest:
-    """Compare what was measured and accepted."""
+    """Compare the accepted measurements."""
     return compare.run(open_campaign(study, campaign))
 
 

@@ -1,4 +1,4 @@
-"""Run the step `design`: freeze the study, compute what the campaign will cost, and draw the design."""
+"""Run the step `design`: freeze the study, compute the campaign's cost, and draw the design."""
 
 from __future__ import annotations
 

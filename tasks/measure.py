@@ -8,7 +8,7 @@ from tasks.common import CampaignOption, CaseOption, RoundOption, StudyOption, o
 
 
 def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, round_number: RoundOption = 0) -> Manifest:
-    """Measure what the store does not hold yet."""
+    """Measure the repetitions that the store does not have yet."""
     return on_system(measure.run, open_campaign(study, campaign), case, round_number)
 
 

@@ -8,7 +8,7 @@ from tasks.common import CampaignOption, CaseOption, RoundOption, StudyOption, o
 
 
 def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, round_number: RoundOption = 0) -> Manifest:
-    """Search one record size for the configurations that no other beats on all objectives."""
+    """Search one case for the non-dominated configurations."""
     return optimize.run(open_campaign(study, campaign), case, round_number)
 
 

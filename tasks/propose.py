@@ -1,4 +1,4 @@
-"""Run the step `propose`: decide which cases continue with another round, and what it measures there."""
+"""Run the step `propose`: decide which cases get another round, and its configurations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.steps import propose
 from tasks.common import CampaignOption, StudyOption, open_campaign, run_command
 
-RoundOption = Annotated[int, typer.Option("--round", min=1, help="the round to propose for")]
+RoundOption = Annotated[int, typer.Option("--round", min=1, help="the round to propose")]
 
 
 def main(study: StudyOption, campaign: CampaignOption, round_number: RoundOption) -> Manifest:
-    """Propose what the surrogates expect most of, where the round before was worth it."""
+    """Propose the surrogates' best configurations for cases whose previous round paid off."""
     return propose.run(open_campaign(study, campaign), round_number)
 
 

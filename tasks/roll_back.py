@@ -1,4 +1,4 @@
-"""Run the step `roll_back`: activate the settings before the newest version again."""
+"""Run the step `roll_back`: reactivate the settings that the newest version replaced."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tasks.common import StudyOption, run_command
 
 
 class MoveBack(Move):
-    """Settings go back case by case."""
+    """The options of a rollback, which concerns one case."""
 
     case: str
 
 
 def main(study: StudyOption, options: MoveBack) -> Manifest:
-    """Go back to the version before, or from the first one to the baseline."""
+    """Roll back to the previous version, or from the first one to the baseline."""
     return roll_back.run(study=study, **options.model_dump(), store=open_store(load_settings()))
 
 

@@ -8,7 +8,7 @@ from tasks.common import CampaignOption, RoundOption, StudyOption, open_campaign
 
 
 def main(study: StudyOption, campaign: CampaignOption, round_number: RoundOption = 0) -> Manifest:
-    """Check all repetitions, set bad ones aside with a reason, and summarise the rest into trials."""
+    """Check all repetitions, reject bad ones with a reason, and summarize the others into trials."""
     return validate.run(open_campaign(study, campaign), round_number)
 
 

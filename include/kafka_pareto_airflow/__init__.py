@@ -1,1 +1,1 @@
-"""Code that DAGs and the plugin share. Imports Airflow and nothing heavy; knows steps by their command lines only."""
+"""Share code between DAGs and plugins. Imports Airflow but no heavy packages; runs steps by their command lines."""

@@ -18,12 +18,12 @@ from kafka_pareto.study.options import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
 from kafka_pareto_airflow.task_rules import RULES
 
-if TYPE_CHECKING:  # these libraries would slow the parsing of the DAG, which every task does
+if TYPE_CHECKING:  # importing these libraries would slow down DAG parsing, which every task does
     from kafka_pareto.decision.decision import Decision
     from kafka_pareto.rollout.versions import ActiveSettings
 
 ASKED_KEY = "asked"
-"""The XCom that says what the person was shown, and when: `Asked`. It outlives the wait."""
+"""The XCom with the versions shown to the person and the time: `Asked`. It survives the wait."""
 APPROVE, REJECT = "Approve", "Reject"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
@@ -36,7 +36,7 @@ class Asked(TypedDict):
 
 
 class Answer(Asked):
-    """The answer too (approve, reject): by whom, why (may be empty), and when (ISO 8601)."""
+    """The answer (approve, reject), its author, reason (may be empty) and time (ISO 8601)."""
 
     answer: str
     by: str
@@ -48,23 +48,23 @@ class ApprovalNotifier(Notifier):
     """Notify people that an approval waits for an answer."""
 
     def message(self, context: Context) -> Message:
-        """Return the question's subject, and where it is answered."""
+        """Return the question's subject and the address for the answer."""
         question = context["task"]
         address = question.generate_link_to_ui(task_instance=context["ti"])
-        return Message(question.subject, f"Nothing changes until somebody answers:\n{address}")
+        return Message(question.subject, f"No settings change until somebody answers:\n{address}")
 
 
 class QuestionTrigger(TriggerDagRunOperator):
-    """Start the run that asks a person, if the step `accept` says that somebody is asked.
+    """Start the run that asks a person, if the step `accept` requests it.
 
-    A question has a run of its own, so that it waits without holding the campaigns and checks that come after it.
+    A question has its own run, so that later campaigns and checks do not wait for the answer.
     """
 
     trigger_run_id: str | None
 
     def __init__(self, **kwargs: Any) -> None:
-        # A retry asks nobody twice; a further change of the system is another question (`execute`). `accept` skips what
-        # follows where nothing moved.
+        # A retry does not ask again; a further change of the system is another question (`execute`). If no settings
+        # were activated, `accept` skips the tasks that follow.
         run_id = "ask__{{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"
         fixed = {"skip_when_already_exists": True, "trigger_rule": "none_failed_min_one_success", **RULES["ask"]}
         super().__init__(**{**kwargs, "trigger_run_id": run_id, **fixed})
@@ -73,22 +73,22 @@ class QuestionTrigger(TriggerDagRunOperator):
         """Start the run.
 
         Raises:
-            AirflowSkipException: If nobody is asked.
+            AirflowSkipException: If no question is needed.
         """
         self.conf = context["ti"].xcom_pull(task_ids="accept", key="manifest").get("question")
         if not self.conf:
-            raise AirflowSkipException("nobody is asked")
+            raise AirflowSkipException("no question is needed")
         self.trigger_run_id = "__".join(filter(None, (self.trigger_run_id, self.conf.get("changes_seen"))))
         super().execute(context)
 
 
 class CardApproval(HITLOperator):
-    """Show a person the decision cards and what an approval overrides, and wait for as long as it takes.
+    """Show a person the decision cards and the settings that an approval replaces, and wait without a time limit.
 
     The run's parameters name the campaign. A rejection skips no task: the next step stores the answer.
     """
 
-    # The question is made from artifacts, which must not act as templates.
+    # The question contains text from artifacts, which must not be rendered as templates.
     template_fields: ClassVar[Collection[str]] = ()
 
     def __init__(self, *, cluster: str, **kwargs: Any) -> None:
@@ -104,8 +104,7 @@ class CardApproval(HITLOperator):
         """Ask the person.
 
         Raises:
-            AirflowFailException: If there is no such campaign of this cluster, or nothing that it recommends is left to
-                decide.
+            AirflowFailException: If this cluster has no such campaign, or no recommendation awaits a decision.
         """
         try:
             self.subject, question, asked = _question(context["params"], self.cluster)
@@ -120,7 +119,7 @@ class CardApproval(HITLOperator):
         """Return the answer that the person gave."""
         given = super().execute_complete(context, event)
         reason = (given["params_input"].get("reason") or "").replace("\0", "")
-        # An answer is of what was shown, however late it comes.
+        # An answer covers the versions shown, however late it arrives.
         asked: Asked = context["ti"].xcom_pull(task_ids=self.task_id, key=ASKED_KEY)
         return Answer(
             answer=given["chosen_options"][0].lower(),
@@ -132,9 +131,9 @@ class CardApproval(HITLOperator):
 
 
 def as_code(text: str) -> str:
-    """Return Markdown that shows the text exactly as it is: each line is a code span that nothing in it can end.
+    """Return Markdown that shows the text exactly as it is: each line is a code span that its content cannot end.
 
-    A whole block of code would not do: Airflow's page folds its spaces and lines into one paragraph.
+    A code block does not work: Airflow's page folds its spaces and lines into one paragraph.
     """
     lines = text.splitlines()
     width = max(map(len, lines), default=0)
@@ -147,7 +146,7 @@ def _code_span(line: str) -> str:
 
 
 def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
-    """Return the subject; what an approval overrides now in each case, and the cards; and which versions that are."""
+    """Return the subject, the text (settings to be replaced, and the cards), and the versions shown."""
     from kafka_pareto.campaign.campaign import Campaign  # noqa: PLC0415 (as above)
     from kafka_pareto.report.cards import Cards  # noqa: PLC0415
     from kafka_pareto.rollout.approvals import changes_shown  # noqa: PLC0415
@@ -172,7 +171,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
         if not ((newest := now[each.case]) and holds(newest, campaign, each.pick_configuration_id or ""))
     ]
     if not open_ones:
-        raise BadInputError(f"campaign {campaign.keys.prefix} recommends nothing that somebody could decide on")
+        raise BadInputError(f"campaign {campaign.keys.prefix} has no recommendation that awaits a decision")
     named = ", ".join(f"{case_label(each.case)} ({_named(each)})" for each in open_ones)
     lines = [_overridden(each, now[each.case], changes.get(each.case, [])) for each in open_ones]
     text = "\n".join([*lines, "", store.get(campaign.keys.report("cards.txt")).decode()])
@@ -188,12 +187,12 @@ def _overridden(decision: Decision, now: ActiveSettings | None, changes: list[st
     baseline = Promised(decision.baseline_properties, decision.baseline_durability)
     pick = Promised(decision.pick_properties or {}, decision.pick_durability or decision.baseline_durability)
     compared_with = decision.in_force.version if decision.in_force else None
-    warnings = [f"  WARNING: the system has changed since it was measured: {change}" for change in changes]
+    warnings = [f"  WARNING: the system has changed since the measurement: {change}" for change in changes]
     return "\n".join([approval_text(decision.case, now, baseline, pick, compared_with), *warnings])
 
 
 def _named(decision: Decision) -> str:
-    """Return what the pick changes of the active settings, and its id."""
+    """Return the settings that the pick changes, and its ID."""
     from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415 (as above)
 
     before, after = decision.reference_properties, decision.pick_properties or {}

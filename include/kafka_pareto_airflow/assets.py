@@ -1,4 +1,4 @@
-"""Define the assets whose events say what was found or moved; DAGs can be scheduled on them."""
+"""Define the assets whose events report recommendations, activations and drift, for scheduling other DAGs."""
 
 from __future__ import annotations
 

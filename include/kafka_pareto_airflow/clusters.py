@@ -1,4 +1,4 @@
-"""Route the tasks of each Kafka cluster: the installation's own, and those that studies name."""
+"""Route the tasks of each Kafka cluster: the stack's cluster and those that studies name."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class ClusterRoute:
     """The DAGs, pool and workers of one cluster.
 
     Attributes:
-        cluster: Its name; empty for the installation's own.
+        cluster: Its name; empty for the stack's cluster.
         tune_dag_id: The DAG that tunes the cluster.
         compare_dag_id: The DAG that compares configurations on it.
         settings_dag_id: The DAG that changes the active settings on it, and asks people.
-        pool: Has one slot, so that one load at a time runs on the cluster.
-        queue: The queue of an executor that has queues; workers near the cluster listen to it.
-        studies: The studies that the DAG which tunes offers.
-        comparisons: The studies that the DAG which compares offers.
+        pool: The pool with one slot, so that one load at a time runs on the cluster.
+        queue: The queue for executors with queues; workers near the cluster listen to it.
+        studies: The studies of the tuning DAG.
+        comparisons: The studies of the comparing DAG.
     """
 
     cluster: str
@@ -38,7 +38,7 @@ class ClusterRoute:
 
 
 def cluster_routes() -> list[ClusterRoute]:
-    """Return the route to the installation's own cluster, then one to each cluster that studies name."""
+    """Return the route to the stack's cluster, then one to each cluster that studies name."""
     files = study_files()
     named = cluster_names(files)
     return [

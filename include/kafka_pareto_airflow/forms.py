@@ -1,4 +1,4 @@
-"""Make the trigger forms of the DAGs, and the arguments of their tasks, from the options that the library declares."""
+"""Build the DAGs' trigger forms and their tasks' arguments from the library's options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFAULT_STUDY, DEFAULT_COMPARISON = "quick", "impact_quick"
 
 
 class TuneAsked(MeasuringOptions, TuneOptions):
-    """The options of the design of a campaign that tunes."""
+    """The design options of a tuning campaign."""
 
 
 class TuneForm(Approval, TuneAsked):
@@ -49,7 +49,7 @@ class _Action(Options):
 
 
 def study_files() -> list[Path]:
-    """Return the files of the studies in the folder that the steps read, as of now.
+    """Return the current study files in the folder that the steps read.
 
     Raises:
         BadInputError: If there is none.
@@ -58,35 +58,35 @@ def study_files() -> list[Path]:
     folder = Path(os.environ.get("KAFKA_PARETO_STUDIES") or shipped)
     files = sorted(folder.glob("*.yaml"))
     if not files:
-        raise BadInputError(f"{folder}: holds no study: put a <name>.yaml there, or mend KAFKA_PARETO_STUDIES")
+        raise BadInputError(f"{folder}: has no study; add a <name>.yaml there, or fix KAFKA_PARETO_STUDIES")
     return files
 
 
 def study_names() -> list[str]:
-    """Return the names of the studies that tune."""
+    """Return the names of the tuning studies."""
     return [file.stem for file in study_files() if kind_of(file) == "tune"]
 
 
 def study_parameter(studies: list[str], default: str, description: str) -> dict[str, Param]:
-    """Return the parameter that names the study, one of these."""
+    """Return the parameter for the study, with these choices."""
     chosen = default if default in studies else studies[0]
     return {"study": Param(chosen, type="string", enum=studies, title="Study", description=description)}
 
 
 def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
-    """Return the parameters with JSON schemas, to choose among these studies (all). Null keeps the study's value."""
+    """Return the parameters with JSON schemas for these studies (default: all). Null keeps the study's value."""
     return {**_campaign_parameters(studies or study_names(), DEFAULT_STUDY), **_parameters(TuneForm)}
 
 
 def comparison_parameters(studies: list[str]) -> dict[str, Param]:
-    """Return the parameters of the DAG that compares, as those of the one that tunes."""
+    """Return the parameters of the comparing DAG, like those of the tuning DAG."""
     return {**_campaign_parameters(studies, DEFAULT_COMPARISON), **_parameters(CompareAsked)}
 
 
 def active_settings_parameters(studies: list[str] | None = None) -> dict[str, Param]:
-    """Return the parameters of `settings_in_force`, of these studies (all); the step says what an action needs."""
+    """Return the parameters of `settings_in_force` for these studies (default: all); the step checks them."""
     studies = studies or study_names()
-    study = Param(  # a study whose file is gone may still have active settings
+    study = Param(  # a deleted study may still have active settings
         studies[0] if studies else DEFAULT_STUDY,
         type="string",
         pattern=f"^{STUDY_NAME}$",
@@ -99,15 +99,15 @@ def active_settings_parameters(studies: list[str] | None = None) -> dict[str, Pa
         type=["null", "string"],
         pattern=f"^({CAMPAIGN_ID})?$",
         title="Campaign",
-        description="The campaign to accept from; empty to go back.",
+        description="The campaign to accept from; empty for a rollback.",
     )
     asked = ("case", "configuration", "from_version", "changes_seen", "reason")
     return {**_parameters(_Action), "study": study, "campaign": campaign, **_parameters(Wanted, asked)}
 
 
 def answer_parameters() -> dict[str, Param]:
-    """Return the form of the task `approve`. Too long a reason is cut, since a refusal would fail the task."""
-    kept = f"Kept with the answer; at most {LONGEST_REASON} characters."
+    """Return the form of the task `approve`. A long reason is truncated, because a refusal would fail the task."""
+    kept = f"Stored with the answer; at most {LONGEST_REASON} characters."
     return {"reason": Param(None, type=["null", "string"], title="Reason", description=kept)}
 
 
@@ -123,14 +123,14 @@ def _campaign_parameters(studies: list[str], default: str) -> dict[str, Param]:
 
 
 def _parameters(model: type[BaseModel], names: Collection[str] | None = None) -> dict[str, Param]:
-    """Return a parameter for each of the model's fields, or for those named."""
+    """Return a parameter for each of the model's fields, or only for the named ones."""
     schemas = model.model_json_schema()["properties"]
     return {name: _parameter(schemas[name]) for name in names or schemas}
 
 
 def _parameter(schema: dict[str, Any]) -> Param:
     default = schema.pop("default") or (False if schema.get("type") == "boolean" else None)
-    # Airflow's form knows null as one of a value's types, but no choice of schemas.
+    # Airflow's form supports null among a value's types, but not a choice of schemas.
     given = next((each for each in schema.pop("anyOf", [schema]) if each["type"] != "null"), schema)
     kind = ["null", given["type"]] if default is None else given["type"]
     rules = {name: rule for name, rule in (schema | given).items() if name != "type"}
@@ -138,7 +138,7 @@ def _parameter(schema: dict[str, Any]) -> Param:
 
 
 def _arguments(model: type[BaseModel], names: Collection[str] | None = None) -> list[str]:
-    """Return a step's argument for each of the model's fields, or for those named; nothing where none was given."""
+    """Return a step's argument for each of the model's fields, or only for the named ones; empty without a value."""
     schemas = model.model_json_schema()["properties"]
     return [_argument(name, schemas[name]) for name in names or schemas]
 
@@ -152,7 +152,7 @@ def _argument(name: str, schema: dict[str, Any]) -> str:
     return f"{{% if {given} not in (none, '', []) %}}{flag}={{{{ {value} }}}}{{% endif %}}"
 
 
-# A campaign without a name is named after its run, so that a cleared task finds it again.
+# An unnamed campaign is named after its run, so that a cleared task finds it again.
 CAMPAIGN_ARGUMENTS = [
     "--study={{ params.study }}",
     "--campaign={{ params.campaign or dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}",
@@ -166,7 +166,7 @@ HAND_OVER_ARGUMENTS = [
     "{% if params.approval %}--ask{% endif %}",
     "--request={{ run_id }}",
 ]
-# The answer that the task `approve` returned, or the word of whoever triggered the DAG.
+# The answer that the task `approve` returned, or the decision of the user who triggered the DAG.
 _ANSWERED = "{% set given = ti.xcom_pull(task_ids='approve') %}"
 ACCEPT_ARGUMENTS = [
     "--study={{ params.study }}",
@@ -178,7 +178,7 @@ ACCEPT_ARGUMENTS = [
     f"{_ANSWERED}--answered-at={{{{ given['at'] if given else dag_run.run_after.isoformat() }}}}",
     f"{_ANSWERED}--asked-at={{{{ given['asked_at'] if given else dag_run.run_after.isoformat() }}}}",
     f"{_ANSWERED}{{% if given %}}--seen={{{{ given['seen'] }}}}{{% endif %}}",
-    # A retry is the same request. An answer that was asked for again is a new one.
+    # A retry is the same request; a repeated question is a new one.
     f"{_ANSWERED}--request={{{{ run_id ~ ' ' ~ given['at'] if given else run_id }}}}",
 ]
 ROLL_BACK_ARGUMENTS = [
@@ -186,5 +186,5 @@ ROLL_BACK_ARGUMENTS = [
     *_arguments(Wanted, ("case", "from_version")),
     "--by={{ dag_run.triggering_user_name or '' }}",
     "--reason={{ params.reason or '' }}",
-    "--request={{ run_id }}",  # a retry does not go back twice
+    "--request={{ run_id }}",  # a retry does not roll back twice
 ]

@@ -9,5 +9,5 @@ PROJECT_ROOT_VARIABLE = "KAFKA_PARETO_PROJECT_ROOT"
 
 
 def project_root(environment: Mapping[str, str]) -> Path:
-    """Return the folder that holds `tasks` and `include`: this checkout, unless the environment names another."""
+    """Return the folder of `tasks` and `include`: this checkout, unless the environment names another."""
     return Path(environment.get(PROJECT_ROOT_VARIABLE) or Path(__file__).parent.parent.parent)

@@ -1,4 +1,4 @@
-"""Define how often and how long each task of the DAGs is tried, each rule with its reason, and what all DAGs share."""
+"""Define retries and timeouts of all DAG tasks, each with its reason, and the DAGs' common arguments."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kafka_pareto_airflow.notify.notices import FailureNotifier
 
 OWNER = "kafka-pareto"
 CASE_LABEL = "{{ task.case }}{{ ' B' if task.case.isdecimal() }}"
-"""Labels a mapped task by its case: `8192 B` for a record size, any other unchanged, as `pipeline`."""
+"""Labels a mapped task by its case: `8192 B` for a record size, other cases unchanged, such as `pipeline`."""
 
 
 class Rule(TypedDict):
-    """The arguments of a task that say how often and how long it is tried."""
+    """The retry and timeout arguments of a task."""
 
     retries: int
     retry_delay: timedelta
@@ -26,7 +26,7 @@ def _rule(retries: int, after: timedelta, timeout: timedelta | None) -> Rule:
 
 # The store, a broker or Airflow's own API may be just starting.
 _QUICK = _rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10))
-# A broker may die and come back; a retry measures only what is missing.
+# A broker may die and restart; a retry measures only the missing repetitions.
 _MEASURING = _rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12))
 # The MLflow server or the store may be restarting. Training continues without MLflow.
 _COMPUTING = _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30))
@@ -37,21 +37,21 @@ RULES: dict[str, Rule] = {
     "compare": _COMPUTING,
     "propose": _COMPUTING,
     "measure": _MEASURING,
-    # A gate that is asked again must give the same answer.
+    # A retry of the gate would give the same result.
     "validate": _rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
     "train": _LEARNING,
     "optimize": _LEARNING,
     "confirm": _MEASURING,
     "report": _COMPUTING,
-    # The store may be restarting. A timeout would count as the person's answer; a late one is asked for anew.
+    # The store may be restarting. A timeout would count as the person's answer; a late answer is asked for again.
     "approve": _rule(retries=2, after=timedelta(seconds=10), timeout=None),
-    # A version that is active already is not made twice.
+    # An active version is not created twice.
     "accept": _QUICK,
     "action": _QUICK,
     "roll_back": _QUICK,
     "check": _QUICK,
     "check_measure": _MEASURING,
-    # As for `report`, on less data.
+    # Like `report`, with less data.
     "check_compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=10)),
     "tune": _QUICK,
     "ask": _QUICK,
@@ -61,7 +61,7 @@ RULES: dict[str, Rule] = {
 def dag_options(queue: str) -> dict[str, Any]:
     """Return the arguments that all DAGs of a cluster share; its tasks run in this queue.
 
-    None waits to be unpaused: it does nothing unless it is triggered, or its study has a schedule.
+    No DAG starts paused: it runs only if triggered or scheduled by its study.
     """
     return {
         "catchup": False,

@@ -18,7 +18,7 @@ _TROUBLE = (
     ".trouble, [role=alert]:not(.warning), [data-scope=alert][data-status=error], [data-scope=toast][data-type=error]"
 )
 _WORDS = re.compile(
-    r"Not Found|Internal Server Error|went wrong|Traceback|could not be examined|does not answer|No such file"
+    r"Not Found|Internal Server Error|went wrong|Traceback|could not be inspected|does not answer|No such file"
 )
 _NO_TROUBLE = ("You're viewing a shared view",)  # MLflow says this of the run list with R²
 _LINKS = "links => links.filter(link => link.checkVisibility()).map(link => [link.href, link.hasAttribute('download')])"

@@ -155,7 +155,7 @@ def test_any_other_failure_may_be_retried() -> None:
 
 
 def test_a_step_that_runs_out_of_its_memory_says_which_setting_to_raise() -> None:
-    with pytest.raises(AirflowException, match="exit code 137: it needed more than KAFKA_PARETO_STEP_MEMORY=256m"):
+    with pytest.raises(AirflowException, match="137: the step ran out of memory; raise KAFKA_PARETO_STEP_MEMORY=256m"):
         execute("held = [bytearray(b'x' * (1 << 20)) for _ in range(512)]")
 
 
@@ -266,7 +266,7 @@ def test_an_image_that_is_not_there_is_named_with_the_remedy_and_not_pulled(
 
 def test_what_the_proxy_refuses_is_said_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STEP_NETWORK", "host")
-    with pytest.raises(AirflowFailException, match="proxy refuses the step's container: another network than the"):
+    with pytest.raises(AirflowFailException, match="proxy refused the step's container: another network than the"):
         execute("")
 
 

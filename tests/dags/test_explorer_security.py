@@ -188,11 +188,11 @@ def test_the_doctors_page_says_what_is_wrong_where_it_cannot_look(
     headers = headers_of(airflow, "reader")
     answer = airflow.get("/kafka-pareto/doctor", headers=headers)
     assert answer.status_code == 404
-    assert "this installation has no cluster of its own" in answer.text
+    assert "this installation has no cluster" in answer.text
     monkeypatch.setenv("KAFKA_PARETO_BOOTSTRAP_SERVERS", "<b>:1")
     answer = airflow.get("/kafka-pareto/doctor", headers=headers)
     assert answer.status_code == 503
-    assert "could not be examined" in answer.text
+    assert "could not be inspected" in answer.text
     assert "<b>" not in answer.text
 
 

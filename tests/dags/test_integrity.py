@@ -272,7 +272,7 @@ def test_the_form_offers_the_studies_of_the_installations_own_folder(
 
 def test_a_folder_without_a_study_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
-    with pytest.raises(BadInputError, match=r"holds no study: put a <name>\.yaml there, or mend"):
+    with pytest.raises(BadInputError, match=r"has no study; add a <name>\.yaml there, or fix"):
         tune_parameters()
 
 

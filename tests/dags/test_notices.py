@@ -84,7 +84,7 @@ def test_a_receiver_that_cannot_be_reached_fails_nothing(
 
 def test_a_notice_that_cannot_be_made_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Broken()({})
-    assert "there is no notice: the database is away" in capsys.readouterr().out
+    assert "the notice could not be created: the database is away" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_run_that_failed_without_a_task_is_told_all_the_same() -> None:
 
     context: Any = {"dag": Failed(), "run_id": "r1"}
     message = FailureNotifier().message(context)
-    assert message.subject == "tune_producer has failed"
+    assert message.subject == "tune_producer failed"
     assert message.text.endswith("/dags/tune_producer/runs/r1")
 
 

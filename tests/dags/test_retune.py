@@ -77,7 +77,7 @@ def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_
     [left_to_others] = ended(DAG)
     skipped = dict.fromkeys(["check_measure", "check_compare", "tune"], "skipped")
     assert states(airflow, left_to_others) == {"check": "success"} | skipped
-    said = "elsewhere: not checked by this DAG: a study whose cluster has a name is checked by retune_producer_<study>"
+    said = "elsewhere: not checked by this DAG: studies with a named cluster are checked by retune_producer_<study>"
     assert any(said in line for line in airflow.log(DAG, left_to_others, "check"))
     noted = airflow.noted("checks")[before:]
     assert [step for step, _ in noted].count("check") == 1

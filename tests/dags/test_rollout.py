@@ -203,7 +203,7 @@ def test_a_change_of_the_cluster_is_asked_about_by_a_run_that_shows_it_and_so_is
     run = run_that_asks(airflow, upgraded)
     assert run.endswith("__0123456789")  # a further change would be another question
     asked = question(airflow, run)
-    warning = "WARNING: the system has changed since it was measured: fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"
+    warning = "WARNING: the system has changed since the measurement: fingerprint.kafka_version: 4.3.1 then, 4.4.0 now"
     assert warning in shown(asked)
     answer(airflow, run, "Approve", "")
     assert airflow.ended(MOVES, run) == "success"
@@ -244,5 +244,5 @@ def test_people_are_told_of_a_run_that_has_failed(airflow: Served) -> None:
     assert airflow.ended(MOVES, "refused") == "failed"
     address = f"{airflow.stack.airflow_url}/dags/{MOVES}/runs/refused"
     soon("the mail is there", lambda: any(address in body_of(mail) for mail in airflow.mails))
-    subject = "settings_in_force has failed"
+    subject = "settings_in_force failed"
     soon("Slack has it", lambda: any(post["text"].startswith(f"{subject}\n") for post in airflow.posts))

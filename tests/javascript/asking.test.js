@@ -69,13 +69,13 @@ test("a refusal states the server's reason if there is one", async () => {
   says("GET /kafka-pareto/b", [422, { detail: [{ msg: "too long" }, { msg: "no number" }] }]);
   says("GET /kafka-pareto/c", [400, "<html>"]);
   says("GET /kafka-pareto/d", [401, {}]);
-  says("GET /kafka-pareto/e", [403, { detail: "Only those who may read the DAG tune_producer_berlin see this." }]);
+  says("GET /kafka-pareto/e", [403, { detail: "You need permission to read the DAG tune_producer_berlin." }]);
 
   await assert.rejects(ask("a"), refusal(Refused, /^There is no such campaign\.$/u));
   await assert.rejects(ask("b"), refusal(Refused, /^too long; no number$/u));
   await assert.rejects(ask("c"), refusal(Refused, /^Airflow returned HTTP 400\.$/u));
   await assert.rejects(ask("d"), refusal(Refused, /logged out/u));
-  await assert.rejects(ask("e"), refusal(Refused, /may read the DAG tune_producer_berlin/u));
+  await assert.rejects(ask("e"), refusal(Refused, /permission to read the DAG tune_producer_berlin/u));
 });
 
 test("a server error or a closed connection counts as temporary", async () => {

@@ -1,7 +1,7 @@
-"""Check who may see what in the explorer: whoever may read the DAG of its cluster.
+"""Check access to the explorer: users see the data of clusters whose DAGs they may read.
 
-A plugin's app does not inherit the checks of Airflow's core API. So a dependency of the whole app does what the core
-API does for each of its routes.
+A plugin's app does not inherit the checks of Airflow's core API. A dependency of the whole app repeats them for every
+route.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _PATTERNS = {"study": STUDY_NAME, "campaign": CAMPAIGN_ID, "case": CASE}
 
 
 def reads_of(user: GetUserDep) -> Callable[[str], bool]:
-    """Return the check whether this user may read a DAG."""
+    """Return a function that tells whether this user may read a DAG."""
 
-    @lru_cache  # each asks the database, and many campaigns are of one cluster
+    @lru_cache  # cached, because each check queries the database and many campaigns share a cluster
     def may_read(dag_id: str) -> bool:
         details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
         return bool(get_auth_manager().is_authorized_dag(method="GET", details=details, user=user))
@@ -45,14 +45,14 @@ def reads_of(user: GetUserDep) -> Callable[[str], bool]:
 
 
 MayRead: TypeAlias = Annotated[Callable[[str], bool], Depends(reads_of)]
-"""The check whether the user of a request may read a DAG."""
+"""Whether the user of a request may read a DAG."""
 
 
 class Readers:
-    """Let in those who may read a DAG of a cluster; to what is named, those who may read its own cluster's."""
+    """Admit users who may read a cluster's DAG; for named studies and campaigns, the DAG of their cluster."""
 
     def __init__(self, store: Callable[[], Store], threads: OwnThreads) -> None:
-        @lru_cache(1024)  # a frozen study stays as it is, and every open page asks for its progress again and again
+        @lru_cache(1024)  # a frozen study never changes, and every open page polls its progress
         def head(study: str, campaign: str) -> tuple[str, str]:
             return frozen_head(store(), CampaignKeys(study, campaign))
 
@@ -61,36 +61,36 @@ class Readers:
         self._frozen_head = head
 
     async def __call__(self, request: Request, reads: MayRead) -> None:
-        """Refuse everybody else.
+        """Refuse all other users.
 
         Raises:
-            HTTPException: 401 without a session, 403 without the right to read.
+            HTTPException: 401 without a session, 403 without read permission.
         """
         named = request.path_params
         if "study" not in named:
             if not await run_in_threadpool(_reads_any, reads):
-                raise HTTPException(403, f"Only those who may read a cluster's DAG, as {TUNE_DAG_ID}, see this.")
+                raise HTTPException(403, f"You need permission to read a cluster's DAG, such as {TUNE_DAG_ID}.")
             return
         if not all(re.fullmatch(_PATTERNS[key], named[key]) for key in _PATTERNS.keys() & named):
-            raise HTTPException(404, "there is no such page")
-        # The store is opened there as well: it may have to be asked over the network.
+            raise HTTPException(404, "page not found")
+        # In a thread, because the store may be remote.
         for dag_id in await self._threads.answer(lambda: self._dags_of(named)):
             if not await run_in_threadpool(reads, dag_id):
-                raise HTTPException(403, f"Only those who may read the DAG {dag_id} see this.")
+                raise HTTPException(403, f"You need permission to read the DAG {dag_id}.")
 
     def _dags_of(self, named: Mapping[str, Any]) -> list[str]:
-        """List the DAGs of the clusters that a campaign, or the active settings of a study, is about."""
+        """List the DAGs of the clusters of a campaign or of a study's active settings."""
         study = named["study"]
         if "campaign" in named:
             try:
                 kind, cluster = self._frozen_head(study, named["campaign"])
-            except MissingArtifactError:  # whoever may look is told that there is none
+            except MissingArtifactError:  # users with access get "not found"
                 kind, cluster = "tune", cluster_of(load_settings().studies, study)
             return [compare_dag_of(cluster) if kind == "compare" else tune_dag_of(cluster)]
         clusters = {cluster_of(load_settings().studies, study)}
         store = self._store()
         if now := active_settings(store, study, named["case"]):
-            clusters.add(cluster_of_version(store, now))  # the study may have named another cluster then
+            clusters.add(cluster_of_version(store, now))  # the study may have named another cluster at that time
         return [tune_dag_of(cluster) for cluster in sorted(clusters)]
 
 
@@ -98,4 +98,4 @@ def _reads_any(reads: Callable[[str], bool]) -> bool:
     def of(clusters: Iterable[str]) -> bool:
         return any(reads(dag_of(cluster)) for cluster in clusters for dag_of in (tune_dag_of, compare_dag_of))
 
-    return of([""]) or of(set(cluster_names(study_files()).values()))  # reading the studies takes its time
+    return of([""]) or of(set(cluster_names(study_files()).values()))  # slow, because it reads all studies

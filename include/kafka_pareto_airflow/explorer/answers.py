@@ -1,4 +1,4 @@
-"""Give every answer of the explorer headers that keep foreign content out, and each error one message."""
+"""Set security headers on every response of the explorer, and turn each error into one message."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
 
-# The one style sheet that Plotly 7.1.0 inserts by itself. The browser's console names the hash of any other one.
+# The one style sheet that Plotly 7.1.0 inserts. For any other, the browser's console shows the hash.
 _STYLE_OF_PLOTLY = "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"
-# Scripts and styles are files of this app. A page of the store (report, Data Docs) may bring its own style, but no
-# script, and does not belong to this origin.
+# Scripts and styles are files of this app. A page from the store (report, Data Docs) may contain styles but no scripts,
+# and is isolated from this origin.
 _PAGE_POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self' {_STYLE_OF_PLOTLY}; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -31,7 +31,7 @@ _LOGIN_PAGE = (
 
 
 def guard_answers(app: FastAPI) -> None:
-    """Set the headers of all answers of an app, and the forms of its errors."""
+    """Set the headers of all responses of an app, and its error responses."""
     app.add_exception_handler(KafkaParetoError, _said)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _http_error)
@@ -39,7 +39,7 @@ def guard_answers(app: FastAPI) -> None:
 
 
 def download(name: str) -> dict[str, str]:
-    """Return the header that makes an answer a file of this name."""
+    """Return the header that makes a response a download of this name."""
     return {"Content-Disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "_", name)}"'}
 
 
@@ -60,9 +60,9 @@ async def _said(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    """Return a refusal that names the pattern that was broken, without repeating the input."""
+    """Return a refusal that names the invalid parameters, without repeating the input."""
     places = [str(each["loc"][-1]) for each in error.errors()] if isinstance(error, RequestValidationError) else []
-    return JSONResponse({"detail": f"cannot be used: {', '.join(places)}"}, 404)
+    return JSONResponse({"detail": f"invalid: {', '.join(places)}"}, 404)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

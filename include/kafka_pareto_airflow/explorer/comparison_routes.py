@@ -1,4 +1,4 @@
-"""Answer what the page *Comparisons* asks. The app that takes these routes in checks who asks."""
+"""Serve the data of the page *Comparisons*. The app that includes these routes checks access."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kafka_pareto_airflow.explorer.parameters import CampaignId, Case, StudyName
 
 
 def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRouter:
-    """Return the routes, which read from this store in these threads."""
+    """Return the routes, which read this store in these threads."""
     router = DataRouter(threads, "/api/comparisons")
 
     @router.get("")
@@ -36,7 +36,7 @@ def comparison_router(store: Callable[[], Store], threads: OwnThreads) -> APIRou
 
     @router.get("/{study}/{campaign}")
     def overview(study: StudyName, campaign: CampaignId) -> ComparisonOverview:
-        """Return a comparison's parts, and where its report is."""
+        """Return a comparison's parts and the name of its report."""
         return comparison_overview(store(), CampaignKeys(study, campaign))
 
     @router.get("/{study}/{campaign}/{case}")

@@ -1,4 +1,4 @@
-"""Answer the page *Doctor*: look at the installation's own cluster when somebody asks, and set nothing."""
+"""Serve the page *Doctor*: inspect the stack's cluster on request, read-only."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _TROUBLE_PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Doctor</title>'
     '<link rel="stylesheet" href="static/explorer.css"></head><body>'
     '<header><h1>Doctor</h1><nav><a href="./">Pareto explorer</a></nav></header>'
-    '<p class="trouble" role="alert">{} Load the page again to look again.</p></body></html>'
+    '<p class="trouble" role="alert">{} Reload the page to retry.</p></body></html>'
 )
 
 
 def doctor_router(policy: str, look: Callable[[], str] | None = None, longest_s: float = LONGEST_S) -> APIRouter:
-    """Return the route of the page. One examination runs at a time, for all who ask meanwhile: each starts a JVM.
+    """Return the page's route. Simultaneous requests share one inspection, because each starts a JVM.
 
     Args:
         policy: The Content-Security-Policy of a page that brings its own style.
-        look: Returns the page of an examination; another one in tests.
-        longest_s: How long whoever asks waits for it.
+        look: Returns the page of an inspection; replaced in tests.
+        longest_s: How long a request waits.
     """
     router = APIRouter()
     threads = OwnThreads(threads=1, longest_s=longest_s)
@@ -41,11 +41,11 @@ def doctor_router(policy: str, look: Callable[[], str] | None = None, longest_s:
 
     @router.get("/doctor")
     async def doctor() -> Response:
-        """Examine the installation's own cluster, and return the page."""
+        """Inspect the stack's cluster, and return the page."""
         try:
             return await threads.shared_answer("doctor", page)
         except KafkaParetoError as error:
-            said = html.escape(f"The cluster could not be examined: {error}.")
+            said = html.escape(f"The cluster could not be inspected: {error}.")
             return HTMLResponse(_TROUBLE_PAGE.format(said), 404 if isinstance(error, BadInputError) else 503)
 
     return router
@@ -54,5 +54,5 @@ def doctor_router(policy: str, look: Callable[[], str] | None = None, longest_s:
 def _own_cluster_page() -> str:
     settings = load_settings()
     if not settings.bootstrap_servers:
-        raise BadInputError("this installation has no cluster of its own: KAFKA_PARETO_BOOTSTRAP_SERVERS is not set")
+        raise BadInputError("this installation has no cluster: KAFKA_PARETO_BOOTSTRAP_SERVERS is not set")
     return doctor_page(examine(DoctorRequest(kafka=settings.bootstrap_servers), load_guide(), settings), _HOME)

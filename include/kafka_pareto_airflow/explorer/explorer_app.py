@@ -1,6 +1,6 @@
 """Serve the explorer's page and data behind Airflow's login: read-only, for users who may read the cluster's DAG.
 
-`access.py` says who that is. A last route catches every other path, so that none answers without the check.
+`access.py` defines access. A last route catches every other path, so that no path bypasses the check.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _STATIC = {
 _STORED_TYPES = {".html": "text/html", ".txt": "text/plain", ".csv": "text/csv", ".png": "image/png"}
 _STORED_TYPES |= {".css": "text/css", ".json": "application/json", ".yaml": "text/plain", ".properties": "text/plain"}
 
-# However large a campaign is, looking on takes at most a tenth of a core of the machine that may be measured.
+# Progress takes at most 10 % of a core, however large the campaign, because this machine may be the measured one.
 _PROGRESS_CACHE_COST_MULTIPLE = 9.0
 
 _THREADS = OwnThreads()
@@ -72,20 +72,20 @@ rest = APIRouter()
 
 
 def create_app() -> FastAPI:
-    """Return the app. Every route of it is only for users who may read a DAG of the cluster in question."""
+    """Return the app; every route requires permission to read a DAG of the cluster."""
     app = FastAPI(
         title="kafka-pareto explorer",
         dependencies=[Depends(Readers(_store, _THREADS))],
-        # These routes would answer without the dependency.
+        # These routes would bypass the dependency.
         openapi_url=None,
         redirect_slashes=False,
     )
     app.include_router(comparison_router(_store, _THREADS))
-    of_our_own = Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))  # the cluster that it looks at
+    of_our_own = Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))  # the cluster that it inspects
     app.include_router(doctor_router(STORED_PAGE_POLICY), dependencies=[of_our_own])
     app.include_router(pages)
     app.include_router(data)
-    app.include_router(rest)  # the last: it takes what is left
+    app.include_router(rest)  # last, because it matches every path
     guard_answers(app)
     return app
 
@@ -106,15 +106,15 @@ def comparisons_page() -> HTMLResponse:
 def static(name: str) -> FileResponse:
     """Return one of the page's scripts or styles."""
     if name not in _STATIC:
-        raise HTTPException(404, "there is no such file")
-    # The page asks for Plotly by its version.
+        raise HTTPException(404, "file not found")
+    # The page's URL of Plotly has its version.
     lasting = "private, max-age=31536000, immutable" if name == "plotly.min.js" else "no-cache"
     return FileResponse(_STATIC[name], headers={"Cache-Control": lasting})
 
 
 @data.get("/api/campaigns")
 def campaigns(reads: MayRead) -> list[CampaignEntry]:
-    """List the campaigns that tune."""
+    """List the tuning campaigns."""
     return [each for each in list_campaigns_of(_store(), "tune") if reads(tune_dag_of(each.cluster))]
 
 
@@ -141,7 +141,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
 
 @pages.get("/api/campaigns/{study}/{campaign}/progress")
 async def progress(study: StudyName, campaign: CampaignId) -> Response:
-    """Return how far a campaign is. Every open page asks again and again, so they share the answer."""
+    """Return a campaign's progress. All open pages poll it, so they share the response."""
 
     def compute() -> Response:
         report = campaign_progress(Campaign.open(_store(), study, campaign))
@@ -155,13 +155,13 @@ def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
     """Redirect to the campaign's run in MLflow."""
     address = run_address(load_settings(), Campaign.open(_store(), study, campaign).keys)
     if address is None:
-        raise HTTPException(404, f"MLflow has no run of campaign {study}/{campaign}")
+        raise HTTPException(404, f"MLflow has no run for campaign {study}/{campaign}")
     return RedirectResponse(address)
 
 
 @data.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
 def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Response:
-    """Return an artifact: a page or picture is shown, any other file is a download."""
+    """Return an artifact: pages and images for display, other files as downloads."""
     keys = Campaign.open(_store(), study, campaign).keys
     kind = _STORED_TYPES.get(FilePath(name).suffix)
     content = _store().get(f"{keys.prefix}/{name}")
@@ -191,10 +191,10 @@ def choice(
     durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
-    """Return the best measured configuration that meets the requirements; the limits are named as objectives are."""
+    """Return the best measured configuration that meets the requirements; limits are named after objectives."""
     snapshot = _snapshot(study, campaign, case)
     if foreign := [name for name in bounds if name not in snapshot.study.objective_names]:
-        raise HTTPException(404, f"cannot be used: {', '.join(foreign)}")
+        raise HTTPException(404, f"invalid: {', '.join(foreign)}")
     requirements = Requirements(
         limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items()],
         durability=snapshot.study.weakest_durability() if durability is None else Durability[durability],
@@ -212,11 +212,11 @@ def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextRespo
 
 @data.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, reads: MayRead) -> Move:
-    """Return what would change if this configuration became active."""
+    """Return the changes that activating this configuration would make."""
     now = active_settings(_store(), study, case)
     if now and not reads(dag_id := tune_dag_of(cluster_of_version(_store(), now))):
         refused = (
-            f"The study has come to another cluster. Only those who may read {dag_id} see the active settings there."
+            f"The study has moved to another cluster. To see its active settings, you need permission to read {dag_id}."
         )
         return Move(from_version=None, changes=[], refused=refused)
     return move_to(_snapshot(study, campaign, case), configuration, now)
@@ -255,9 +255,9 @@ def settings_file(
 
 
 @rest.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
+def nothing_else(path: str) -> None:  # noqa: ARG001 (required by the route)
     """Refuse any other path, after the check of the whole app."""
-    raise HTTPException(404, "there is no such page")
+    raise HTTPException(404, "page not found")
 
 
 def _page(name: str) -> HTMLResponse:

@@ -1,7 +1,7 @@
-"""Run what may take long in threads of the explorer's own, and leave Airflow's to Airflow.
+"""Run slow requests in the explorer's own threads instead of Airflow's.
 
-Airflow's API server has one process with one event loop and 40 threads, which all synchronous routes share: the tasks'
-heartbeats too, and a task whose heartbeats wait for a minute is killed.
+Airflow's API server has one process with one event loop and 40 threads, shared by all synchronous routes, including the
+tasks' heartbeats. Airflow kills a task whose heartbeat is delayed for a minute.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from pydantic import TypeAdapter
 from kafka_pareto.errors import KafkaParetoError
 
 LONGEST_S = 45.0
-# Python runs one thread at a time: with more of them a heartbeat would wait longer for its turn.
+# Python runs one thread at a time, so more threads would delay heartbeats.
 _THREADS = 2
-# Pages ask for shared answers again and again: nobody who asks for something else waits for these.
+# Pages poll shared answers, so these have their own thread and do not delay other requests.
 _THREADS_OF_SHARED = 1
 _MOST_OPEN = 64
 
 _Answer = TypeVar("_Answer")
 
 _Computation: TypeAlias = Future[tuple[Any, float]]
-"""An answer, and until when it is fresh."""
+"""An answer and its expiry time."""
 
 
 class BusyError(KafkaParetoError):
-    """There is no answer yet: the same question may be answered a moment later."""
+    """No answer yet; a later retry may succeed."""
 
 
 class _Queue:
-    """Compute answers in its own threads, and refuse more than it may hold."""
+    """Compute answers in its own threads, and refuse those beyond its limit."""
 
     def __init__(self, threads: int, most_open: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="explorer")
         self._room = BoundedSemaphore(most_open)
 
     def begin(self, compute: Callable[[], tuple[Any, float]]) -> _Computation:
-        """Begin to compute an answer.
+        """Start computing an answer.
 
         Raises:
-            BusyError: If too many are under way or queued.
+            BusyError: If too many are running or queued.
         """
         if not self._room.acquire(blocking=False):
             raise BusyError("the explorer is busy; try again in a minute")
@@ -57,12 +57,12 @@ class _Queue:
 
 
 class OwnThreads:
-    """Compute answers in a few threads; whoever waits for one holds none.
+    """Compute answers in a few threads; waiting requests occupy none.
 
     Args:
-        threads: How many answers are computed at a time, beside one that is shared.
-        most_open: How many may be under way or queued, and how many of those that are shared; more are refused.
-        longest_s: How long a question waits for its answer.
+        threads: The number of answers computed simultaneously, besides one shared answer.
+        most_open: The number of answers that may be running or queued, separately for shared ones; more are refused.
+        longest_s: How long a request waits for its answer.
     """
 
     def __init__(self, threads: int = _THREADS, most_open: int = _MOST_OPEN, longest_s: float = LONGEST_S) -> None:
@@ -84,13 +84,13 @@ class OwnThreads:
     async def shared_answer(
         self, question: Hashable, compute: Callable[[], Response], cache_cost_multiple: float = 0.0
     ) -> Response:
-        """Return the answer of whoever asked the same and still waits; compute it where nobody does.
+        """Return the answer of a pending identical request, or else compute it.
 
         Args:
-            question: What is asked.
+            question: The request's key.
             compute: Returns the answer.
-            cache_cost_multiple: How long an answer is cached, as a multiple of the time that it took to compute. At 9 a
-                question that is always asked takes a tenth of a core, however much there is to read.
+            cache_cost_multiple: How long an answer is cached, as a multiple of its computation time. At 9, a constantly
+                polled answer takes 10 % of a core, whatever its size.
 
         Raises:
             BusyError: If too many are open, or it takes too long.
@@ -101,7 +101,7 @@ class OwnThreads:
             begun = self._shared.get(question) or begin()
             self._shared[question] = begun
         answer: Response = await self._result(begun)
-        # Headers of its own: Airflow's GZipMiddleware edits the list that a response hands it.
+        # A copy of the headers, because Airflow's GZipMiddleware edits the list in place.
         return Response(answer.body, answer.status_code, answer.headers)
 
     async def _result(self, begun: _Computation) -> Any:
@@ -113,7 +113,7 @@ class OwnThreads:
 
 
 def _timed(compute: Callable[[], Any], cache_cost_multiple: float = 0.0) -> tuple[Any, float]:
-    """Return an answer, and until when it is fresh."""
+    """Return an answer and its expiry time."""
     begun_s = time.monotonic()
     answer = compute()
     ended_s = time.monotonic()
@@ -132,7 +132,7 @@ class DataRouter(APIRouter):
         self._threads = threads
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Add a route, whose function is called in the threads."""
+        """Add a route whose function runs in the threads."""
         super().add_api_route(path, _in_threads(self._threads, endpoint), **options)
 
 

@@ -1,4 +1,4 @@
-"""Define the texts that the explorer's addresses may hold; any other is refused before it reaches the store."""
+"""Define the valid parameters in the explorer's URLs; others are refused before they reach the store."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FileName = Annotated[str, Path(pattern="^[a-z]{1,20}[.](properties|ya?ml)$")]
 
 
 def _bounds(request: Request) -> dict[str, float]:
-    """Read the bounds that a query names: of objectives, finite and above zero, in the order of the objectives."""
+    """Read the bounds of objectives from a query: finite, above zero, in the order of the objectives."""
     given = request.query_params
     found = {each.name: _number(given[each.name]) for each in all_objectives() if each.name in given}
     if bad := [name for name, bound in found.items() if not (math.isfinite(bound) and bound > 0)]:
-        raise HTTPException(404, f"cannot be used: {', '.join(bad)}")
+        raise HTTPException(404, f"invalid: {', '.join(bad)}")
     return found
 
 

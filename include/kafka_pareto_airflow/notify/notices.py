@@ -1,4 +1,4 @@
-"""Send notices to people: of a step's end, of an approval that waits, of a run that failed.
+"""Send notices to people about finished steps, pending approvals and failed runs.
 
 `KAFKA_PARETO_NOTIFY` names the receivers, separated by commas: `log` (the task's log; the default), `smtp:<address>`
 (mail, by the Airflow connection `smtp_default`), `slack:<connection>` (an incoming webhook).
@@ -30,13 +30,13 @@ class Message(NamedTuple):
 
 
 class Notifier(BaseNotifier):
-    """Send a message to all receivers that the installation names; a failure to send never fails a task.
+    """Send a message to all configured receivers; a failure to send never fails a task.
 
-    A subclass makes the message from the context that Airflow hands over.
+    A subclass builds the message from Airflow's context.
     """
 
     def message(self, context: Context) -> Message | None:
-        """Return the message; None if there is nothing to tell."""
+        """Return the message; None for no message."""
         raise NotImplementedError
 
     def notify(self, context: Context) -> None:
@@ -44,11 +44,11 @@ class Notifier(BaseNotifier):
         try:
             message = self.message(context)
         except Exception as error:
-            self.log.error("there is no notice: %s", error)
+            self.log.error("the notice could not be created: %s", error)
             return
         if message is None:
             return
-        # A line break would end the mail's header.
+        # A line break would end the email header.
         subject, text = " ".join(message.subject.split()), message.text
         for name in receivers(os.environ):
             try:
@@ -66,8 +66,8 @@ class Notifier(BaseNotifier):
             _send_to_slack(target, message)
         else:
             raise BadInputError(
-                f"{VARIABLE}: {receiver!r}: must be log, smtp:<address> or slack:<connection>, several by comma; "
-                "mend it where Airflow is started"
+                f"{VARIABLE}: {receiver!r}: must be log, smtp:<address> or slack:<connection>, separated by commas; "
+                "fix it in Airflow's environment"
             )
 
 
@@ -75,50 +75,50 @@ class StepNotifier(Notifier):
     """Send the notice in a step's manifest."""
 
     def message(self, context: Context) -> Message | None:
-        """Return the manifest's notice; None if all that it tells is a question, which the task that asks it tells."""
+        """Return the manifest's notice; None for a question alone, which the asking task announces."""
         task = context["ti"]
-        # Without the index, Airflow gives the manifests of all of a mapped task's.
+        # Without the index, Airflow returns the manifests of all mapped instances.
         manifest = task.xcom_pull(key="manifest", map_indexes=task.map_index) or {}
         notice = manifest.get("notice")
-        is_told = bool(manifest.get("question")) and not manifest["cases"]
-        return Message(notice["subject"], notice["text"]) if notice and not is_told else None
+        is_question = bool(manifest.get("question")) and not manifest["cases"]
+        return Message(notice["subject"], notice["text"]) if notice and not is_question else None
 
 
 class FailureNotifier(Notifier):
-    """Notify people that a run of a DAG has failed, and where to look."""
+    """Notify people of a failed DAG run, with its address."""
 
     def message(self, context: Context) -> Message:
         """Return the run, its address and, if Airflow knows it, the task that ended last."""
         dag_id, run_id = context["dag"].dag_id, context["run_id"]
         last = f"Its last task was {context['ti'].task_id}. " if "ti" in context else ""
         return Message(
-            f"{dag_id} has failed",
-            f"The run {run_id} has failed. {last}The last lines of the failed task's log name the error and "
+            f"{dag_id} failed",
+            f"Run {run_id} failed. {last}The last lines of the failed task's log name the error and "
             f"the fix:\n{run_address(dag_id, run_id)}",
         )
 
 
 def receivers(environment: Mapping[str, str]) -> list[str]:
-    """Return the receivers that the installation names."""
+    """Return the configured receivers."""
     named = [name.strip() for name in environment.get(VARIABLE, "").split(",")]
     return [name for name in named if name] or ["log"]
 
 
 def run_address(dag_id: str, run_id: str) -> str:
-    """Return the address at which a browser shows the run."""
+    """Return the address of the run's page."""
     return f"{conf.get('api', 'base_url', fallback='').rstrip('/')}/dags/{dag_id}/runs/{run_id}"
 
 
 def _send_mail(address: str, message: Message) -> None:
-    """Send a mail without the notifier's templates: text of a study or a person is no Jinja and no HTML."""
-    from airflow.providers.smtp.notifications.smtp import SmtpNotifier  # noqa: PLC0415 (few tasks have a notice)
+    """Send an email without the notifier's templates: text from studies and people is not Jinja or HTML."""
+    from airflow.providers.smtp.notifications.smtp import SmtpNotifier  # noqa: PLC0415 (few tasks send a notice)
 
     body = f"<pre>{html.escape(message.text)}</pre>"
     SmtpNotifier(to=address, subject=message.subject, html_content=body).notify({})
 
 
 def _send_to_slack(connection: str, message: Message) -> None:
-    """Send to Slack, without templates too; without the characters of links and mentions, text can only be bold."""
+    """Send to Slack without templates; escaping prevents links and mentions in the text."""
     from airflow.providers.slack.notifications.slack_webhook import SlackWebhookNotifier  # noqa: PLC0415
 
     text = html.escape(f"{message.subject}\n{message.text}", quote=False)

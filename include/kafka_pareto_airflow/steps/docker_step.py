@@ -1,4 +1,4 @@
-"""Run a step in a container of its own, which sees nothing of the machine that it runs on."""
+"""Run a step in its own container, isolated from the host."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
 from kafka_pareto_airflow.steps.step_settings import StepSettings, load_step_settings, settings_for_steps
 
-# The proxy before the engine lets Airflow change only containers with such a name.
+# The engine's proxy lets Airflow change only containers with such names.
 NAME_PREFIX = "kafka-pareto-step-"
-# By these labels Compose takes a step for an orphan of the stack, which `docker compose down --remove-orphans` removes.
-# Compose sees only what has a hash of its configuration; its value does not matter.
+# With these labels, Compose treats a step as an orphan, which `docker compose down --remove-orphans` removes.
+# Compose only sees containers with a configuration hash; the value does not matter.
 LABELS = {
     "com.docker.compose.project": "kafka-pareto",
     "com.docker.compose.service": "step",
     "com.docker.compose.config-hash": "step",
 }
 
-# Compression libraries of the JVM are unpacked there and executed from there.
+# The JVM unpacks compression libraries there and runs them.
 _TEMPORARY_FILES = {"/tmp": "rw,exec,nosuid,nodev,size=512m"}  # noqa: S108 (in the container)
 _MOST_PROCESSES = 1024
 
 
 class DockerStep(Step, DockerOperator):
-    """Run a step by DockerOperator, in the image, network and limits that the environment names.
+    """Run a step with DockerOperator, using the image, network and limits from the environment.
 
-    Its container has no mount of the host, no capability and a read-only file system except for `/tmp`. The container
-    is removed when the step has ended or its task is stopped. Containers of earlier tries are ended before the next try
-    begins, so a task never has two. Each try has a container name of its own, so an earlier try that still lives cannot
-    end a later one's. An image is never pulled.
+    Its container has no host mounts, no capabilities, and a read-only file system except for `/tmp`. It is removed
+    when the step ends or the task is stopped. Before a new try starts, the containers of earlier tries are stopped, so
+    a task never has two. Each try has its own container name, so a late earlier try cannot stop a newer container.
+    Images are never pulled.
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        # The environment is read when and where the task runs.
+        # Read the environment where the task runs.
         fixed = {"image": "", "auto_remove": "force", "mount_tmp_dir": False}
         super().__init__(**{**kwargs, **fixed})
         self._complaint = ""
@@ -68,13 +68,13 @@ class DockerStep(Step, DockerOperator):
             last_line = self.log_lines(self._lines_of_stdout(chunks))
             exit_code = self.cli.wait(name)["StatusCode"]
             if exit_code and self.cli.inspect_container(name)["State"]["OOMKilled"]:
-                self._complaint = f"it needed more than KAFKA_PARETO_STEP_MEMORY={settings.memory}; give steps more"
+                self._complaint = f"the step ran out of memory; raise KAFKA_PARETO_STEP_MEMORY={settings.memory}"
         finally:
             self._end(name)
         return exit_code, (exit_code and self._complaint) or last_line
 
     def on_kill(self) -> None:
-        """Ask the step to end, and remove its container."""
+        """Stop the step, and remove its container."""
         if self.container:
             self._end(self.container["Id"])
 
@@ -83,26 +83,26 @@ class DockerStep(Step, DockerOperator):
             self.cli.create_container_from_config(body, name)
         except ImageNotFound as error:
             raise AirflowFailException(
-                f"KAFKA_PARETO_STEP_IMAGE: {body['Image']}: the engine has no such image, and none is ever pulled: "
-                "build it (docker compose build), or name one that is there"
+                f"KAFKA_PARETO_STEP_IMAGE: {body['Image']}: the engine has no such image, and images are never "
+                "pulled; build it (docker compose build), or name an existing one"
             ) from error
         except APIError as error:
             if error.status_code == HTTPStatus.FORBIDDEN:
                 raise AirflowFailException(
-                    f"the engine's proxy refuses the step's container: {error.explanation}"
+                    f"the engine's proxy refused the step's container: {error.explanation}"
                 ) from error
             raise
 
     def _end(self, name: str) -> None:
-        """End the container, if there is one: ask the step to end, then kill it, then remove the container."""
+        """Stop the container, if any: terminate the step, then kill it, then remove the container."""
         with suppress(NotFound):
             self.cli.stop(name)
             self.cli.remove_container(name, force=True)
 
     def _lines_of_stdout(self, chunks: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[str]:
-        """Yield whole lines of stdout as they come; log those of stderr and keep the last of them.
+        """Yield complete lines of stdout as they arrive; log those of stderr and keep the last one.
 
-        The engine hands over two streams. Their order is not the order of writing.
+        The engine delivers two streams, not in the order of writing.
         """
         begun = [b"", b""]
         for chunk in chunks:
@@ -123,9 +123,9 @@ class DockerStep(Step, DockerOperator):
 
 
 def container_names(context: Context) -> list[str]:
-    """Return the container names of all tries of a task of a run, from this one back to the first.
+    """Return the container names of all tries of a run's task, from this one back to the first.
 
-    A name has a readable part of the task, a hash that tells it apart, and the number of the try.
+    A name consists of a readable part of the task's ID, a hash that makes it unique, and the try's number.
     """
     ti = context["ti"]
     parts = [ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index)]
@@ -135,11 +135,11 @@ def container_names(context: Context) -> list[str]:
 
 
 def container_body(settings: StepSettings, command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Return the request that makes the engine create the container."""
+    """Return the engine's request to create the container."""
     try:
         memory_bytes = int(parse_bytes(settings.memory))
     except Exception as error:
-        raise BadInputError(f"KAFKA_PARETO_STEP_MEMORY: {settings.memory!r}: must be a size like 3g") from error
+        raise BadInputError(f"KAFKA_PARETO_STEP_MEMORY: {settings.memory!r}: must be a size such as 3g") from error
     return {
         "Image": settings.image,
         "Cmd": command,

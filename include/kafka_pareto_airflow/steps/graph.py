@@ -1,4 +1,4 @@
-"""Add a campaign's steps to a DAG, in the order that the library declares."""
+"""Add a campaign's steps to a DAG, in the library's order."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ AnyTask: TypeAlias = BaseOperator | MappedOperator
 class DagGraph:
     """The tasks of the DAG that is being defined.
 
-    `arguments` has those of steps that take more than study and campaign, `more` what else a step's task is given. A
-    step that loads the system runs in `pool`.
+    `arguments` has the arguments of steps beyond study and campaign, `more` further operator arguments by step. A step
+    that loads the system runs in `pool`.
     """
 
     pool: str
@@ -45,7 +45,8 @@ class DagGraph:
     def round(self, number: int) -> TaskGroup:
         """Return a group for the tasks of the round."""
         return TaskGroup(
-            round_group(number), tooltip="Measures what the surrogates rate highest; skipped if not needed"
+            round_group(number),
+            tooltip="Measures the surrogates' best configurations; skipped if not needed",
         )
 
     def _options(self, step: Step, round_number: int) -> dict[str, Any]:

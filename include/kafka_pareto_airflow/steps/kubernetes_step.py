@@ -1,4 +1,4 @@
-"""Run a step in a pod of its own, in Airflow's cluster and namespace."""
+"""Run a step in its own pod, in Airflow's cluster and namespace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto_airflow.steps.step import Step
 from kafka_pareto_airflow.steps.step_settings import load_step_settings
 
-_MANIFEST_FILE = "/airflow/xcom/return.json"  # where the operator's sidecar looks
+_MANIFEST_FILE = "/airflow/xcom/return.json"  # read by the operator's sidecar
 _TEMPORARY_FILES = "temporary-files"
 _NOBODY = 65534
 
@@ -30,18 +30,18 @@ def _powerless(**more: Any) -> k8s.V1SecurityContext:
 
 
 class KubernetesStep(Step, KubernetesPodOperator):
-    """Run a step by KubernetesPodOperator, in the image and limits that the environment names.
+    """Run a step with KubernetesPodOperator, using the image and limits from the environment.
 
-    The installation's settings come from the Secret that the environment names, so none of them is in the pod's
-    description. The manifest comes by the operator's XCom file. The pod is deleted when the step has ended or its task
-    is stopped. After a task was killed, its next try takes over the pod that is left.
+    The installation's settings come from the Secret named in the environment, so the pod's description contains none of
+    them. The manifest is passed by the operator's XCom file. The pod is deleted when the step ends or the task is
+    stopped. If a task was killed, its next try adopts the remaining pod.
     """
 
     def __init__(self, **kwargs: Any) -> None:
         fixed = {
             "do_xcom_push": True,
             "deferrable": False,
-            "startup_timeout_seconds": 600,  # a node that has no image yet fetches it
+            "startup_timeout_seconds": 600,  # a node without the image pulls it
             "container_name_log_prefix_enabled": False,
             "log_pod_spec_on_failure": False,
             "termination_message_policy": "FallbackToLogsOnError",
@@ -51,14 +51,14 @@ class KubernetesStep(Step, KubernetesPodOperator):
             ),
             "container_security_context": _powerless(),
             "xcom_sidecar_container_security_context": _powerless(run_as_user=_NOBODY),
-            # Compression libraries of the JVM are unpacked there.
+            # The JVM unpacks compression libraries there.
             "volumes": [k8s.V1Volume(name=_TEMPORARY_FILES, empty_dir=k8s.V1EmptyDirVolumeSource(size_limit="512Mi"))],
             "volume_mounts": [k8s.V1VolumeMount(name=_TEMPORARY_FILES, mount_path="/tmp")],  # noqa: S108
         }
         super().__init__(**{**kwargs, **fixed})
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Run the step in a pod; if it fails, its last words come from the cluster."""
+        """Run the step in a pod; if it fails, read its last output from the cluster."""
         self._fit_out(command)
         try:
             manifest = KubernetesPodOperator.execute_sync(self, context)
@@ -77,7 +77,7 @@ class KubernetesStep(Step, KubernetesPodOperator):
         share = {"memory": settings.memory, "cpu": f"{settings.cpus:g}"}
         self.image = settings.image
         self.name = f"kafka-pareto-step-{self.step.replace('_', '-')}"
-        # Those of the image's entry point. Kubernetes puts the pod's settings, secrets too, in place of `$(NAME)`.
+        # The entry point's arguments. Kubernetes replaces `$(NAME)` with the pod's settings, including secrets.
         self.arguments = [each.replace("$", "$$") for each in (*command, f"--manifest={_MANIFEST_FILE}")]
         self.env_from = [k8s.V1EnvFromSource(secret_ref=k8s.V1SecretEnvSource(name=settings.secret))]
         self.container_resources = k8s.V1ResourceRequirements(requests=share, limits=share)

@@ -1,4 +1,4 @@
-"""Run a step as a process where its task runs: how it starts and stops, and what it sees."""
+"""Run a step as a process beside its task: start, stop and environment."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PASSED_VARIABLES = {
 
 
 class ProcessStep(Step):
-    """Run a step as a process of Airflow's own Python, in the project's root.
+    """Run a step as a process of Airflow's Python, in the project's root.
 
-    The process ends with its task. It is asked to end when the task is stopped or times out. The kernel's parent-death
-    signal ends it when the task's process is killed.
+    The process ends with its task: it gets TERM if the task is stopped or times out, and the kernel's parent-death
+    signal if the task's process is killed.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -47,18 +47,18 @@ class ProcessStep(Step):
             env=step_environment(os.environ, root),
             encoding="utf-8",
             errors="backslashreplace",
-            start_new_session=True,  # it leads a process group of its own
+            start_new_session=True,  # starts its own process group
         )
-        # Left open after a timeout: closing it would end a step that still prints while it cleans up.
+        # Not closed after a timeout, because closing it would end a step that still prints during its clean-up.
         output = cast(IO[str], self._process.stdout)
         last_line = self.log_lines(output)
         output.close()
         exit_code = self._process.wait()
-        self._process = None  # from here on its process group's number may be another's
+        self._process = None  # from here on, the process group ID may be reused
         return exit_code, last_line
 
     def on_kill(self) -> None:
-        """Ask the step and its children to end, and kill those that do not."""
+        """Terminate the step and its children, and kill the remaining ones."""
         process = self._process
         if process is None:
             return
@@ -70,7 +70,7 @@ class ProcessStep(Step):
 
 
 def step_environment(environment: Mapping[str, str], root: Path) -> dict[str, str]:
-    """Return the environment of a step: nothing of Airflow's, so none of its secrets."""
+    """Return the environment of a step, without Airflow's variables and secrets."""
     passed = {
         name: value
         for name, value in environment.items()

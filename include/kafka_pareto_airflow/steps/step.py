@@ -1,4 +1,4 @@
-"""Define what every step of the pipeline has in common as an Airflow task, whatever it runs in."""
+"""Define the common base of all step operators."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Downs
 from kafka_pareto.exit_codes import EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_USAGE
 from kafka_pareto_airflow.notify.notices import StepNotifier
 
-# The exit code of a step's command line for an argument that it does not know or cannot read.
+# The exit code of a step's command line for an unknown or invalid argument.
 _NOT_RETRIED = (EXIT_BAD_INPUT, EXIT_NO_CONSENT, EXIT_USAGE)
 
-# Airflow kills a task's process 5 s after it asked it to end; the step must have ended before.
+# Airflow kills a task's process 5 s after TERM; the step must end before that.
 KILL_GRACE_S = 4
 
 
 class Step(BaseOperator):
     """Run the module `tasks.<step>` with an argument list and take its manifest.
 
-    The step's last line is its manifest. It is pushed as the XCom `manifest` and is not logged, so the log ends with
-    the step's words for people. If a step fails, the XCom `exit_code` is pushed instead.
+    The step's last line is its manifest. It is pushed as the XCom `manifest` and not logged, so the log ends with
+    readable text. If a step fails, the XCom `exit_code` is pushed instead.
 
-    The events of the task's outlets carry what the manifest has for them. If it has nothing, there is no event. The
-    manifest's notice goes to the people whom the installation names.
+    The events of the task's outlets contain the manifest's event; without one there are no events. The manifest's
+    notice is sent to the configured receivers.
 
-    The operator returns what a later task is mapped over: the manifest's cases or, if the step was mapped itself, its
-    one case. If a manifest has no cases, the tasks that follow are skipped.
+    The operator returns the values that later tasks are mapped over: the manifest's cases or, for a mapped step, its
+    one case. If a manifest has no cases, the following tasks are skipped.
 
-    A subclass defines what the step runs in, and ends the step with its task.
+    A subclass defines where the step runs, and ends the step with its task.
 
     Args:
         step: The module's name under `tasks`.
-        arguments: The step's arguments, each a Jinja template; an argument that renders to nothing is left out.
+        arguments: The step's arguments, each a Jinja template; arguments that render to empty text are omitted.
         case: The case of a mapped step.
 
     Raises:
-        AirflowFailException: If the step refuses its input or its arguments; a retry cannot help.
-        AirflowException: If it fails in any other way.
-        DownstreamTasksSkipped: If it names no case.
+        AirflowFailException: If the step rejects its input or its arguments; a retry cannot help.
+        AirflowException: If it fails otherwise.
+        DownstreamTasksSkipped: If the manifest has no cases.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("arguments",)
-    template_ext: ClassVar[Sequence[str]] = ()  # an argument that ends like a file's name is not a template file
+    template_ext: ClassVar[Sequence[str]] = ()  # an argument that looks like a file name is not a template file
 
     def __init__(self, *, step: str, arguments: Sequence[str], case: str | None = None, **kwargs: Any) -> None:
-        # Airflow makes a mapped step with every argument that an operator knows, this one included.
+        # Airflow passes all known operator arguments to a mapped step, including this one.
         super().__init__(**{**kwargs, "on_success_callback": StepNotifier()})
         self.step = step
         self.arguments = arguments
@@ -58,10 +58,10 @@ class Step(BaseOperator):
         self._said_after_manifest = False
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Run the command, which begins with the name of Python, and log what it prints, except for the manifest.
+        """Run the command, which begins with the name of Python, and log its output except for the manifest.
 
         Returns:
-            The exit code, and the line that says how it ended: the manifest, or the error.
+            The exit code, and the last line: the manifest or the error.
         """
         raise NotImplementedError
 
@@ -85,7 +85,7 @@ class Step(BaseOperator):
         context["ti"].xcom_push(key="manifest", value=manifest)
         event = manifest.get("event")
         if not event:
-            self.outlets: list[Asset] = []  # Airflow makes an event of each outlet that is left
+            self.outlets: list[Asset] = []  # Airflow creates an event for each remaining outlet
         for asset in self.outlets:
             context["outlet_events"][asset].extra = event
         if self.case is not None:
@@ -96,7 +96,7 @@ class Step(BaseOperator):
         return named
 
     def log_lines(self, lines: Iterable[str]) -> str:
-        """Log the lines, except for a last one that may be a manifest, and return the last one."""
+        """Log the lines, except for a last one that looks like a manifest, and return the last one."""
         line = ""
         for raw_line in lines:
             if self._held_back:
@@ -109,7 +109,7 @@ class Step(BaseOperator):
         return line
 
     def _skipped_with_it(self) -> list[str]:
-        """Return every task that Airflow would skip after this one; Airflow needs a second for each."""
+        """Return all tasks to skip after this one, because Airflow itself takes a second for each."""
         skipped: dict[str, None] = {}
         reached: list[Any] = [self]
         while reached:
@@ -125,8 +125,8 @@ class Step(BaseOperator):
             return manifest
         if self._said_after_manifest:
             raise AirflowFailException(
-                f"step {self.step} printed {line!r} after its manifest, which must be its last line; find in its log "
-                "what prints that"
+                f"step {self.step} printed {line!r} after its manifest, which must be its last line; remove that output"
+                " from the step"
             )
         raise AirflowFailException(f"step {self.step} must print its manifest as its last line, but printed {line!r}")
 

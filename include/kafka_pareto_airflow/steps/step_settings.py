@@ -1,4 +1,4 @@
-"""Read what a step's container is given, whichever engine runs it: image, limits, the installation's settings."""
+"""Read the settings of a step's container for any engine: image, limits, the installation's settings."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _OF_THE_IMAGE = frozenset(f"KAFKA_PARETO_{name}" for name in ("JAVA", "KAFKA_JAR
 
 
 class StepSettings(BaseSettings):
-    """The variables `KAFKA_PARETO_STEP_…`. A setting that a runner does not use may be empty."""
+    """The variables `KAFKA_PARETO_STEP_…`. Settings that the runner does not use may be empty."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
 
-    image: str = Field(min_length=1, description="with its tag; it must be where containers are started")
-    memory: str = Field(min_length=1, description="most that a step may take, as the engine writes it: 3g, or 3Gi")
-    cpus: float = Field(gt=0, description="most CPUs that a step may take")
-    network: str = Field(default="", description="Docker: full name of the network that brokers and store are in")
-    secret: str = Field(default="", description="Kubernetes: name of the Secret that holds the KAFKA_PARETO_ settings")
+    image: str = Field(min_length=1, description="image with tag; must exist where containers are started")
+    memory: str = Field(min_length=1, description="memory limit of a step in the engine's notation: 3g or 3Gi")
+    cpus: float = Field(gt=0, description="CPU limit of a step")
+    network: str = Field(default="", description="Docker: full name of the network of the brokers and the store")
+    secret: str = Field(default="", description="Kubernetes: name of the Secret with the KAFKA_PARETO_ settings")
 
 
 def load_step_settings(needed: str) -> StepSettings:
-    """Read the settings from the environment; `needed` is the one that the runner cannot do without.
+    """Read the settings from the environment; `needed` is the one that the runner requires.
 
     Raises:
-        BadInputError: Naming each variable and the rule that it breaks.
+        BadInputError: With each invalid variable and its rule.
     """
     try:
         settings = StepSettings()
     except ValidationError as error:
         problems = [f"{_PREFIX}{str(each['loc'][0]).upper()}: {each['msg']}" for each in error.errors()]
-        raise BadInputError(f"{'; '.join(problems)}; set it where Airflow is started") from error
+        raise BadInputError(f"{'; '.join(problems)}; fix it in Airflow's environment") from error
     if not getattr(settings, needed):
-        raise BadInputError(f"{_PREFIX}{needed.upper()}: is not set; set it where Airflow is started")
+        raise BadInputError(f"{_PREFIX}{needed.upper()}: is not set; set it in Airflow's environment")
     return settings
 
 
 def settings_for_steps(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the installation's settings that a step reads, without paths: the image defines those."""
+    """Return the installation's settings for steps, without paths, which the image defines."""
     kept_back = _OF_AIRFLOW | _OF_THE_IMAGE
     return {
         name: value

@@ -46,7 +46,7 @@ def test_a_finished_examination_is_the_page() -> None:
 def test_a_cluster_that_is_away_or_missing_is_said_without_markup(error: Exception, status: int) -> None:
     found, text, _ = asked(failing(error))
     assert found == status
-    assert "The cluster could not be examined: &lt;b&gt;" in text
+    assert "The cluster could not be inspected: &lt;b&gt;" in text
 
 
 def test_who_asks_waits_for_a_limited_time(go_on: Event) -> None:

@@ -67,7 +67,7 @@ class BrokerProbes(Protocol):
 
     @property
     def pids(self) -> Mapping[str, int]:
-        """Map each running broker to its process id."""
+        """Map each running broker to its process ID."""
 
     @property
     def jmx(self) -> Mapping[str, JmxAgent]:

@@ -78,7 +78,7 @@ def attempt_run(planned: PlannedRepetition, testbed: PipelineTestbed, requests_s
             reason = "; ".join(each for each in (label, cold, reason) if each)
     except PartEndedError as error:  # a result of the level's settings
         outcome, reason = "failed", str(error)
-    except RefusedError as error:
+    except RequestsRejectedError as error:
         outcome, reason, is_excused = "failed", str(error), study.is_within_capacity(configuration)
     except (LoadToolError, ClusterError, ArtifactError) as error:
         # The level did not cause a failed start, a failed load generator or a clock step, so it is measured again.
@@ -181,7 +181,7 @@ def require_logged(answered: Answered, reconciled: Reconciled) -> None:
         )
 
 
-class RefusedError(LoadToolError):
+class RequestsRejectedError(LoadToolError):
     """Raised when the web server rejects requests."""
 
 
@@ -189,10 +189,10 @@ def require_answers(answered: Answered) -> None:
     """Check that the web server answered.
 
     Raises:
-        RefusedError: If it rejected, or did not answer, more than 1 % of the requests.
+        RequestsRejectedError: If it rejected, or did not answer, more than 1 % of the requests.
     """
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
-        raise RefusedError(
+        raise RequestsRejectedError(
             f"the web server rejected or did not answer {answered.refused} of {answered.due} requests; set a lower "
             "load, workload: static, or a lower replay.times"
         )

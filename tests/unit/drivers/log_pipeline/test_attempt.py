@@ -14,7 +14,7 @@ from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.drivers.log_pipeline import attempt
 from kafka_pareto.drivers.log_pipeline.attempt import (
     Followed,
-    RefusedError,
+    RequestsRejectedError,
     judge,
     require_answers,
     require_logged,
@@ -273,7 +273,7 @@ def test_the_backlog_of_an_unfinished_warm_up_is_reported(monkeypatch: pytest.Mo
 
 def test_a_web_server_that_rejects_requests_is_reported() -> None:
     require_answers(replace(ANSWERED, refused=60))
-    with pytest.raises(RefusedError, match=r"did not answer 61 of 6000 requests"):
+    with pytest.raises(RequestsRejectedError, match=r"did not answer 61 of 6000 requests"):
         require_answers(replace(ANSWERED, refused=61))
 
 

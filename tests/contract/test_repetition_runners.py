@@ -163,7 +163,7 @@ def test_the_system_is_known_again_and_another_one_is_refused(bench: Bench) -> N
     assert bench.campaign.store.get(bench.campaign.keys.fingerprint(bench.case)) == known
     found = bench.campaign.read_record(bench.campaign.keys.fingerprint(bench.case), Fingerprint)
     other = found.model_copy(update={"system": found.system | {identity[0]: "another"}})
-    with pytest.raises(BadInputError, match=f"{identity[0]}: the campaign was begun on .*, this is another"):
+    with pytest.raises(BadInputError, match=f"{identity[0]}: the campaign started on .*, but this is another"):
         keep_fingerprint(bench.campaign, bench.case, other)
 
 

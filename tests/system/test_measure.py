@@ -255,7 +255,7 @@ def test_a_pause_and_a_baseline_of_one_campaign_are_frozen_with_it_and_named_in_
     overrides = ("--cool-down-s=0", "--baseline=linger.ms=20\nbatch.size=32768\n")
     done = steps.run("design", "tiny", *overrides)
     changed = ["baseline linger.ms=20, batch.size=32768 (file: none)", "protocol.cool_down_s 0 (file: 5)"]
-    named = f"unlike the study's file: {'; '.join(changed)}"
+    named = f"overrides of the study file: {'; '.join(changed)}"
     assert (done.returncode, done.stdout.count(named)) == (0, 1), done.stdout + done.stderr
     campaign = steps.campaign("tiny")
     assert campaign.study.protocol.cool_down_s == 0

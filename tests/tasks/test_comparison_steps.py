@@ -81,11 +81,11 @@ def test_it_is_kept_with_all_repetitions_its_text_and_the_machine(
 CORRUPTIONS: dict[str, tuple[Corruption, str]] = {
     "its units are another record size's": (
         changed(lambda row: {"throughput_mib_s": 2 * row.number("throughput_mib_s")}),
-        "throughput_mib_s is not what its records per second come to",
+        "throughput_mib_s contradicts the records per second",
     ),
     "its level is none that the part has": (
         changed(lambda row: {"configuration": {**row.configuration, "record.size": 1024 + 1}}),
-        "its factors' values are not those of its configuration",
+        "its factor values contradict its configuration ID",
     ),
     "it passes for the reference": (
         set_to(is_baseline=True),
@@ -93,7 +93,7 @@ CORRUPTIONS: dict[str, tuple[Corruption, str]] = {
     ),
     "records are missing": (
         changed(lambda row: {"end_offset_growth": int(row.number("end_offset_growth") or 0) - 1}),
-        "the topic's end offsets did not grow by the records asked for",
+        "the growth of the topic's end offsets differs from the number of records requested",
     ),
 }
 

@@ -191,6 +191,6 @@ def test_a_factor_may_not_be_called_like_a_column_of_every_repetition(tmp_path: 
     factors = STUDY["factors"] | {name: {"type": "integer", "levels": [1, 2]}}
     content = {**STUDY, "factors": factors, "constraints": [], "baseline": {name: 1}}
     study = tune_study(parse_study(yaml.safe_dump(content), "rota.yaml"))
-    refused = pytest.raises(BadInputError, match=f"factors: {name}: every repetition has a column of that name")
+    refused = pytest.raises(BadInputError, match=f"factors: {name}: every repetition has a column of this name")
     with runtime_of(study).system(study, Settings()) as system, refused:
         design.run(FolderStore(tmp_path), study, "c1", system)

@@ -87,7 +87,7 @@ def test_lost_records_are_an_outcome_that_is_kept_and_costs_no_tolerance(tmp_pat
 
 
 FAILED = {
-    "outcome": "failed", "reason": "the load tool ended with exit code 1", "records_sent": None,
+    "outcome": "failed", "reason": "the load generator failed with exit code 1", "records_sent": None,
     "end_offset_growth": None, "throughput_records_s": None, "throughput_mib_s": None,
     "printed_mib_s": None, "latency_avg_ms": None,
     "latency_max_ms": None, "latency_p50_ms": None, "latency_p95_ms": None, "latency_p99_ms": None,
@@ -109,7 +109,7 @@ def test_the_gate_counts_failed_and_rejected_repetitions_and_names_them_with_all
     message = str(stop.value)
     assert "2 of 16 repetitions (12.5%)" in message
     assert "tolerates 10.0%" in message
-    assert f"{rows[0].repetition_id}: failed: the load tool ended with exit code 1" in message
+    assert f"{rows[0].repetition_id}: failed: the load generator failed with exit code 1" in message
     assert f"{rows[1].repetition_id}: was never attempted" in message
     assert list(rejected_of(campaign).repetition_id) == [rows[1].repetition_id]
     assert not summary_of(campaign).passed
@@ -184,10 +184,10 @@ def test_the_gate_names_the_first_twenty_rows_and_counts_the_rest(tmp_path: Path
     campaign = campaign_with(tmp_path, [])
     study = with_overrides(campaign.study, repetitions=10)
 
-    with pytest.raises(GateError, match="40 planned repetitions are missing") as stop:
+    with pytest.raises(GateError, match="40 planned repetitions missing") as stop:
         validate.run(Campaign(study, campaign.keys, campaign.store))
 
-    assert len(re.findall(r"is planned and was not measured", str(stop.value))) == 20
+    assert len(re.findall(r"is planned but was not measured", str(stop.value))) == 20
     assert "and 20 more" in str(stop.value)
 
 

@@ -14,7 +14,7 @@ from kafka_pareto.study.cluster_names import server_set
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 
 _LOCK = ".lock"
-_FIRST_LINE = "# Handed over for run {run_id}; removed when it ends."
+_FIRST_LINE = "# Supplied for run {run_id}; removed when it ends."
 
 
 def client_config_name(campaign: str) -> str:

@@ -73,7 +73,7 @@ def _require_known(expectation_type: str, kwargs: dict[str, Any], name: str) -> 
     if expectation_type not in _KNOWN_ARGUMENTS:
         raise BadInputError(f"{rule}: {expectation_type}: must be one of {', '.join(_KNOWN_ARGUMENTS)}")
     if unknown := sorted(set(kwargs) - _KNOWN_ARGUMENTS[expectation_type]):
-        raise BadInputError(f"{rule}: {expectation_type}: {unknown[0]}: is not known to campaign.plausibility")
+        raise BadInputError(f"{rule}: {expectation_type}: {unknown[0]}: is not supported by campaign.plausibility")
     for argument, value in _FIXED_ARGUMENTS.items():
         if kwargs.get(argument, value) != value:
             raise BadInputError(f"{rule}: {expectation_type}: {argument}: {kwargs[argument]!r}: must be {value!r}")

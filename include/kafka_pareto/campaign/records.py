@@ -81,7 +81,7 @@ class Repetition(Record):
         of_quantities = {name: value for name, value in values.items() if name in self.quantities}
         of_head = {name: value for name, value in values.items() if name not in of_quantities}
         if unknown := sorted(set(of_head) - set(type(self).model_fields)):
-            raise KeyError(f"{unknown[0]} is no value of {self.repetition_id}")
+            raise KeyError(f"{unknown[0]} is not a value of {self.repetition_id}")
         return self.model_copy(update={**of_head, "quantities": {**self.quantities, **of_quantities}})
 
 

@@ -80,4 +80,4 @@ def load_suites(path: Path) -> dict[str, list[Expectation]]:
 def _require_unique(expectations: Sequence[Expectation], place: str) -> None:
     names = [expectation.name for expectation in expectations]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadInputError(f"{place}: {', '.join(twice)}: a name is given twice")
+        raise BadInputError(f"{place}: {', '.join(twice)}: names must be unique")

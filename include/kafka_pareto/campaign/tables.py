@@ -118,7 +118,9 @@ def require_distinct_columns(study: Study) -> None:
     """Reject a study with a factor named like another column of a repetition."""
     names = repetition_columns(study.declaration)
     if taken := [name for name in study.varied_factors if name in names]:
-        raise BadInputError(f"study {study.name}: factors: {taken[0]}: every repetition has a column of that name")
+        raise BadInputError(
+            f"study {study.name}: factors: {taken[0]}: every repetition has a column of this name; rename it"
+        )
 
 
 def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:
@@ -126,11 +128,11 @@ def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: St
     schema = table_schema(columns, study)
     if set(frame.columns) != set(schema.names):
         difference = sorted(set(frame.columns) ^ set(schema.names))
-        raise ArtifactError(f"a table's columns do not match its schema; they differ in {', '.join(difference)}")
+        raise ArtifactError(f"the table's columns do not match its schema; they differ in {', '.join(difference)}")
     try:
         table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ArtifactError(f"a table's values do not match its schema: {error}") from error
+        raise ArtifactError(f"the table's values do not match its schema: {error}") from error
     buffer = io.BytesIO()
     pq.write_table(table.replace_schema_metadata(schema.metadata), buffer)
     return buffer.getvalue()
@@ -143,7 +145,7 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
         with pq.ParquetFile(io.BytesIO(content), pre_buffer=False) as file:
             table = file.read(use_threads=False)
     except (pa.ArrowInvalid, OSError) as error:
-        raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
+        raise ArtifactError(f"{key}: is not a readable Parquet file ({error})") from error
     found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
     if found != str(SCHEMA_VERSION):
         raise ArtifactError(other_version(key, found))
@@ -153,7 +155,7 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
         if name in schema.names and name not in table.column_names:
             table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
     if missing := [name for name in schema.names if name not in table.column_names]:
-        raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
+        raise ArtifactError(f"{key}: has no column {', '.join(missing)}")
     frame: pd.DataFrame = table.select(schema.names).to_pandas()
     return frame
 

@@ -89,12 +89,12 @@ def describe_plan(plan: Plan) -> str:
         repetitions = f"{plan.fewest_repetitions} to {repetitions}"
         least, most = _in_words(plan.fewest_duration_s), "up to "
         duration = duration if least == duration else f"{least} to {duration}"
-    noise = f" ({plan.noise_repetitions} of them for the noise report)" if plan.noise_repetitions else ""
-    overrides = f"; unlike the study's file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
+    noise = f" ({plan.noise_repetitions} for the noise report)" if plan.noise_repetitions else ""
+    overrides = f"; overrides of the study file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
     return (
         f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{plan.sent_gib:.1f} GiB sent, "
-        f"up to {plan.peak_disk_gib:.1f} GiB on the brokers' disks at once; "
-        f"what trouble spoils is measured again and comes on top{overrides}"
+        f"at most {plan.peak_disk_gib:.1f} GiB on the brokers' disks at a time; "
+        f"repeated measurements are extra{overrides}"
     )
 
 
@@ -108,12 +108,12 @@ def require_consent(plan: Plan, study: Study) -> None:
     if study.cluster is not None and plan.sent_gib > study.cluster.ceiling_gib:
         raise PlanError(
             f"the campaign would send {plan.sent_gib:.1f} GiB, above the ceiling of {study.cluster.ceiling_gib:g} GiB; "
-            f"raise the ceiling, or ask for fewer repetitions or {study.declaration.case_words[1]}"
+            f"raise the ceiling, or request fewer repetitions or {study.declaration.case_words[1]}"
         )
     if study.cluster is not None and not study.cluster.consent:
         raise ConsentError(
-            "this cluster was not started by the stack, so the campaign starts only with your consent: "
-            "read the plan above and start it again with consent given"
+            "this cluster was not started by the stack, so a campaign on it needs your consent: "
+            "read the plan above, then start the campaign again with consent"
         )
 
 

@@ -60,9 +60,9 @@ class FailureLimit:
         if len(failed) <= tolerated_fraction * (planned := self._planned()):
             return
         raise GateError(
-            f"{len(failed)} of {planned} planned repetitions failed, where the study tolerates "
-            f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction). Campaign stopped. Fix the cause and "
-            f"start a new one.\n{failure_table(failed)}"
+            f"{len(failed)} of {planned} planned repetitions failed; the study tolerates "
+            f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction). The campaign was stopped. "
+            f"Fix the cause and start a new one.\n{failure_table(failed)}"
         )
 
     def _keep(self, failed: list[Repetition]) -> None:

@@ -32,8 +32,8 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
         before, now = known.system.get(name), found.system.get(name)
         if before != now:
             raise BadInputError(
-                f"{key}: {name}: the campaign was begun on {before}, this is {now}; measurements of the two do "
-                "not mix, so start a new campaign"
+                f"{key}: {name}: the campaign started on {before}, but this is {now}; start a new campaign, "
+                "since measurements of different systems cannot be combined"
             )
 
 

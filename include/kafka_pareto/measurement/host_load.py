@@ -21,7 +21,7 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
     }
     for name, (words, found, bound) in shares.items():
         if bound is not None and found > bound:
-            return f"{words} {found:.1%} of the machine's CPU, above protocol.outliers.{name} of {bound:.1%}"
+            return f"{words} {found:.1%} of the machine's CPU time; protocol.outliers.{name} is {bound:.1%}"
     return ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ClusterError, DisturbedError, SafetyStop
@@ -53,14 +54,14 @@ class Measurer:
         self._phase, self._unconfirmed = phase, None
         for block in phase.blocks():
             self._measure_block(block)
-            if phase.may_end_early:  # what follows is decided by records in their last form
+            if phase.may_end_early:  # later decisions need the records in their final form
                 self._end()
         self._end()
         return phase.repetitions()
 
     def _measure_block(self, block: Block) -> None:
         """Measure a block's missing repetitions; all of it again after trouble."""
-        if self._phase.store.is_partly_discarded(block):  # by a task that was killed
+        if self._phase.store.is_partly_discarded(block):  # a task was killed meanwhile
             self._discard_block(block)
         for _ in range(self._protocol.max_attempts):
             missing = self._phase.missing(block)
@@ -76,13 +77,13 @@ class Measurer:
                 if isinstance(error, SafetyStop):
                     raise
                 trouble = error
-                log.warning("block %d is set aside, to be measured again: %s", block[0].block, trouble)
+                log.warning("block %d is rejected and will be measured again: %s", block[0].block, trouble)
             else:
                 self._runner.end_block(block)
                 return
         raise type(trouble)(
-            f"block {block[0].block} was begun {self._protocol.max_attempts} times (protocol.max_attempts), and could "
-            f"never be measured to its end, at last because {trouble}"
+            f"block {block[0].block} could not be completed in {counted(self._protocol.max_attempts, 'attempt')} "
+            f"(protocol.max_attempts); last cause: {trouble}"
         ) from trouble
 
     def _end(self) -> None:
@@ -103,12 +104,12 @@ class Measurer:
                 break
             log.warning("%s: attempt %d was disturbed: %s", planned.repetition_id, attempts, attempt.reason)
             wait_until_undisturbed(self._protocol.outliers, self._runner.limits)
-        if attempt.is_excused:  # perhaps no fault of the configuration: what it upset is counted, not that it failed
+        if attempt.is_excused:  # the configuration may not be the cause: count the upset, not a failure
             self._phase.store.discard(measured)
-            raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
+            raise DisturbedError(f"{planned.repetition_id}: every attempt was disturbed; last cause: {attempt.reason}")
         measured = self._rules.with_implausible_failed(measured)
         if measured.broken_rules:
-            log.warning("%s counts as failed for implausible values: %s", planned.repetition_id, measured.reason)
+            log.warning("%s counts as failed because of implausible values: %s", planned.repetition_id, measured.reason)
         elif measured.reason:
             log.warning("%s: %s", planned.repetition_id, measured.reason)
         self._phase.keep(measured)
@@ -138,5 +139,5 @@ class Measurer:
         """Store an amendment of the last stored repetition."""
         self._unconfirmed = None
         if amended is not None:
-            log.warning("%s: %s, late", amended.repetition_id, amended.reason)
+            log.warning("%s: found later: %s", amended.repetition_id, amended.reason)
             self._phase.store.put(amended)

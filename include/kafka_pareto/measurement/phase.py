@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 Block: TypeAlias = list[PlannedRepetition]
 Race: TypeAlias = Callable[[Block, list[Repetition]], Block]
-"""Returns what a block still measures, given the repetitions of the blocks before it; nothing ends the phase."""
+"""Returns what a block still measures, given the repetitions of earlier blocks; an empty result ends the phase."""
 
 
 class MeasurementPhase:

@@ -95,7 +95,7 @@ class RepetitionStore:
         try:
             persistently(self.campaign.write_record)(key, measured)
         except StoreError:
-            log.error("measured, but not stored: %s", measured.model_dump_json())
+            log.error("repetition measured but not stored: %s", measured.model_dump_json())
             raise
 
 

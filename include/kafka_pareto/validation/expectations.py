@@ -21,7 +21,7 @@ ROW_ID = "repetition_id"
 _INDEX = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Data Docs of {name}</title>
 <style>body {{ font-family: sans-serif; margin: 2em }} td {{ padding: 0.2em 1.5em 0.2em 0 }}</style>
-<h1>Data Docs</h1><p>Results of the expectations in campaign {name}, by suite.</p>
+<h1>Data Docs</h1><p>Results of the expectations for campaign {name}, by suite.</p>
 <table>
 {rows}
 </table></html>
@@ -119,7 +119,7 @@ class Examination:
             page = next(self._docs_folder.glob(f"validations/{suite}/**/*.html"))
             address = html.escape(page.relative_to(self._docs_folder).as_posix())
             kept = sum(finding.success for finding in findings)
-            rows.append(f'<tr><td><a href="{address}">{html.escape(suite)}</a><td>{kept} of {len(findings)} kept')
+            rows.append(f'<tr><td><a href="{address}">{html.escape(suite)}</a><td>{kept} of {len(findings)} met')
         index = _INDEX.format(name=html.escape(self._name), rows="\n".join(rows))
         (self._docs_folder / "index.html").write_text(index, encoding="utf-8")
 
@@ -184,4 +184,4 @@ def _first_message(exception_info: Mapping[str, Any]) -> str:
     if "exception_message" in exception_info:
         return str(exception_info["exception_message"])
     messages = [str(info["exception_message"]) for info in exception_info.values() if isinstance(info, Mapping)]
-    return messages[0] if messages else "no reason given"
+    return messages[0] if messages else "reason unknown"

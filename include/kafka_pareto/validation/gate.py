@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.candidates import Candidate, candidates_of
 from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
 from kafka_pareto.campaign.suites import suites_of
@@ -191,7 +192,7 @@ def _table_problems(findings: Sequence[Finding]) -> list[str]:
             continue
         if finding.suite == "completeness":
             problems.append(
-                f"{len(finding.rows)} planned repetitions are missing; rerun the measure step of their cases, "
+                f"{counted(len(finding.rows), 'planned repetition')} missing; rerun the measure step of their cases, "
                 f"which measures only these:\n{_named(dict.fromkeys(finding.rows, finding.reason))}"
             )
         else:
@@ -205,7 +206,7 @@ def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str
     measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
     if without := [case for case in study.cases if case not in measured]:
         cases = ", ".join(map(case_label, without))
-        return [f"the baseline has no valid repetition at {cases}, so nothing can be compared with it"]
+        return [f"the baseline has no valid repetition at {cases}, so comparisons are impossible"]
     return []
 
 

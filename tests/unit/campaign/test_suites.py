@@ -33,7 +33,7 @@ def test_an_expectation_is_asked_of_each_of_its_columns_with_that_columns_value(
         ("rows:\n- {name: a, type: b, reason: c, kwarg: {}}", "rows.0.kwarg: Extra inputs are not permitted"),
         ("rows:\n- {name: a, type: b}", "rows.0.reason: Field required"),
         ("rows:\n- {name: a, type: b, reason: c, severity: bad}", "rows.0.severity"),
-        ("rows:\n- {name: a, type: b, reason: c}\n- {name: a, type: b, reason: c}", "rows: a: a name is given twice"),
+        ("rows:\n- {name: a, type: b, reason: c}\n- {name: a, type: b, reason: c}", "rows: a: names must be unique"),
         ("rows: [", "cannot be read"),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_driver_adds_to_the_common_suites_and_brings_its_own_but_no_name_twice
     assert names_of(tmp_path, OF_ALL, own) == {"rows": ["a", "d"], "lags": ["a"]}
     twice = tmp_path / "twice"
     twice.mkdir()
-    with pytest.raises(BadInputError, match=r"consumer\.yaml: rows: a: a name is given twice"):
+    with pytest.raises(BadInputError, match=r"consumer\.yaml: rows: a: names must be unique"):
         names_of(twice, OF_ALL, OF_ALL)
 
 

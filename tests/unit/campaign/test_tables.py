@@ -106,7 +106,7 @@ def test_a_frame_with_other_columns_or_types_is_not_written(frame: pd.DataFrame,
 
 
 def test_a_damaged_table_is_named_by_its_key() -> None:
-    with pytest.raises(ArtifactError, match=f"{KEY}: is no readable Parquet file"):
+    with pytest.raises(ArtifactError, match=f"{KEY}: is not a readable Parquet file"):
         decode_table(b"PAR1 no more", KEY, REPETITION_COLUMNS)
 
 
@@ -131,7 +131,7 @@ def test_a_table_that_lacks_factors_or_a_required_quantity_is_refused_with_their
     of_then = {name: kind for name, kind in REPETITION_COLUMNS.items() if name != "window"}
     without_window = encode_table(frame.drop(columns="window"), of_then, study)
     for stored, names in ((without_factors, r"batch\.size, linger\.ms, acks, compression"), (without_window, "window")):
-        with pytest.raises(ArtifactError, match=rf"{KEY}: lacks the columns {names}"):
+        with pytest.raises(ArtifactError, match=rf"{KEY}: has no column {names}"):
             decode_table(stored, KEY, REPETITION_COLUMNS, study)
 
 
@@ -219,7 +219,7 @@ def test_values_are_changed_in_the_head_and_in_the_quantities_by_name_and_nowher
     assert (
         changed.with_values({"outcome": "valid", "latency_p95_ms": repetition.number("latency_p95_ms")}) == repetition
     )
-    with pytest.raises(KeyError, match="latency_p95 is no value of"):
+    with pytest.raises(KeyError, match="latency_p95 is not a value of"):
         repetition.with_values({"latency_p95": 7.5})
 
 

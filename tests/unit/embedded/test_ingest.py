@@ -54,7 +54,7 @@ def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytes
         require_consent(request(tmp_path, **CEILINGS), cluster)
 
     plan = capsys.readouterr().out
-    assert "plan: 3 topics of the cluster are not watched" in plan
+    assert "plan: not watched: 3 topics of the cluster" in plan
     assert "to topic books of broker:9092, at no more than 2 MiB/s, in about 32" in plan
     require_consent(request(tmp_path, **CEILINGS, consent=True), cluster)
 

@@ -21,8 +21,8 @@ END = "Task failed with exception"
         ([RUN, "error: first try", "error: second try", END], "error: second try"),
         ([RUN, "plan: 9 repetitions", "cluster x", "error: too much", END], "plan: 9 repetitions\nerror: too much"),
         (
-            [RUN, "plan: 9 repetitions", "plan: 3 topics are not watched", "error: consent", END],
-            "plan: 9 repetitions\nplan: 3 topics are not watched\nerror: consent",
+            [RUN, "plan: 9 repetitions", "plan: not watched: 3 topics", "error: consent", END],
+            "plan: 9 repetitions\nplan: not watched: 3 topics\nerror: consent",
         ),
         ([RUN, "KeyError: 'x'", EXIT, END, "AirflowException: step x ended with exit code 1"], "KeyError: 'x'"),
         ([RUN, "error: killed before the end"], "error: killed before the end"),

@@ -119,7 +119,7 @@ def test_values_that_contradict_each_other_are_stored_as_failed_and_not_measured
     assert (failed.outcome, failed.attempts, failed.number("latency_p95_ms")) == ("failed", 1, 1e6)
     assert failed.reason == "the p95 latency is above p99"
     assert failed.broken_rules == ["p95_within_p99"]
-    assert f"{failed.repetition_id} counts as failed for implausible values: {failed.reason}" in caplog.text
+    assert f"{failed.repetition_id} counts as failed because of implausible values: {failed.reason}" in caplog.text
 
 
 def test_implausible_values_count_for_the_early_stop(tmp_path: Path):
@@ -138,8 +138,8 @@ def test_implausible_values_count_for_the_early_stop(tmp_path: Path):
 @pytest.mark.parametrize(
     ("lost", "outcome", "reason"),
     [
-        (3, "records_lost", "3 of 1000 records counted as sent are not in the topic"),
-        (-2, "records_duplicated", "the topic holds 2 records more than were sent"),
+        (3, "records_lost", "3 of 1000 records counted as sent are missing from the topic"),
+        (-2, "records_duplicated", "the topic contains 2 more records than were sent"),
     ],
 )
 def test_other_records_in_the_topic_than_were_sent_are_an_outcome_that_is_kept(
@@ -168,7 +168,7 @@ def test_duplicates_that_arrive_late_amend_the_repetition_they_belong_to(tmp_pat
     assert [(r.repetition_id, r.outcome, r.number("end_offset_growth")) for r in duplicated] == [
         (wanted, "records_duplicated", 1002)
     ]
-    assert duplicated[0].reason == "the topic holds 2 records more than were sent"
+    assert duplicated[0].reason == "the topic contains 2 more records than were sent"
 
 
 def test_a_late_duplicate_is_in_the_store_before_the_next_load_begins(tmp_path: Path):
@@ -226,7 +226,7 @@ def test_a_tool_that_did_not_start_is_started_again_and_the_attempts_are_kept(tm
 
 def test_a_tool_that_never_starts_counts_against_no_configuration(tmp_path: Path):
     with measuring(tmp_path) as m:
-        m.fail(LoadStartError("the load tool cannot be started: java: Cannot allocate memory"))
+        m.fail(LoadStartError("the load generator cannot be started: java: Cannot allocate memory"))
         with pytest.raises(DisturbedError, match="cannot be started"):
             m.measure()
 
@@ -279,7 +279,9 @@ def test_a_machine_that_stays_disturbed_is_no_configurations_failure(tmp_path: P
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
         m.tool.after_run = disturbed_during(m, range(2, disturbed + 1))
         if disturbed == 100:
-            with pytest.raises(DisturbedError, match=r"block 0 was begun 3 times .* disturbed again and again"):
+            with pytest.raises(
+                DisturbedError, match=r"block 0 could not be completed in 3 .* every attempt was disturbed"
+            ):
                 m.measure()
         else:
             m.measure()
@@ -314,7 +316,7 @@ def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows(
 
     assert outlier_reason(rule, 0.1, 0.3) == ""
     assert outlier_reason(rule, 0.234, 0.0) == (
-        "the hypervisor took 23.4% of the machine's CPU, above protocol.outliers.cpu_steal_fraction of 10.0%"
+        "the hypervisor took 23.4% of the machine's CPU time; protocol.outliers.cpu_steal_fraction is 10.0%"
     )
     assert "other processes took 50.0%" in outlier_reason(rule, 0.0, 0.5)
     assert outlier_reason(OutlierRule(), 0.9, 0.9) == ""
@@ -323,7 +325,7 @@ def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows(
 def test_on_a_foreign_cluster_a_campaign_stops_at_its_ceiling_repeated_attempts_included(tmp_path: Path):
     with measuring(tmp_path, foreign(ceiling_gib=5 * 1000 * int(CASE) / (1 << 30))) as m:
         m.fail(LoadStartError("the machine hiccuped"), lambda _: len(m.tool.requests) == 2)
-        with pytest.raises(PlanError, match="has sent as much as it may"):
+        with pytest.raises(PlanError, match="has sent its ceiling"):
             m.measure()
         assert len(m.tool.requests) == 5
     assert len(m.stored()) == 4
@@ -358,7 +360,7 @@ def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
     with measuring(tmp_path) as m:
         known = m.campaign.read_record(m.campaign.keys.fingerprint(CASE), Fingerprint)
 
-    with pytest.raises(BadInputError, match="cluster_id: the campaign was begun on fake, this is another"):
+    with pytest.raises(BadInputError, match="cluster_id: the campaign started on fake, but this is another"):
         keep_fingerprint(
             m.campaign, CASE, known.model_copy(update={"system": known.system | {"cluster_id": "another"}})
         )

@@ -64,20 +64,20 @@ def in_librdkafka(name: str) -> str:
         ({"compression.type": "lz4", "compression.lz4.level": 9}, "compression.level=0"),
         ({"compression.type": "lz4", "compression.lz4.level": 10}, "compression.level=10"),
         ({"compression.type": "lz4", "compression.lz4.level": 17}, "compression.level=12"),
-        ({"compression.type": "lz4", "compression.lz4.level": 2}, "# compression.lz4.level=2 has no counterpart: b"),
-        ({"compression.type": "gzip", "compression.lz4.level": 9}, "# compression.lz4.level=9 has no counterpart: t"),
+        ({"compression.type": "lz4", "compression.lz4.level": 2}, "# compression.lz4.level=2 has no counterpart: l"),
+        ({"compression.type": "gzip", "compression.lz4.level": 9}, "# compression.lz4.level=9 has no counterpart: o"),
         # Its default of message.max.bytes would bound the batch at 1,000,000 B.
         ({"batch.size": 1_047_003}, "message.max.bytes=1048576"),
         ({"batch.size": 2_000_000, "max.request.size": 65_536}, "message.max.bytes=2000000"),
-        ({"batch.size": 2_000_000}, "# batch.num.messages, 10,000 by default, bounds a batch of records below 200 B"),
-        ({"batch.size": 2_000_000_000}, "# batch.size=2000000000 has no counterpart: it takes 1 to 1,000,000,000."),
+        ({"batch.size": 2_000_000}, "# batch.num.messages, 10,000 by default, limits batches of records below 200 B"),
+        ({"batch.size": 2_000_000_000}, "# batch.size=2000000000 has no counterpart: it accepts 1 to 1,000,000,000."),
         ({"batch.size": 0}, "batch.size=1"),
         ({"connections.max.idle.ms": -1}, "connections.max.idle.ms=0"),
         # There it would mean never.
         ({"connections.max.idle.ms": 0}, "# connections.max.idle.ms=0 has no counterpart: "),
         ({"buffer.memory": 67_108_864}, "queue.buffering.max.kbytes=65536"),
         ({"buffer.memory": 67_108_864}, "queue.buffering.max.messages=0"),
-        ({"linger.ms": 900_001}, "# linger.ms=900001 has no counterpart: it takes 0 to 900,000."),
+        ({"linger.ms": 900_001}, "# linger.ms=900001 has no counterpart: it accepts 0 to 900,000."),
         # It refuses a linger that is not below its delivery timeout, 300,000 ms by default.
         ({"linger.ms": 300_000}, "delivery.timeout.ms=330000"),
         # Java's defaults, where those of librdkafka are others.

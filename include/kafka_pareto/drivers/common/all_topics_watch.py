@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 
-# All topics of a large cluster are an answer of megabytes: asking takes a tenth of the time at most.
+# On a large cluster the answer has megabytes, so the checks take at most a tenth of the time.
 _QUICK_S = 0.5
 _PAUSE_PER_LOOK = 9
 _MOST_NAMED = 3
@@ -37,7 +38,7 @@ class AllTopicsWatch:
             self._next_look_at = began + took_s * (1 + _PAUSE_PER_LOOK)
         named = "; ".join(each.reason for each in troubled[:_MOST_NAMED])
         more = len(troubled) - _MOST_NAMED
-        return f"{named}; and {more} other topics" if more > 0 else named
+        return f"{named}; and {counted(more, 'other topic')}" if more > 0 else named
 
     def wait_until_calm(self, within_s: float) -> None:
         """Wait for unhealthy topics to recover, so that later trouble is known to be new.
@@ -48,5 +49,5 @@ class AllTopicsWatch:
         deadline = time.monotonic() + within_s
         while left := self.trouble():
             if time.monotonic() >= deadline:
-                raise ClusterError(f"the cluster is in trouble, and did not recover within {within_s:.0f} s: {left}")
+                raise ClusterError(f"the cluster is in trouble and did not recover within {within_s:.0f} s: {left}")
             time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""Inject broker faults into the study's own brokers, at once or during a load."""
+"""Inject faults into the study's own brokers, immediately or during a load."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ def broken(brokers: Brokers, fault: BrokerFault, health: TopicHealth) -> Iterato
     leading = [node for node in brokers.nodes.values() if node.number in health.leaders]
     if not leading:
         raise ClusterError(f"no broker leads a partition of topic {health.topic}")
-    # Rather one that leaves a controller quorum.
+    # Prefer a broker without which the controllers keep a quorum.
     controllers = sum(node.is_controller for node in brokers.nodes.values())
     name = max(leading, key=lambda node: (controllers > 1 or not node.is_controller, node.number)).name
     log.info("%s: %s", fault, name)
     if fault == "leader_killed":
         brokers.kill(name)
-        mend = brokers.start
+        repair = brokers.start
     else:
         brokers.pause(name)
-        mend = brokers.resume
+        repair = brokers.resume
     try:
         yield name
     finally:
-        mend(name)
-        log.info("%s: %s is back", fault, name)
+        repair(name)
+        log.info("%s: %s is running again", fault, name)
 
 
 @contextmanager
 def faults_meanwhile(
     brokers: Brokers | None, faults: Sequence[BrokerFault], times: FaultTimes, look: Callable[[], TopicHealth]
 ) -> Iterator[None]:
-    """Inject the faults one after the other while the context is open; on leaving, every broker runs.
+    """Inject the faults in order while the context is open; on leaving, every broker runs.
 
     Faults due after the end of the load are skipped.
 
     Args:
         brokers: The study's own.
-        faults: May be empty: then nothing happens.
+        faults: Without any, the context does nothing.
         times: Delay of the first fault from here, duration of each, and the pause between two.
         look: Returns the health of the loaded topic, whose leader is the victim.
 
@@ -64,7 +64,7 @@ def faults_meanwhile(
         yield
         return
     if brokers is None:
-        raise RuntimeError("only brokers of the study's own are broken")
+        raise RuntimeError("faults are injected only into the study's own brokers")
     ended = Event()
 
     def make() -> None:

@@ -79,7 +79,7 @@ class ChildProcess:
         """Return the end of its standard error."""
         size = os.fstat(self._complaints.fileno()).st_size
         end = os.pread(self._complaints.fileno(), _LAST_BYTES, max(size - _LAST_BYTES, 0))
-        return " ".join(end.decode(errors="replace").split()) or "it said nothing"
+        return " ".join(end.decode(errors="replace").split()) or "it printed nothing"
 
     def tell(self, line: Line) -> None:
         """Write a line to its standard input.

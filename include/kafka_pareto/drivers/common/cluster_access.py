@@ -53,33 +53,35 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     """
     if study.cluster is None:
         if not settings.bootstrap_servers:
-            raise BadInputError("no cluster: set KAFKA_PARETO_BOOTSTRAP_SERVERS, or name one for the campaign")
+            raise BadInputError(
+                "no cluster is configured: set KAFKA_PARETO_BOOTSTRAP_SERVERS, or specify one for the campaign"
+            )
         return settings.bootstrap_servers, None
     if study.cluster.client_config is None:
         return study.cluster.bootstrap_servers, None
     path = settings.client_configs / study.cluster.client_config
     if not path.is_file():
         raise BadInputError(
-            f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}; one that "
-            "was handed over by KAFKA_CONFIG=… goes when its campaign ends: name it again, with CAMPAIGN=…"
+            f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}; a file "
+            "passed by KAFKA_CONFIG=… is deleted when its campaign ends: pass it again, with CAMPAIGN=…"
         )
     properties = parse_properties(read_client_config(path))
     _require_own_brokers(study.cluster, properties.get("bootstrap.servers", ""), settings)
     if tunable := sorted(set(properties) & set(DEFAULTS)):
         raise BadInputError(
-            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
-            "what tunes the producer belongs into the study's baseline"
+            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: only addresses and credentials "
+            "are allowed here; move settings that tune the producer to the study's baseline"
         )
     if tunable := sorted(set(properties) & {*consumer_properties.DEFAULTS, consumer_properties.AUTO_OFFSET_RESET}):
         raise BadInputError(
-            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
-            "what tunes a consumer belongs into the reference of a study with driver consumer"
+            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: only addresses and credentials "
+            "are allowed here; move settings that tune a consumer to the reference of a study with driver consumer"
         )
     return study.cluster.bootstrap_servers, path
 
 
 def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings: Settings) -> None:
-    """Refuse to send credentials to brokers they are not meant for, since those would learn them.
+    """Refuse to send credentials to other brokers than those they are meant for.
 
     Brokers are approved by the servers listed beside the file's name in a study, or by the file's own
     `bootstrap.servers`. A file without either may go to any.
@@ -97,7 +99,7 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
     if allowed and others:
         raise BadInputError(
             f"client_config: {cluster.client_config}: its credentials are for {', '.join(sorted(allowed))}, not for "
-            f"{', '.join(sorted(others))}; give these brokers a client configuration of their own, or have them added "
+            f"{', '.join(sorted(others))}; use another client configuration for these brokers, or add them "
             "to the file's bootstrap.servers"
         )
 
@@ -111,8 +113,8 @@ def require_started_here(cluster_id: str, study: Study, settings: Settings) -> N
     if study.cluster is None and study.own_brokers is None and cluster_id != settings.own_cluster_id:
         raise BadInputError(
             f"KAFKA_PARETO_BOOTSTRAP_SERVERS={settings.bootstrap_servers}: cluster {cluster_id} was not started by "
-            "this installation's stack (KAFKA_PARETO_OWN_CLUSTER_ID), so others may depend on it: name it for the "
-            "campaign, or in the study (cluster), with ceilings and consent"
+            "this installation's stack (KAFKA_PARETO_OWN_CLUSTER_ID), so others may depend on it: specify it "
+            "for the campaign, or in the study (cluster), with ceilings and consent"
         )
 
 
@@ -134,7 +136,7 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
             yield OpenCluster(cluster, description, lease, servers, client_config)
             return
         lease = opened.enter_context(ClusterLease(store, machine_lease(), LEASE_WAIT_S))
-        log.info("starting %d brokers of the study's own", study.own_brokers.brokers)
+        log.info("starting the study's own brokers: %d", study.own_brokers.brokers)
         own_brokers = Brokers(
             study.own_brokers.brokers,
             settings,
@@ -159,12 +161,12 @@ def deleted_at_the_end(system: OpenCluster, topics: Sequence[str]) -> Iterator[N
     finally:
         for topic in topics if system.brokers is None else ():
             if not system.lease.is_held():
-                log.warning("the lease was lost: topic %s is left to the next try of this step", topic)
+                log.warning("the lease was lost: topic %s is left to the next attempt of this step", topic)
                 continue
             try:
                 system.cluster.delete_topic(topic)
             except ClusterError as error:
-                log.warning("topic %s is left on the cluster, until `make remove-topics` removes it: %s", topic, error)
+                log.warning("topic %s could not be deleted; `make remove-topics` deletes it: %s", topic, error)
 
 
 def machine_lease(boot_id: Path = _BOOT_ID) -> str:

@@ -1,4 +1,4 @@
-"""Protect the cluster: no load while it is unhealthy, and a stop if continuing would do harm or measure nothing.
+"""Protect the cluster: no load while it is unhealthy, and a stop if the campaign does harm or cannot measure.
 
 Transient trouble is a ClusterError: the campaign waits and repeats the block. Permanent trouble is a SafetyStop.
 """
@@ -22,10 +22,10 @@ from kafka_pareto.study.topic_study import TopicStudy
 
 log = logging.getLogger(__name__)
 
-# Between two repetitions without a pause, the look after the first serves as the look before the second.
+# Without a pause between two repetitions, the check after the first also serves the second.
 _FRESH_S = 1.0
 _RECOVERY_POLL_S = 1.0
-# A cluster that takes longer to answer is in trouble too, and the load continues while it is asked.
+# A slower answer is trouble too; the load continues meanwhile.
 _WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30
 _MIB = 1 << 20
@@ -51,14 +51,14 @@ class ClusterGuard:
         """Count the load towards the ceiling of a foreign cluster.
 
         Raises:
-            PlanError: If the campaign would exceed it, pilots and repeated attempts included. What a killed task sent
-                last and did not store is not counted.
+            PlanError: If the campaign would exceed it, pilots and repeated attempts included. The
+                last load of a killed task, if not stored, is not counted.
         """
         self.count(load_bytes)
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:
             raise PlanError(
-                f"the campaign has sent as much as it may, {self._foreign.ceiling_gib:g} GiB; what is measured is "
-                "kept, and a new campaign with a higher ceiling or fewer repetitions can be started"
+                f"the campaign has sent its ceiling of {self._foreign.ceiling_gib:g} GiB. Its measurements are "
+                "kept; start a new campaign with a higher ceiling or fewer repetitions"
             )
 
     def count(self, further_bytes: int) -> None:
@@ -117,10 +117,10 @@ class ClusterGuard:
         self._begun = self.require_healthy()
 
     def begun(self) -> TopicHealth:
-        """Return what `begin` saw; calling it first is the caller's duty."""
+        """Return the health seen by `begin`, which must be called first."""
         health, self._begun = self._begun, None
         if health is None:
-            raise RuntimeError("begin() comes before attempt()")
+            raise RuntimeError("call begin() before attempt()")
         return health
 
     def _require_no_trouble(self, health: TopicHealth, words: str) -> None:
@@ -132,7 +132,7 @@ class ClusterGuard:
             raise ClusterError(f"{words}: {trouble}")
 
     def require_log_dirs(self, bytes_to_write: int = 0) -> None:
-        """Require every log directory to be online, with room for what is about to be sent.
+        """Require every log directory to be online, with room for the next loads.
 
         All replicas may share one volume, as in the embedded stack.
 
@@ -149,12 +149,12 @@ class ClusterGuard:
                 raise ClusterError(f"the cluster is in trouble: {place} is offline: {found.error}")
             if found.usable_bytes is not None and found.usable_bytes < needed_bytes:
                 raise ClusterError(
-                    f"the cluster is in trouble: {place} is nearly full: {found.usable_bytes / _MIB:,.1f} MiB are free "
-                    f"where {needed_bytes / _MIB:,.1f} MiB may be written before records are deleted again"
+                    f"the cluster is in trouble: {place} is nearly full: {found.usable_bytes / _MIB:,.1f} MiB are "
+                    f"free, but up to {needed_bytes / _MIB:,.1f} MiB may be written before the next deletion"
                 )
 
     def watch(self) -> Callable[[], None] | None:
-        """Return the load tool's check for every second; only for a foreign cluster, since checking costs CPU."""
+        """Return the check that the load tool runs every second; None for the stack's cluster, to save CPU."""
         if self._foreign is None:
             return None
 
@@ -178,10 +178,10 @@ class ClusterGuard:
             except ClusterError as error:
                 if self._foreign is None:
                     raise
-                raise SafetyStop(f"the campaign stops, since its load may be the cause: {error}") from error
+                raise SafetyStop(f"the campaign was stopped because its load may be the cause: {error}") from error
 
     def disturbance(self, before: TopicHealth) -> str:
-        """Describe what happened to the topic during a load and is over by now; empty if nothing did.
+        """Describe a disturbance of the topic during a load that is over by now; empty if there was none.
 
         Raises:
             ClusterError: If the cluster is unhealthy now.
@@ -210,8 +210,8 @@ class ClusterGuard:
         throttle_ms = result.client.produce_throttle_max_ms
         if throttle_ms is not None and throttle_ms > 0:
             raise SafetyStop(
-                f"a quota of the cluster throttled the load by up to {throttle_ms:.0f} ms, so the campaign stops: it "
-                "would measure the quota; have the quota raised, or lower the ceiling or the study's throughput limit"
+                f"a quota of the cluster throttled the load by up to {throttle_ms:.0f} ms, so the campaign was "
+                "stopped; have the quota raised, or lower the ceiling or the study's throughput limit"
             )
 
     def check_authorisation(self, complaint: str) -> None:
@@ -222,8 +222,8 @@ class ClusterGuard:
         """
         if _REFUSAL.search(complaint):
             raise SafetyStop(
-                f"the cluster refused the load, so the campaign stops: {complaint}; this user needs Write on the "
-                f"topic {self._topic}, and valid credentials"
+                f"the cluster refused the load, so the campaign was stopped: {complaint}; this user needs valid "
+                f"credentials and Write on topic {self._topic}"
             )
 
 
@@ -234,5 +234,5 @@ def _refusals_stop() -> Iterator[None]:
         yield
     except ClusterError as error:
         if _REFUSAL.search(error.kafka_error):
-            raise SafetyStop(f"the campaign stops: {error}") from error
+            raise SafetyStop(f"the campaign was stopped: {error}") from error
         raise

@@ -59,18 +59,19 @@ def exclusive_load(store: Store, cluster: Cluster, description: ClusterDescripti
 
 
 class ClusterMark:
-    """A context in which no other installation loads the cluster, as far as this user's rights allow a mark.
+    """While the context is open, no other installation loads the cluster, if this user's rights allow a mark.
 
     The holder appends a record every quarter of the term. A waiting installation takes over a mark without a new record
-    for a whole term by its own clock; the mark of a killed process of its own installation at once, since it has the
-    lease. A mark is deleted by its topic's id, so of two that delete it, only one can create the next. Within an
-    installation the mark belongs to the holder of the lease: one that lost the lease leaves the mark to its successor.
+    for a whole term by its own clock. It takes over the mark of a killed process of its own installation immediately,
+    since it has the lease. A mark is deleted by its topic's ID, so only one of two deleters can create the next. Within
+    an installation the mark belongs to the holder of the lease; a holder that lost the lease leaves it to its
+    successor.
 
     Args:
         cluster: The open cluster, which must stay open.
         lease: Only its holder, within this installation, may create, renew and delete the mark.
         brokers: The number of live brokers.
-        installation: Identifies all who share a store, and so a lease.
+        installation: Identifies all processes that share a store, and thus a lease.
         wait_s: The longest wait for another holder before LeaseHeldError.
         term_s: A mark lapses this long after its last renewal.
     """
@@ -110,13 +111,16 @@ class ClusterMark:
         elif self._trouble is None:
             raise LeaseHeldError(
                 f"another installation loads this cluster ({self._holder or 'holder unknown'}; topic {MARK_TOPIC}), "
-                f"and did not end within {self._wait_s:.0f} s; wait for it, or stop it"
+                f"and did not finish within {self._wait_s:.0f} s; wait for it, or stop it"
             )
         else:
             self._delete()
             if not self._is_refused:
                 raise self._trouble
-            log.warning("no mark keeps other installations from this cluster: %s", self._trouble)
+            log.warning(
+                "other installations are not kept from loading this cluster, since its mark could not be created: %s",
+                self._trouble,
+            )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -168,10 +172,10 @@ class ClusterMark:
         return True
 
     def _found(self) -> str | None:
-        """Return the id of the existing mark if it is ours; delete another's lapsed one."""
+        """Return the ID of the existing mark if it is ours; delete a lapsed one of another installation."""
         topic_id: str | None = None
         end: MarkEnd | None = None
-        with suppress(ClusterError):  # it is being made or deleted, or may not be seen: somebody's, until it is gone
+        with suppress(ClusterError):  # being created or deleted, or invisible to this user: treated as held
             topic_id = self._mark.topic_id()
             end = self._mark.end()
         holder: dict[str, str] = {}
@@ -183,7 +187,7 @@ class ClusterMark:
             return topic_id
         now = time.monotonic()
         seen = (topic_id, end.end_offset) if topic_id is not None and end is not None else None
-        if seen is None or seen != self._seen[0]:  # while its end cannot be seen, it may be kept up
+        if seen is None or seen != self._seen[0]:  # without a visible end, it may still be renewed
             self._seen = (seen, now)
         elif now - self._seen[1] >= self._term_s:
             self._mark.delete(seen[0])
@@ -205,7 +209,7 @@ class ClusterMark:
 
     def _keep_renewing(self) -> None:
         while not self._released.wait(self._term_s / 4):
-            with suppress(ClusterError):  # is_held() asks whose the mark is, once it is a term old
+            with suppress(ClusterError):  # is_held() checks the mark's owner once it is a term old
                 if not self._is_ours():
                     return
                 self._append()

@@ -1,4 +1,4 @@
-"""Run a load's Java program as a process that dies with its step. Its properties may be secret: no disk holds them."""
+"""Run a load's Java program as a process that dies with its step. Its properties, maybe secret, reach no disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kafka_pareto.kafka.properties_file import parse_properties, properties_line
 from kafka_pareto.settings import Settings
 
 _WATCH_EVERY_S = 1.0
-_NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
+_NEVER_STARTED = (126, 127)  # exit codes of the shell: cannot be executed, cannot be found
 _GRACE_S = 15.0
 _MOST_CHARACTERS = 1000
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -72,7 +72,7 @@ class LoadProcess:
         self._settings = settings
 
     def jvm_warmup_s(self, request: JvmRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
-        """Return how long the JVM must send before measuring, to be like that of any other request."""
+        """Return the time for which the JVM must send before measuring, to be as warm as for any other request."""
         return 0.0
 
     def without_secrets(self, text: str) -> str:
@@ -108,7 +108,7 @@ class LoadProcess:
             with ExitStack() as opened:
                 all_options = list(options)
                 for option, properties in request.client_properties.items():
-                    # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
+                    # Rewritten in ASCII, since Kafka's own tool reads a properties file as ISO 8859-1.
                     own = {"bootstrap.servers": self._bootstrap_servers, **properties}
                     content = properties_lines({**parse_properties(client), **own}).encode("ascii")
                     all_options += [option, opened.enter_context(MemoryFile(content)).path]
@@ -144,11 +144,11 @@ class LoadProcess:
 def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_s: float = 0.0) -> list[str]:
     """Return the command line up to the program's own options.
 
-    Anything secret is in the properties file. In case nobody is left to end it, the program ends itself after a limit
-    in whole minutes slightly above `LoadProcess`'s. One that serves several requests lives `serving_s` longer.
+    Anything secret is in the properties file. If its parent is gone, the program ends itself after a limit in whole
+    minutes slightly above `LoadProcess`'s. A server of several requests lives `serving_s` longer.
     """
     limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
-    # A Java that knows no such limit starts all the same.
+    # A Java without this option starts anyway.
     argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
     argv += [f"-Xmx{request.heap_mib}m"]
     return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
@@ -163,7 +163,7 @@ def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subproc
     try:
         return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=_environment())
     except OSError as error:
-        raise LoadStartError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
+        raise LoadStartError(f"the load generator cannot be started: {argv[0]}: {error.strerror}") from error
 
 
 @cache
@@ -179,10 +179,10 @@ def java_version(java: str) -> int:
             argv, capture_output=True, text=True, timeout=_JAVA_VERSION_WITHIN_S, check=True, env=_environment()
         ).stderr
     except (OSError, subprocess.SubprocessError) as error:
-        raise LoadStartError(f"{java}: does not say its version: {error}") from error
+        raise LoadStartError(f"{java}: does not print its version: {error}") from error
     found = _JAVA_VERSION.search(said)
     if found is None:
-        raise LoadStartError(f"{java}: does not say its version: {said[:100]!r}")
+        raise LoadStartError(f"{java}: does not print its version: {said[:100]!r}")
     return int(found[1])
 
 
@@ -201,9 +201,9 @@ def require_success(exit_code: int, complaint: str) -> None:
     if exit_code == EXIT_BAD_INPUT:
         raise BadInputError(complaint)
     if exit_code in _NEVER_STARTED:
-        raise LoadStartError(f"the load tool cannot be started: {complaint}")
+        raise LoadStartError(f"the load generator cannot be started: {complaint}")
     if exit_code != 0:
-        raise LoadToolError(f"the load tool ended with exit code {exit_code}: {complaint}")
+        raise LoadToolError(f"the load generator failed with exit code {exit_code}: {complaint}")
 
 
 def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watch: Callable[[], None] | None) -> None:
@@ -218,7 +218,7 @@ def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watc
         remaining = deadline - time.monotonic()
         if remaining <= 0:
             raise LoadToolError(
-                f"the load tool did not end within {timeout_s:g} s (protocol.timeout_s) and was stopped"
+                f"the load generator did not finish within {timeout_s:g} s (protocol.timeout_s) and was stopped"
             )
         if readable.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
             return
@@ -233,7 +233,7 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[]
         wait_until_readable(descriptor, time.monotonic() + timeout_s, timeout_s, watch)
     finally:
         os.close(descriptor)
-        process.kill()  # does nothing to one that has ended by itself
+        process.kill()  # harmless if it has already ended
         process.wait()
 
 
@@ -246,7 +246,7 @@ def _looking(
         if watch:
             watch()
         line = progress.read().decode(errors="replace")
-        if line.endswith("\n"):  # else it is being written
+        if line.endswith("\n"):  # else it is still being written
             follow(line.removesuffix("\n"))
 
     return look
@@ -264,11 +264,11 @@ def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
     neither a stack frame nor about logging and, if possible, not a warning.
     """
     errors.seek(offset)
-    said = hidden(errors.read().decode(errors="replace"), secrets)  # before it is cut: part of a secret would stay
+    said = hidden(errors.read().decode(errors="replace"), secrets)  # before it is cut, or part of a secret would remain
     stripped = [line.strip() for line in said.splitlines()]
     saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
     telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
-    graver = [line for line in saying if "] WARN " not in line]  # the client warns before a tool says why it ends
+    graver = [line for line in saying if "] WARN " not in line]  # client warnings precede the tool's reason for its end
     return next(iter(telling or graver or saying), "")[:_MOST_CHARACTERS]
 
 

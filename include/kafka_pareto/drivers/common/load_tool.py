@@ -85,9 +85,9 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
 class LoadResult:
     """The outcome of one execution, and what its process cost.
 
-    `records_attempted` and `records_sent` include the warm-up; sent means acknowledged to the producer. `figures` is
+    `records_attempted` and `records_sent` include the warm-up; "sent" means acknowledged to the producer. `figures` is
     None if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the
-    tool gave up on a growing backlog: latencies were still rising then.
+    tool stopped because of a growing backlog, so latencies were still rising.
 
     Six values describe the unthrottled part after its warm-up: `unthrottled_began_s` (seconds from the load's start),
     `unthrottled_s` (its duration), `sending_cpu_s` (CPU time of the sending threads), `unthrottled_sent_records_s`
@@ -95,7 +95,7 @@ class LoadResult:
     None if unknown), and `unthrottled_client` (the client's metrics of that part alone; `client` has the averages of
     the last part). With several producers the values are those of all threads together.
 
-    Between the parts the tool waits `settling_s` for the machine to write back what its brokers left. If that takes too
+    Between the parts the tool waits `settling_s` for the machine to write back the brokers' data. If that takes too
     long, `is_settled` is False and writing continued during the paced part. `errors` is the tool's first complaint.
     """
 
@@ -190,7 +190,7 @@ class ClientMetrics:
 
 
 class ToolOutput(BaseModel):
-    """Base of what our tools print: unknown keys and wrong types are refused."""
+    """Base of our tools' output: unknown keys and wrong types are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -213,7 +213,7 @@ class LatencyUs(ToolOutput):
     def _in_order(self) -> Self:
         ladder = [self.p50, self.p75, self.p90, self.p95, self.p99, self.p999, self.p9999, self.max]
         if ladder != sorted(ladder):
-            raise ValueError("the percentiles must not fall")
+            raise ValueError("the percentiles must not decrease")
         return self
 
 
@@ -242,10 +242,10 @@ class Outcomes(ToolOutput):
     @model_validator(mode="after")
     def _attempts_add_up(self) -> Self:
         if self.attempted > self.planned:
-            raise ValueError("no more records may be attempted than were planned")
+            raise ValueError("attempted records must not exceed planned ones")
         attempted = self.warmup_attempted + self.attempted
         if self.warmup_acknowledged + self.acknowledged + sum(self.failures.values()) != attempted:
-            raise ValueError("acknowledged and failed records must be as many as were attempted")
+            raise ValueError("acknowledged and failed records must add up to those attempted")
         return self
 
 
@@ -253,7 +253,7 @@ def read_last_line(text: str, output: type[_Output], tool: str) -> _Output:
     """Parse the last line of a tool's standard output as `output`.
 
     Raises:
-        LoadToolError: If there is none, it is not such JSON, or its numbers do not add up; the message names the tool.
+        LoadToolError: Naming the tool, if there is none, it is not such JSON, or its numbers are inconsistent.
     """
     lines = text.strip().splitlines()
     if not lines:
@@ -264,5 +264,5 @@ def read_last_line(text: str, output: type[_Output], tool: str) -> _Output:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the last line"
         raise LoadToolError(
-            f"the output of {tool} cannot be read: {place}: {first['msg']}; it ends with: {lines[-1][-200:]!r}"
+            f"the output of {tool} is unreadable: {place}: {first['msg']}; it ends with {lines[-1][-200:]!r}"
         ) from error

@@ -42,10 +42,12 @@ class ProducerPerformance:
         """Run one load in a new JVM; refuse what Kafka's tool lacks: timed loads, keys, zeros, several producers."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
-                "Kafka's load tool sends a number of records, without keys; the load generator does more"
+                "kafka_perf_test sends a number of records without keys; for more, use the load generator"
             )
         if request.made_payload != "random" or request.producers != 1:
-            raise LoadToolError("Kafka's load tool sends random letters by one producer; the load generator does more")
+            raise LoadToolError(
+                "kafka_perf_test sends random letters by one producer; for more, use the load generator"
+            )
         return self._process.run(
             MAIN_CLASS,
             perf_test_options(request),
@@ -75,9 +77,8 @@ def perf_test_options(request: LoadRequest) -> list[str]:
     if (asked := request.throughput_records_s) is not None:
         if asked < 1:
             raise BadInputError(
-                f"Kafka's load tool cannot send as little as {asked:.3g} records/s of {request.record_size_bytes} "
-                "bytes, only one or more: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or leave out "
-                "this size"
+                f"kafka_perf_test sends at least 1 record/s, not {asked:.3g} records/s of {request.record_size_bytes} "
+                "bytes: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or exclude this record size"
             )
         rate = str(math.floor(asked))  # rounded down, since it may be a ceiling
     options = ["--topic", request.topic, "--num-records", str(request.records)]
@@ -129,8 +130,8 @@ def parse_perf_output(text: str) -> PerfOutput:
     if len(whole_run) != 1 or len(steady_state) > 1:
         ending = next((line[-200:] for line in reversed(text.splitlines()) if line.strip()), "")
         raise LoadToolError(
-            f"the load tool's output holds {len(whole_run)} whole-run and {len(steady_state)} steady-state lines "
-            f"where one and at most one are expected; it ends with: {ending!r}"
+            f"the load generator's output must have one whole-run line and at most one steady-state line; it has "
+            f"{len(whole_run)} and {len(steady_state)}, and ends with {ending!r}"
         )
     return PerfOutput(whole_run[0], steady_state[0] if steady_state else None, client_metrics(metrics))
 
@@ -139,17 +140,17 @@ def _summary(match: re.Match[str]) -> PerfSummary:
     """Parse one summary line; its latencies count from the call of `send()`.
 
     Raises:
-        LoadToolError: If its numbers are inconsistent: records take time, and percentiles never fall.
+        LoadToolError: If its numbers are inconsistent: a rate of zero, or decreasing percentiles.
     """
     records_sent = int(match[1])
     if not records_sent:
         return PerfSummary(records_sent, None)
     records_s, printed_mib_s, *latencies_ms = (float(number) for number in match.groups()[2:])
     avg, maximum, p50, p95, p99, p999 = latencies_ms
-    ladder = [p50, p95, p99, p999, maximum]
+    ascending = [p50, p95, p99, p999, maximum]
     has_nan = any(math.isnan(number) for number in (records_s, printed_mib_s, *latencies_ms))
-    if has_nan or records_s <= 0 or ladder != sorted(ladder):
-        raise LoadToolError(f"the load tool's numbers do not add up: {match[0]!r}")
+    if has_nan or records_s <= 0 or ascending != sorted(ascending):
+        raise LoadToolError(f"the load generator's numbers are inconsistent: {match[0]!r}")
     figures = LoadFigures(
         throughput_records_s=records_s,
         printed_mib_s=printed_mib_s,

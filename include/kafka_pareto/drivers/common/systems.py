@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 
 _GIB = 1 << 30
 _MIB = 1 << 20
-# What a broker takes beside its heap, seen on three of them with 100 partitions: code, threads, network buffers.
+# A broker's memory besides its heap, measured on three with 100 partitions: code, threads, network buffers.
 _BESIDE_HEAP_MIB = 350
 _BESIDE_TOOL_HEAP_MIB = 300
 _FREE_DISK_MARGIN = 1.2
-_BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 partitions, on two cores
+_BROKERS_START_S = 15.0  # three of the study's own brokers with a topic of 100 partitions, on two cores
 _BROKER_RESTART_S = 5.0
 
 
@@ -81,7 +81,7 @@ class ClusterSystem(System):
         return fingerprint_of(self._description, topic_study(campaign.study), topic_name(campaign.keys, case))
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
-        """Refuse a plan that does not fit the brokers' disks; add to the plan which safeguards are missing.
+        """Refuse a plan that does not fit the brokers' disks; add missing safeguards to the plan.
 
         Raises:
             PlanError: With both numbers and the fix.
@@ -96,8 +96,8 @@ class ClusterSystem(System):
         needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / disks
         if usable and min(usable) < needed_bytes:
             raise PlanError(
-                f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
-                f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
+                f"the campaign may need {needed_bytes / _GIB:.1f} GiB at a time on a broker's disk, but one has only "
+                f"{min(usable) / _GIB:.1f} GiB free; free space, or use smaller record sizes"
             )
 
     @cached_property
@@ -134,15 +134,15 @@ class OwnBrokersSystem(System):
         free_mib = psutil.virtual_memory().available // _MIB
         if free_mib < self.needed_mib:
             raise PlanError(
-                f"{self._asked.brokers} brokers with {self._asked.heap_mib} MiB of heap each, and the load tool, need "
-                f"about {self.needed_mib:,} MiB of memory, and {free_mib:,} MiB are free; ask for fewer brokers or "
-                "less heap (testbed), or free some"
+                f"{counted(self._asked.brokers, 'broker')} with {self._asked.heap_mib} MiB of heap each and the load "
+                f"generator need about {self.needed_mib:,} MiB of memory, but {free_mib:,} MiB are free; use fewer "
+                "brokers or less heap (testbed), or free memory"
             )
         needed_bytes, free_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN, shutil.disk_usage(self._folder).free
         if free_bytes < needed_bytes:
             raise PlanError(
-                f"the brokers may write {needed_bytes / _GIB:.1f} GiB at once below {self._folder}, and "
-                f"{free_bytes / _GIB:.1f} GiB are free there; free some, or name another folder with TMPDIR"
+                f"the brokers may write {needed_bytes / _GIB:.1f} GiB at a time to {self._folder}, but "
+                f"{free_bytes / _GIB:.1f} GiB are free there; free space, or choose another folder with TMPDIR"
             )
 
 
@@ -151,14 +151,14 @@ def missing_safeguards(cluster: Cluster, description: ClusterDescription) -> lis
     lines = []
     if refusal := why_no_mark(cluster, len(description.brokers)):
         lines.append(
-            "no mark on the cluster will keep other installations of this tool from loading it at the same time, since "
-            f"this user may not make topic {MARK_TOPIC}: {refusal}"
+            "other installations of this tool are not kept from loading the cluster at the same time, since this user "
+            f"may not create topic {MARK_TOPIC}: {refusal}"
         )
     hidden = cluster.topics_on_brokers() - cluster.all_topics_health().topics
     if hidden > 0:
         lines.append(
-            f"{counted(hidden, 'topic')} of the cluster are not watched, since this user may not describe them: harm "
-            "to them stops nothing; Describe on all topics would change that"
+            f"not watched: {counted(hidden, 'topic')} of the cluster, since this user may not describe them; harm to "
+            "them does not stop the campaign; to watch them, grant this user Describe on all topics"
         )
     return lines
 
@@ -170,7 +170,7 @@ def fingerprint_of(
     return Fingerprint(
         system={
             "kafka_version": description.kafka_version or "unknown",
-            # Brokers of the study's own are new, with another id, at every start.
+            # The study's own brokers get a new cluster ID at every start.
             "cluster_id": "own brokers" if study.own_brokers else description.cluster_id,
             "brokers": [f"{broker.host}:{broker.port}" for broker in description.brokers],
             "topic": topic,
@@ -194,7 +194,7 @@ def fingerprint_of_own(cluster: Cluster, heap_mib: int) -> Fingerprint:
     """
     version = cluster.describe().kafka_version
     if version is None:
-        raise ClusterError("the brokers do not say their version")
+        raise ClusterError("the brokers do not report their version")
     return Fingerprint(
         system={"kafka_version": version, "cluster_id": "own brokers", "broker_heap_mib": heap_mib},
         **client_machine(),

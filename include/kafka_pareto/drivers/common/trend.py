@@ -30,7 +30,7 @@ class Trend:
 def trend_of(x: _Values, y: _Values) -> Trend:
     """Estimate the slope by generalised least squares with first-order autocorrelated residuals.
 
-    Independent residuals would make the error too small for a queue, where each wait depends on the one before. The
+    For a queue, where each wait depends on the one before, independent residuals would make the error too small. The
     share carried over is the residuals' autocorrelation, corrected for the bias of a fitted line (van Giersbergen,
     Economics Letters 89, 2005) plus one standard error, limited to 0 to 1. At 1 the values are a random walk, and the
     slope is the last less the first value over their distance (Prais and Winsten, Cowles Commission Discussion Paper
@@ -53,7 +53,7 @@ def trend_of(x: _Values, y: _Values) -> Trend:
     first = np.sqrt(1 - share**2) * columns[:1]
     level, times, values = np.vstack([first, columns[1:] - share * columns[:-1]]).T
     design = np.column_stack([level, times])
-    if share == 1:  # a level says nothing of a random walk
+    if share == 1:  # a random walk has no level
         design, values = times[1:, None], values[1:]
     inverse = np.linalg.inv(design.T @ design)
     solved = inverse @ design.T @ values

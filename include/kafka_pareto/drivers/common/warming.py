@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 STILL_RISING = 1.1
 FLAT_LOADS = 2
-"""Loads in a row that must bring at most a tenth more: brokers that warm up have slow moments, too."""
+"""Loads in a row that must exceed the best by at most a tenth; warming brokers have slow moments, too."""
 
 
 def pace_when_warm(load: Callable[[float], float], most_loads: int) -> float:
@@ -27,7 +27,7 @@ def pace_when_warm(load: Callable[[float], float], most_loads: int) -> float:
         again = load(best)
         is_rising = again > STILL_RISING * best
         if is_rising:
-            log.info("the cluster is still warming up: %.0f a second, then %.0f", best, again)
+            log.info("the cluster is still warming up: %.0f/s, then %.0f/s", best, again)
         flat = 0 if is_rising else flat + 1
         best = max(best, again)
         if flat == FLAT_LOADS:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import psutil
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
@@ -64,7 +65,7 @@ def attempt_repetition(
     try:
         with guard.loading():
             load.send(request, testbed.load_tool, guard, end_offsets, watched, meanwhile, has_faults=bool(faults))
-            # A tool that gave up is what a sick cluster looks like first, so that it excuses no look.
+            # Look even if the tool gave up: that is often the first sign of an unhealthy cluster.
             if faults:
                 guard.wait_until_healthy()
             else:
@@ -78,7 +79,7 @@ def attempt_repetition(
         reason=reason,
         is_excused=bool((load.moved or load.not_started) and outcome == "failed"),
         trouble=load.trouble,
-        upsets=bool(load.moved or load.trouble) and not faults,  # faults are made on purpose
+        upsets=bool(load.moved or load.trouble) and not faults,  # injected faults do not count as trouble
         started_at=started_at,
         quantities=quantities_of(request, result, load.growth, cores, watched, leading).values(),
         wall_s=result.wall_s if result else 0.0,
@@ -92,7 +93,7 @@ def attempt_repetition(
 
 @dataclass
 class _Load:
-    """A load: the tool's result and the topic's growth, if known, and each thing that went wrong."""
+    """A load: the tool's result and the topic's growth, if known, and all problems."""
 
     result: LoadResult | None = None
     growth: int | None = None
@@ -232,22 +233,21 @@ def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
-    """Compare the tool's counts with the request and with the topic.
+    """Compare the load generator's counts with the request and with the topic.
 
-    Every outcome but `valid` has a reason; so has a `valid` one whose latencies exceed the measurable range, or include
-    time that is not theirs.
+    A `valid` outcome has a reason only if its latencies exceed the measurable range or are inflated.
     """
     sent, figures, growth = result.records_sent, result.figures, end_offset_growth
-    said = result.errors or "no reason given"
+    said = result.errors or "reason unknown"
     if sent != result.records_attempted or not sent:
         return "failed", f"{sent} of {result.records_attempted} records were sent: {said}"
     if figures is None:
         return "failed", f"nothing was measured: {said}"
     computed, printed = mib_s(figures, record_size_bytes), figures.printed_mib_s
     if printed is not None and not math.isclose(printed, computed, rel_tol=1e-3, abs_tol=0.006):
-        return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
+        return "failed", "the load generator's MB/sec contradicts its records/sec; check the record size"
     if growth < sent:
-        return "records_lost", f"{sent - growth} of {sent} records counted as sent are not in the topic"
+        return "records_lost", f"{sent - growth} of {sent} records counted as sent are missing from the topic"
     if growth > sent:
         return "records_duplicated", duplicates_reason(growth - sent)
     return "valid", "; ".join(_reservations(result))
@@ -258,20 +258,20 @@ def _reservations(result: LoadResult) -> list[str]:
     found = []
     if result.paced_records_unsent:
         found.append(
-            f"its latencies are lower bounds: {result.paced_records_unsent} records that were due at the fixed rate "
-            "were not even sent when the load had taken three times as long as planned"
+            f"latencies are lower bounds: {counted(result.paced_records_unsent, 'record')} due at the fixed rate had "
+            "not been sent after three times the planned duration"
         )
     if not result.is_settled:
         found.append(
-            f"its latencies may be too high: after {result.settling_s:.1f} s the machine was still writing what the "
-            "unthrottled part had left, when the paced part began"
+            f"latencies may be too high: after a pause of {result.settling_s:.1f} s the machine was still writing data "
+            "of the unthrottled part when the paced part began"
         )
     return found
 
 
 def duplicates_reason(surplus: int) -> str:
     """Return the reason of a repetition with duplicate records."""
-    return f"the topic holds {surplus} records more than were sent"
+    return f"the topic contains {surplus} more {'record' if surplus == 1 else 'records'} than were sent"
 
 
 def mib_s(figures: LoadFigures, record_size_bytes: int) -> float:

@@ -17,14 +17,14 @@ from kafka_pareto.study.compare import Compare
 
 log = logging.getLogger(__name__)
 
-# All of it takes at most 15 s, 3 of them outside the client; some 5 s on a machine that does nothing else.
+# At most 15 s in total, 3 s of them outside the client; about 5 s on an idle machine.
 _CLIENT_TIMEOUT_S = 12.0
 
 
 def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Settings) -> None:
     """Measure the ceilings before anything is sent, unless the campaign has them or only tunes.
 
-    They mean nothing if the brokers run on other machines. If they cannot be measured, the comparison goes without.
+    They are meaningless if the brokers run on other machines. If they cannot be measured, the comparison continues.
     """
     study, key = ProducerStudy.of(campaign.study), campaign.keys.ceilings()
     if not isinstance(study, Compare) or campaign.store.tag(key) is not None:
@@ -35,7 +35,7 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
     reference = study.baseline_configuration()
     load = study.load_of(case, reference)
     node = next(iter(testbed.brokers.nodes.values()), None) if testbed.brokers else None
-    log.info("measuring for up to 15 s what this machine can do without Kafka: loopback, disk, codecs, load generator")
+    log.info("measuring this machine's ceilings without Kafka, up to 15 s: loopback, disk, codecs, load generator")
     began_s = time.monotonic()
     try:
         found = measure_ceilings(
@@ -49,11 +49,11 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
             payload="random" if load.made_payload == "zeros" else payload_text(load.payload),
         )
     except (LoadToolError, OSError) as error:
-        log.warning("the comparison goes on without the machine's ceilings: %s", error)
+        log.warning("the machine's ceilings could not be measured; the comparison continues without them: %s", error)
         return
     campaign.write_record(key, found)
     log.info(
-        "in %.1f s: loopback %.0f MiB/s, disk %s, one core compresses %s, one thread makes %.0f records/s",
+        "ceilings (%.1f s): loopback %.0f MiB/s, disk %s, codecs on one core %s, one generator thread %.0f records/s",
         time.monotonic() - began_s,
         found.loopback_mib_s,
         "not measured" if found.disk_write_mib_s is None else f"{found.disk_write_mib_s:.0f} MiB/s",

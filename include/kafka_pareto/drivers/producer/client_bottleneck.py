@@ -1,7 +1,7 @@
-"""Decide whether the load tool, not Kafka, was the bottleneck of a repetition, by the tool's own figures.
+"""Decide from the load generator's figures whether it, not Kafka, was the bottleneck of a repetition.
 
-Such a repetition shows what this machine can send, not what Kafka would have taken: a configuration that looks no
-better may only have been sent no more.
+Such a repetition measures this machine's sending rate, not Kafka's throughput: differences between configurations may
+be hidden.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
 from kafka_pareto.drivers.common.load_tool import LoadFigures, LoadRequest, LoadResult
 from kafka_pareto.kafka.known_properties import DEFAULTS
 
-# Cold bursts, which start a JVM, use up to 0.87 of two cores (3,050 of them, recorded) without being bound by them.
+# Cold bursts start a JVM: 3,050 recorded ones used up to 0.87 of two cores without being limited by them.
 _SATURATED_FRACTION = 0.9
 _NEVER_WAITED_FRACTION = 0.05
 _HARDLY_WAITED_FRACTION = 0.2
@@ -47,14 +47,14 @@ def _saturation(result: LoadResult, cores: float) -> str:
     if used < _SATURATED_FRACTION:
         return ""
     known = "one core" if cores == 1 else f"{cores:.3g} cores"
-    return f"the load tool's CPU was saturated: it used {used:.0%} of {known} for {loading_s:.1f} s"
+    return f"the load generator was the bottleneck: it used {used:.0%} of {known} for {loading_s:.1f} s"
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Report a bottleneck if the sending thread hardly waited at full speed.
 
-    That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, it is the
-    limit itself. With several producers, waits and seconds are summed over their threads.
+    That thread creates, serializes and compresses the records and calls `send()`. If it hardly waits for Kafka, it is
+    the bottleneck. With several producers, waits and seconds are summed over their threads.
     """
     if request.timed is None:
         return _kafkas_tool_hardly_waited(request, result, figures)
@@ -67,16 +67,15 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
     sent_records_s = result.unthrottled_sent_records_s
     if limit is not None and sent_records_s is not None and sent_records_s >= _HELD_FRACTION * limit:
         return ""
-    cpu = "" if result.sending_cpu_s is None else f", with {result.sending_cpu_s:.1f} s of CPU"
+    cpu = "" if result.sending_cpu_s is None else f" and used {result.sending_cpu_s:.1f} s of CPU time"
     return f"{_bound_by_threads(request.producers, waited_s, seconds)}{cpu}"
 
 
 def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
-    """Report a bottleneck if Kafka's tool hardly waited. It does not report how long its end took.
+    """Report a bottleneck if Kafka's tool hardly waited. It does not report the duration of its end.
 
-    Records that fit the buffer are accepted at once, however slow Kafka is; only those beyond buffer.memory are
-    evidence.
-    Of a load of four buffers, Kafka must have taken three quarters during sending, or `send()` would have waited.
+    Records that fit the buffer are accepted immediately, however slow Kafka is; only those beyond buffer.memory are
+    evidence. Of a load of four buffers, Kafka must have accepted three during sending, or `send()` would have waited.
     """
     held, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
     seconds = result.records_sent / held
@@ -86,17 +85,17 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     buffers_sent = result.records_sent * request.record_size_bytes / buffer_bytes
     if buffers_sent < _BUFFERS_SENT:
         return ""
-    # The shortfall, in buffers: records sent on time lag by one at most. Beyond two, they were not even sent.
+    # The shortfall, in buffers: records sent on time lag by at most one. Beyond two, they were sent late.
     if limit is not None and (limit / held - 1) * buffers_sent <= 2.0:
         return ""
     return _bound_by_threads(1, waited_s, seconds)
 
 
 def _bound_by_threads(threads: int, waited_s: float, seconds: float) -> str:
-    who, they = ("sending thread", "it") if threads == 1 else (f"{threads} sending threads", "together they")
+    who, total = ("sending thread", "") if threads == 1 else (f"{threads} sending threads", " in total")
     return (
-        f"the load tool's {who} set the pace (making, serialising and compressing records): {they} waited for Kafka "
-        f"for {waited_s:.2f} of {seconds:.1f} s"
+        f"the load generator was the bottleneck: its {who} (creating, serializing and compressing records) waited for "
+        f"Kafka for only {waited_s:.2f} of {seconds:.1f} s{total}"
     )
 
 
@@ -115,8 +114,8 @@ def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFig
     if late_s < (1 - held / asked) * seconds / 2:
         return ""
     return (
-        f"the load tool could not keep up with the fixed rate: {held:.0f} of {asked:.0f} records/s were sent, up to "
-        f"{late_s:.2f} s late, while the buffer had room"
+        f"the load generator missed the fixed rate: it sent {held:.0f} of {asked:.0f} records/s, up to {late_s:.2f} s "
+        "late, although the buffer had room"
     )
 
 

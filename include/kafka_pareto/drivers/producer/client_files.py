@@ -1,4 +1,4 @@
-"""Write settings in the forms of producers other than plain Java's.
+"""Write settings for producers other than the plain Java one.
 
 librdkafka's names and ranges are from its CONFIGURATION.md and source (2.16), Spring Boot's from its application
 properties, `spring.kafka`.
@@ -14,7 +14,7 @@ import yaml
 from kafka_pareto.kafka.known_properties import DEFAULTS, INT_MAX, PropertyValue, is_idempotent
 from kafka_pareto.kafka.properties_file import property_text
 
-# Spring Boot has a key of its own for these; the others go below `properties`.
+# Spring Boot has its own keys for these; the others belong under `properties`.
 _SPRING_KEYS = {
     "acks": "acks",
     "batch.size": "batch-size",
@@ -24,7 +24,7 @@ _SPRING_KEYS = {
 }
 
 _NOT_IN_LIBRDKAFKA = {
-    "max.block.ms": "its produce call returns at once when the queue is full",
+    "max.block.ms": "its produce call fails immediately if the queue is full",
     "partitioner.adaptive.partitioning.enable": "its partitioner does not adapt",
     "partitioner.availability.timeout.ms": "its partitioner does not adapt",
     "partitioner.ignore.keys": "choose a `partitioner` instead",
@@ -38,7 +38,7 @@ LIBRDKAFKA_NAMES = {
 _MOST_OF_A_MESSAGE_BYTES = 1_000_000_000
 # By Java's name, in librdkafka's unit.
 _LIBRDKAFKA_RANGES = {
-    "batch.size": (1, _MOST_OF_A_MESSAGE_BYTES),  # it takes more, but message.max.bytes bounds a batch, too
+    "batch.size": (1, _MOST_OF_A_MESSAGE_BYTES),  # it accepts more, but message.max.bytes limits a batch, too
     "buffer.memory": (1, INT_MAX),
     "connections.max.idle.ms": (1, INT_MAX),
     "delivery.timeout.ms": (1, INT_MAX),
@@ -53,7 +53,7 @@ _LIBRDKAFKA_RANGES = {
     "retry.backoff.ms": (1, 300_000),
     "send.buffer.bytes": (1, 100_000_000),
 }
-# How librdkafka writes what Java turns off, or leaves to the system, by 0 or -1.
+# librdkafka's form of values that Java turns off, or leaves to the system, by 0 or -1.
 _OFF_IN_LIBRDKAFKA = {
     ("batch.size", 0): 1,
     ("connections.max.idle.ms", -1): 0,
@@ -62,9 +62,9 @@ _OFF_IN_LIBRDKAFKA = {
     ("retry.backoff.ms", 0): 1,
     ("send.buffer.bytes", -1): 0,
 }
-# Java's defaults that decide how records are batched, queued and ordered, and are others in librdkafka.
+# Java defaults for batching, queueing and ordering that differ from librdkafka's.
 _OTHER_DEFAULTS = ("batch.size", "buffer.memory", "max.in.flight.requests.per.connection")
-# The others are in the fast compressor, or not taken. Above it, lz4 itself compresses as at this one.
+# Above it, lz4 itself compresses like at this level.
 _MOST_LEVEL = 12
 _LEAST_LZ4_HC_LEVEL = 3
 _DEFAULT_MESSAGE_MAX_BYTES = 1_000_000
@@ -92,12 +92,12 @@ def librdkafka_properties(properties: Mapping[str, PropertyValue]) -> str:
     if int(given["batch.size"]) > _DEFAULT_MESSAGE_MAX_BYTES:
         given.setdefault("max.request.size", DEFAULTS["max.request.size"])
     if int(given.get("linger.ms", 0)) >= _DEFAULT_DELIVERY_TIMEOUT_MS:
-        # What Java's producer waits if nothing is stated.
+        # The Java producer's default.
         request_timeout_ms = given.get("request.timeout.ms", DEFAULTS["request.timeout.ms"])
         given.setdefault("delivery.timeout.ms", int(given["linger.ms"]) + int(request_timeout_ms))
-    lines = ["# Measured with Java's producer; librdkafka fills its batches in its own way: measure there, too."]
+    lines = ["# Measured with the Java producer. librdkafka fills batches differently: measure with it, too."]
     if added := sorted(given.keys() - properties.keys()):
-        lines.append(f"# As Java has it, where librdkafka's default is another: {', '.join(added)}.")
+        lines.append(f"# Java defaults that differ from librdkafka's: {', '.join(added)}.")
     for name in sorted(given):
         lines += _librdkafka_lines(name, given)
     return "\n".join(lines) + "\n"
@@ -117,17 +117,17 @@ def _librdkafka_lines(name: str, given: Mapping[str, PropertyValue]) -> Iterator
 def _level_lines(name: str, given: Mapping[str, PropertyValue]) -> Iterator[str]:
     codec, level = name.split(".")[1], int(given[name])
     if codec != given.get("compression.type"):
-        yield _no_counterpart(name, given, "there is one level, of the codec in use")
+        yield _no_counterpart(name, given, "only the active codec has a level")
     elif codec == "lz4" and level == DEFAULTS[name]:
-        yield f"# {name}={level} is the fast compressor in Java, which is level 0 here."
+        yield f"# {name}={level} is the fast compressor in Java; here it is level 0."
         yield "compression.level=0"
     elif codec == "lz4" and level < _LEAST_LZ4_HC_LEVEL:
-        yield _no_counterpart(name, given, f"below {_LEAST_LZ4_HC_LEVEL} it compresses with the fast compressor")
+        yield _no_counterpart(name, given, f"levels below {_LEAST_LZ4_HC_LEVEL} use the fast compressor")
     elif codec == "lz4" and level > _MOST_LEVEL:
-        yield f"# {name}={level} compresses as level {_MOST_LEVEL} does, the highest of lz4."
+        yield f"# {name}={level} compresses like level {_MOST_LEVEL}, the highest of lz4."
         yield f"compression.level={_MOST_LEVEL}"
     elif codec == "zstd" and not 0 <= level <= _MOST_LEVEL:
-        yield _no_counterpart(name, given, f"it takes levels 0 to {_MOST_LEVEL} of zstd; its default, 3, applies")
+        yield _no_counterpart(name, given, f"for zstd it accepts levels 0 to {_MOST_LEVEL}; its default, 3, applies")
     else:
         yield f"compression.level={level}"
 
@@ -141,16 +141,16 @@ def _number_lines(name: str, given: Mapping[str, PropertyValue]) -> Iterator[str
     if name == "buffer.memory":
         number = max(number // _BYTES_IN_A_KBYTE, 1)
     elif name == "max.request.size" and number < int(given["batch.size"]) <= most:
-        number = int(given["batch.size"])  # it bounds a batch here, which is not so in Java
+        number = int(given["batch.size"])  # unlike in Java, it limits a batch here
     if not least <= number <= most:
-        yield _no_counterpart(name, given, f"it takes {least:,} to {most:,}")
+        yield _no_counterpart(name, given, f"it accepts {least:,} to {most:,}")
         return
     if name == "batch.size" and (record_bytes := number // _DEFAULT_BATCH_MESSAGES) >= _SMALL_RECORD_BYTES:
         bound = f"batch.num.messages, {_DEFAULT_BATCH_MESSAGES:,} by default,"
-        yield f"# {bound} bounds a batch of records below {record_bytes} B: raise it for those."
+        yield f"# {bound} limits batches of records below {record_bytes} B; raise it for them."
     yield f"{known_as}={number}"
     if name == "buffer.memory":
-        yield "queue.buffering.max.messages=0"  # bounded by its bytes alone, as in Java
+        yield "queue.buffering.max.messages=0"  # limited by bytes alone, as in Java
 
 
 def _no_counterpart(name: str, given: Mapping[str, PropertyValue], reason: str) -> str:

@@ -128,7 +128,7 @@ class CompareProducer(Compare, ProducerStudy):
         if protocol.paced is not None and protocol.paced.seconds is not None:
             described["at the fixed rate"] = (
                 f"{protocol.paced.seconds:g} s after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
-                f"{protocol.paced.rate_fraction:.0%} of what the part's reference holds"
+                f"{protocol.paced.rate_fraction:.0%} of the part's sustainable reference throughput"
             )
         topic = self.workload
         described["topic"] = (
@@ -161,8 +161,8 @@ class CompareProducer(Compare, ProducerStudy):
                 if same := next((other for what, other in known if what == sent), None):
                     ours, theirs = (", ".join(f"{name} {each[name]}" for name in factors) for each in (level, same))
                     raise ValueError(
-                        f"part {case}: {ours} is the same to the producer as {theirs}{self._why_same(level, same)}; "
-                        "leave one of them out, or fix what makes them differ"
+                        f"part {case}: {ours} has the same effect as {theirs}{self._why_same(level, same)}; "
+                        "remove one of them, or change the setting that makes them equal"
                     )
                 known.append((sent, level))
         return self
@@ -171,10 +171,10 @@ class CompareProducer(Compare, ProducerStudy):
         """Name the setting that makes the levels equal; empty if it is none of the usual ones."""
         stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
         if any(name.startswith("compression.") for name in differing):
-            return f", beside compression.type {stated['compression.type']}"
+            return f" with compression.type {stated['compression.type']}"
         conflicting = [name for name in DURABILITY_PROPERTIES if not is_idempotent({name: stated[name]})]
         found = [name for name in conflicting if name not in differing]
-        return f", beside {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
+        return f" with {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
 
     def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the settings the producer applies, without levels of unused codecs."""

@@ -21,20 +21,20 @@ PACE_S = 3.0
 RAMP_FRACTIONS = (0.25, 0.5, 0.7, 0.85, 1.0)
 RAMP_WARMUP_S = 1.0
 RAMP_STEP_S = 1.5
-"""The loads of the baseline that size repetitions: its pace as fast as it goes, then a ramp of shares of it."""
-_LOADS_OF_NEW_BROKERS = 6  # three brokers on two cores, until their pace stops rising
+"""Loads of the baseline that size repetitions: one at its maximum rate, then a ramp of fractions of that rate."""
+_LOADS_OF_NEW_BROKERS = 6  # three brokers on two cores, until their rate stops rising
 _GIB = 1 << 30
 _MIB = 1 << 20
 _TOOL_START_S = 2.2  # JVM and bookkeeping, on two cores shared with three brokers
-# The same of a burst, and its pace: `python -m benchmarks.time_left` says how well they fit the kept campaigns.
+# The same for a burst, and its rate; `python -m benchmarks.time_left` compares them with the kept campaigns.
 _BURST_TOOL_START_S = 1.6
 _BURST_MIB_S = 40.0
-_WARM_TOOL_S = 0.9  # the same of a JVM that runs already, beside other work: collecting the heap, making the records
+_WARM_TOOL_S = 0.9  # the same in a running JVM, under background load: garbage collection, creating the records
 _BUFFER = "buffer.memory"
-_IN_SYNC_AGAIN_S = 10.0  # a load that stood still for some seconds, and a killed broker that catches up
-# The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
+_IN_SYNC_AGAIN_S = 10.0  # a load suspended for seconds, and a killed broker that catches up
+# The broker frees deleted data only at its next check, so a few portions are on the disk at the same time.
 _PORTIONS_ON_DISK = 4
-# A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
+# A steady repetition is sized by time; its size is known only once the baseline's maximum rate is measured.
 _ASSUMED_STEADY_MIB_S = 200.0
 
 
@@ -47,8 +47,8 @@ def require_in_time(study: ProducerStudy) -> None:
     slowest_s = max(_load_s(study, case) for case in study.cases)
     if slowest_s >= study.protocol.timeout_s:
         raise PlanError(
-            f"at no more than {study.throughput_limit_mib_s():g} MiB/s a burst takes {slowest_s:.0f} s, and "
-            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
+            f"at most {study.throughput_limit_mib_s():g} MiB/s are allowed, so a burst takes {slowest_s:.0f} s, but "
+            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or use smaller "
             "record sizes or fewer records"
         )
 

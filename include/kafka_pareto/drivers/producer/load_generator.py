@@ -50,10 +50,10 @@ class Part(Outcomes):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         if sum(self.window_records) != self.acknowledged:
-            raise ValueError("the windows must hold as many records as were acknowledged")
+            raise ValueError("the windows must contain as many records as were acknowledged")
         measured = self.latency_us is not None and self.latency_from_send_us is not None and self.elapsed_s > 0
         if measured != (self.acknowledged > 0):
-            raise ValueError("there are latencies and a time where records were acknowledged, and only there")
+            raise ValueError("latencies and a time must be present exactly if records were acknowledged")
         return self
 
 
@@ -196,7 +196,7 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
     """Return the timed load with its fixed rate lowered to the request's ceiling."""
     timed, limit = request.timed, request.throughput_records_s
     if timed is None or (timed.seconds <= 0 and timed.paced_seconds <= 0):
-        raise LoadToolError("the load generator sends for a time; give seconds, not records")
+        raise LoadToolError("the load generator sends for a given time; set seconds, not records")
     if timed.paced_seconds > 0 and timed.paced_rate_records_s <= 0:
         raise LoadToolError(f"the load generator cannot send at a fixed rate of {timed.paced_rate_records_s} records/s")
     if limit is None or timed.paced_rate_records_s <= limit:

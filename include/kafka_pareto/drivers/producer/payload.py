@@ -48,7 +48,7 @@ def payload_lines(
     if isinstance(payload, CompressiblePayload):
         return _compressible(payload.compressed_fraction, record_size_bytes, count, rng)
     if not corpus:
-        raise BadInputError(f"workload.payload.file: {payload.file}: is empty; records are cut from its text")
+        raise BadInputError(f"workload.payload.file: {payload.file}: the file is empty; records are cut from its text")
     return _cut(corpus, record_size_bytes, count)
 
 
@@ -83,8 +83,8 @@ def _compressible(fraction: float, size: int, count: int, rng: np.random.Generat
         low, high = (share, high) if reached < fraction else (low, share)
     if abs(reached - fraction) > _TOLERANCE:
         raise BadInputError(
-            f"workload.payload.compressed_fraction: {fraction}: records of {size} bytes come to {reached:.2f} at "
-            "best; choose another fraction or larger records"
+            f"workload.payload.compressed_fraction: {fraction}: the closest fraction for records of {size} bytes is "
+            f"{reached:.2f}; choose another fraction or larger records"
         )
     records = _mixed(letters, share, size, count).decode()
     return [records[at : at + size] for at in range(0, len(records), size)]

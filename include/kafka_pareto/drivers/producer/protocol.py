@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
 
-_PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generator works off a backlog
+_PACED_LASTS_UP_TO = 3  # times the planned duration: until then the load generator works off a backlog
 _HOLDS_FOR = {
     "cold_burst": "producers that start, send a burst and end",
     "steady": "producers that stay up",
@@ -54,7 +54,7 @@ class ProducerProtocol(Protocol):
         if self.kind == "cold_burst" and (self.records is None or self.seconds is not None or self.warmup_seconds):
             raise ValueError("cold_burst is sized by records alone, without seconds or warmup_seconds")
         if self.kind == "cold_burst" and self.paced is not None:
-            raise ValueError("cold_burst is not paced; a fixed rate belongs to steady")
+            raise ValueError("cold_burst cannot be paced; a fixed rate needs kind steady")
         if self.kind == "steady" and (self.seconds is None or self.records is not None):
             raise ValueError("steady is sized by seconds, not by records")
         return self
@@ -64,8 +64,8 @@ class ProducerProtocol(Protocol):
         longest_s = self.unthrottled_s + _PACED_LASTS_UP_TO * self.paced_s
         if self.timeout_s <= longest_s:
             raise ValueError(
-                f"timeout_s {self.timeout_s:g} must be above {longest_s:g}: a repetition's warm-up and "
-                f"seconds, and {_PACED_LASTS_UP_TO} times its paced ones, which a slow configuration may take"
+                f"timeout_s {self.timeout_s:g} must be above {longest_s:g}: the sum of a repetition's warm-up "
+                f"and seconds, and {_PACED_LASTS_UP_TO} times its paced ones, since slow configurations take longer"
             )
         return self
 
@@ -73,17 +73,17 @@ class ProducerProtocol(Protocol):
     def _tool_can_do_it(self) -> Self:
         generator = self.load_tool == "load_generator"
         if generator and (self.paced is None or self.paced.seconds is None or self.kind != "steady"):
-            raise ValueError("load_generator measures steady loads, and needs paced.rate_fraction and paced.seconds")
+            raise ValueError("load_generator needs kind steady, paced.rate_fraction and paced.seconds")
         if not generator and self.paced is not None and (self.paced.seconds or self.paced.warmup_seconds):
-            raise ValueError(
-                "kafka_perf_test sends all of a repetition at the fixed rate; give paced.rate_fraction alone"
-            )
+            raise ValueError("kafka_perf_test sends a whole repetition at the fixed rate; set paced.rate_fraction only")
         if self.jvm == "warm" and self.kind != "steady":
-            raise ValueError("jvm warm belongs to steady; cold_burst measures the start of a fresh JVM")
+            raise ValueError("jvm warm needs kind steady; cold_burst measures the start of a fresh JVM")
         if self.jvm == "warm" and not generator:
-            raise ValueError("jvm warm needs load_tool load_generator; Kafka's own ends with its load")
+            raise ValueError("jvm warm needs load_tool load_generator; kafka_perf_test exits after each load")
         if not generator and self.variability == "within_run":
-            raise ValueError("variability within_run needs load_tool load_generator; Kafka's own prints no windows")
+            raise ValueError(
+                "variability within_run needs load_tool load_generator; kafka_perf_test reports no windows"
+            )
         return self
 
     @property

@@ -49,7 +49,7 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
 
     Raises:
         ClusterError: If the baseline's rate could not be measured.
-        PlanError: If a foreign cluster would be sent more than allowed.
+        PlanError: If the loads would exceed the ceiling of a foreign cluster.
         SafetyStop: If it was harmed.
     """
     study = ProducerStudy.of(campaign.study)
@@ -72,16 +72,16 @@ def _new_sizing(protocol: ProducerProtocol, baseline: _BaselineLoads) -> Sizing:
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
     pace_records_s = baseline.pace_records_s()
-    log.info("the baseline's pace: %.0f records/s", pace_records_s)
+    log.info("maximum rate of the baseline: %.0f records/s", pace_records_s)
     if protocol.paced is None:
         return _sized_by_records(protocol.warmup_seconds, protocol.seconds, pace_records_s, limit_records_s)
     ramp = baseline.ramp(pace_records_s)
     capacity_records_s = capacity_of(ramp)
     rate_records_s = max(capacity_records_s * protocol.paced.rate_fraction, 1.0)
     log.info(
-        "the baseline holds %.0f records/s (%s); the fixed rate is %.0f records/s",
+        "sustainable throughput of the baseline: %.0f records/s (%s); fixed rate: %.0f records/s",
         capacity_records_s,
-        ", ".join(f"{step.asked_records_s:.0f} {'held' if step.sustained else 'not held'}" for step in ramp),
+        ", ".join(f"{step.asked_records_s:.0f} {'sustained' if step.sustained else 'not sustained'}" for step in ramp),
         rate_records_s,
     )
     found = {"capacity_records_s": capacity_records_s, "ramp": ramp}
@@ -95,7 +95,7 @@ def _new_sizing(protocol: ProducerProtocol, baseline: _BaselineLoads) -> Sizing:
         paced_seconds=protocol.paced.seconds,
         paced_rate_records_s=rate_records_s,
     )
-    # The most that a timed load can send; no configuration can exceed a limited rate.
+    # Upper bound for a timed load; no configuration can exceed a limited rate.
     most_records_s = limit_records_s or pace_records_s
     records = math.ceil(most_records_s * protocol.unthrottled_s) + math.ceil(rate_records_s * protocol.paced_s)
     sizing = Sizing(records=records, warmup_records=0, throughput_limit_records_s=limit_records_s, timed=timed)
@@ -105,12 +105,12 @@ def _new_sizing(protocol: ProducerProtocol, baseline: _BaselineLoads) -> Sizing:
 def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
     """Return which of the rising rates the baseline sustained.
 
-    A step is sustained if at least 97 % of its rate came through, with a p95 latency within 100 ms of the lowest
-    step's. What is missing after 1.5 s is a queue of 45 ms that grows as long as the rate lasts; a longer one that
-    neither grows nor drains is left over from the warm-up, and shows only in the latency.
+    A step is sustained if at least 97 % of its rate was acknowledged, with a p95 latency within 100 ms of the lowest
+    step's. A shortfall of 3 % after 1.5 s is a queue of 45 ms, growing as long as the rate lasts. A longer queue that
+    neither grows nor drains comes from the warm-up and shows only in the latency.
 
-    Both tools count until the last record is acknowledged, so even an idle cluster seems to fall short by one latency;
-    the lowest step's median corrects for it.
+    Both tools count until the last record is acknowledged, so even an idle cluster falls short by one latency; the
+    lowest step's median corrects for it.
     """
     lowest = found[0]
     ends_later = 1 + lowest.latency_p50_ms / 1000 / RAMP_STEP_S
@@ -132,14 +132,14 @@ def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -
 def capacity_of(ramp: Sequence[RampStep]) -> float:
     """Return the highest sustained rate; if there is none, the lowest step's actual rate.
 
-    Every step counts, not only those below the first failure: one hiccup would quarter the capacity.
+    Steps above the first failure count too, or a single hiccup would quarter the capacity.
     """
     held = [step.asked_records_s for step in ramp if step.sustained]
     return max(held) if held else ramp[0].held_records_s
 
 
 class _BaselineLoads:
-    """Loads of the baseline that explore the cluster; guarded like any other, but no repetitions."""
+    """Guarded loads of the baseline that size the repetitions without being repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
         self._study = study = ProducerStudy.of(campaign.study)
@@ -160,7 +160,7 @@ class _BaselineLoads:
         """
         guess = self.limit_records_s or 0.0
         if not self._is_timed:
-            # Kafka's tool is told a number of records: a first guess from a cold start, then seconds of what that says.
+            # Kafka's tool needs a number of records: first a guess, then seconds at the rate so measured.
             few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._load.record_size_bytes), 4)
             few = few if not guess else min(few, max(math.ceil(guess), 4))
             guess = self._run(PACE_WARMUP_S / 4, PACE_S / 4, few).throughput_records_s
@@ -198,7 +198,9 @@ class _BaselineLoads:
             self._testbed.cluster.delete_records(self._testbed.topic)
         if result.figures is None:
             self._guard.check_authorisation(result.errors)
-            raise ClusterError(f"the baseline's pace could not be measured: {result.errors or 'no record was sent'}")
+            raise ClusterError(
+                f"the baseline's maximum rate could not be measured: {result.errors or 'no record was sent'}"
+            )
         return result.figures
 
     def _request(self, warmup_s: float, seconds: float, records_s: float, is_paced: bool) -> LoadRequest:

@@ -99,10 +99,10 @@ class TuneProducer(ProducerStudy, Tune):
         if self.protocol.load_tool == "load_generator":
             return self
         if self.workload.keys:
-            raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
+            raise ValueError("workload.keys needs protocol.load_tool load_generator; kafka_perf_test sends no keys")
         if self.workload.payload == "zeros":
             raise ValueError(
-                "workload.payload zeros needs protocol.load_tool load_generator; Kafka's own sends letters"
+                "workload.payload zeros needs protocol.load_tool load_generator; kafka_perf_test sends letters"
             )
         return self
 
@@ -112,17 +112,17 @@ class TuneProducer(ProducerStudy, Tune):
         if not faults:
             return self
         if self.own_brokers is None:
-            raise ValueError("workload.faults needs testbed: {brokers: 3}: only brokers of the study's own are broken")
-        if self.own_brokers.brokers == 1 or self.workload.replication_factor == 1:
             raise ValueError(
-                "workload.faults needs two brokers and two replicas at least, or nothing is left to send to"
+                "workload.faults needs testbed: {brokers: 3}: faults are injected only into the study's own brokers"
             )
+        if self.own_brokers.brokers == 1 or self.workload.replication_factor == 1:
+            raise ValueError("workload.faults needs at least two brokers and two replicas: one must survive")
         needed_s, lasts_s = times.seconds(len(faults)), protocol.unthrottled_s
         if lasts_s < needed_s + times.for_s:
             raise ValueError(
-                f"protocol.seconds {protocol.seconds}: with its warm-up it must be at least "
-                f"{needed_s + times.for_s:g}, so that the last of workload.faults ends before the load, and what "
-                "follows is seen (workload.fault_times)"
+                f"protocol.seconds {protocol.seconds}: with the warm-up it must be at least "
+                f"{needed_s + times.for_s:g}: the last of workload.faults must end before the load, with time to "
+                "observe the recovery (workload.fault_times)"
             )
         return self
 

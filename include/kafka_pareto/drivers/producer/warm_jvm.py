@@ -83,12 +83,12 @@ class WarmLoadProcess(LoadProcess):
             answer = _Answer.model_validate_json(line)
         except ValidationError as error:
             self.close()
-            raise LoadToolError(f"the load tool's answer cannot be read: it ends with: {line[-200:]!r}") from error
+            raise LoadToolError(f"the load generator's answer is unreadable; it ends with {line[-200:]!r}") from error
         except BaseException:
             self.close()
             raise
         if answer.failure is not None:
-            raise LoadToolError(f"the load tool failed: {answer.failure}")
+            raise LoadToolError(f"the load generator failed: {answer.failure}")
         return Execution(line, complaint, time.monotonic() - started, answer.process_cpu_s)
 
 
@@ -141,7 +141,7 @@ class _Jvm:
                 exit_code = self._process.wait()
                 complaint = complaint_in(self._errors, said_before, secrets)
                 require_success(exit_code, complaint)
-                raise LoadToolError(f"the load tool ended without an answer: {complaint}")
+                raise LoadToolError(f"the load generator ended without an answer: {complaint}")
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
         return line.decode(errors="replace"), complaint_in(self._errors, said_before, secrets)

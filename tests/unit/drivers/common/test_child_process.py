@@ -62,7 +62,7 @@ def test_one_that_ends_is_told_with_its_last_words() -> None:
 @pytest.mark.slow
 def test_one_that_says_nothing_is_given_up_and_others_are_looked_at_meanwhile() -> None:
     looked = []
-    with pytest.raises(LoadToolError, match=r"the child did not answer within 0.3 s: it said nothing"):
+    with pytest.raises(LoadToolError, match=r"the child did not answer within 0.3 s: it printed nothing"):
         child("import time; time.sleep(60)").next_line("run", 0.3, meanwhile=lambda: looked.append(1))
     assert looked
 

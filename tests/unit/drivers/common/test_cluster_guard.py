@@ -96,7 +96,7 @@ def test_repetitions_of_the_confirmation_are_set_aside_below_their_own_prefix(tm
 def test_a_block_that_never_gets_through_ends_the_task(tmp_path: Path):
     with measuring(tmp_path) as m:
         m.tool.after_run = in_trouble_after(m, lambda _: True)
-        with pytest.raises(ClusterError, match=r"block 0 was begun 3 times .*replica out of sync"):
+        with pytest.raises(ClusterError, match=r"block 0 could not be completed in 3 attempts .*replica out of sync"):
             m.measure()
 
     assert len(m.tool.requests) == 3
@@ -173,7 +173,7 @@ def test_a_refused_load_stops_the_campaign_at_once(tmp_path: Path, says_so: str)
 
         def refused(result: LoadResult) -> LoadResult:
             if says_so == "in its error":
-                raise LoadToolError(f"the load tool ended with exit code 1: {complaint}")
+                raise LoadToolError(f"the load generator failed with exit code 1: {complaint}")
             return replace(result, records_sent=0, figures=None, errors=complaint)
 
         m.tool.after_run = refused
@@ -223,7 +223,7 @@ def test_a_tool_that_gave_up_excuses_no_look_at_the_cluster(tmp_path: Path):
         def hang_on_a_sick_cluster(_: LoadRequest) -> None:
             if len(m.tool.requests) == 2:
                 in_trouble_after(m, lambda _: True)(LoadResult(0, 0, None, ClientMetrics(), 0.0, 0.0, ""))
-                raise LoadToolError("the load tool did not end within 120 s")
+                raise LoadToolError("the load generator did not finish within 120 s")
 
         m.tool.before_run = hang_on_a_sick_cluster
         m.measure()
@@ -238,7 +238,7 @@ def test_on_a_foreign_cluster_a_tool_that_gave_up_on_it_stops_the_campaign(tmp_p
 
         def hang_on_a_sick_cluster(_: LoadRequest) -> None:
             m.cluster.in_sync = 2
-            raise LoadToolError("the load tool did not end within 120 s")
+            raise LoadToolError("the load generator did not finish within 120 s")
 
         m.tool.before_run = hang_on_a_sick_cluster
         with pytest.raises(SafetyStop, match="its load may be the cause"):

@@ -91,9 +91,9 @@ def test_the_plan_says_what_a_users_rights_keep_from_being_watched_or_marked(nam
     cluster.hidden_topics = 3
     cluster.mark_refusal = ClusterError("may not create kafka-pareto.lock", name)
     no_mark, hidden = missing_safeguards(cluster, cluster.describe())
-    assert "no mark on the cluster will keep other installations" in no_mark
+    assert "other installations of this tool are not kept from loading the cluster" in no_mark
     assert "may not create kafka-pareto.lock" in no_mark
-    assert hidden.startswith("3 topics of the cluster are not watched")
+    assert hidden.startswith("not watched: 3 topics of the cluster")
     assert missing_safeguards(FakeCluster(), cluster.describe()) == []
 
 
@@ -106,4 +106,4 @@ def test_what_is_missing_is_in_the_plan_that_a_user_reads_before_consent(
     plan = ProducerRuntime().cost_of(campaign.study, {CASE: 1}, sized=True)
     with caplog.at_level(logging.WARNING):
         ClusterSystem(cluster).require_fit(plan, campaign, CASE)
-    assert message_in([*caplog.messages, "error: consent"]).startswith("plan: 3 topics of the cluster are not watched")
+    assert message_in([*caplog.messages, "error: consent"]).startswith("plan: not watched: 3 topics of the cluster")

@@ -41,8 +41,8 @@ def test_more_memory_than_is_free_is_refused_with_both_numbers_and_the_remedy(
     with pytest.raises(PlanError) as refused:
         OwnBrokersSystem(asked, 724, tmp_path).require_fit(plan(0.001), campaign, "grid")
     assert re.fullmatch(
-        r"16 brokers with 1048576 MiB of heap each, and the load tool, need about 16,783,840 MiB of memory, and "
-        r"[\d,]+ MiB are free; ask for fewer brokers or less heap \(testbed\), or free some",
+        r"16 brokers with 1048576 MiB of heap each and the load generator need about 16,783,840 MiB of memory, but "
+        r"[\d,]+ MiB are free; use fewer brokers or less heap \(testbed\), or free memory",
         str(refused.value),
     )
 
@@ -53,8 +53,8 @@ def test_more_disk_than_is_free_is_refused_with_both_numbers_the_folder_and_the_
     with pytest.raises(PlanError) as refused:
         OwnBrokersSystem(SMALLEST, 724, tmp_path).require_fit(plan(1e7), campaign, "grid")
     assert re.fullmatch(
-        rf"the brokers may write 12000000\.0 GiB at once below {re.escape(str(tmp_path))}, and [\d.]+ GiB are free "
-        r"there; free some, or name another folder with TMPDIR",
+        rf"the brokers may write 12000000\.0 GiB at a time to {re.escape(str(tmp_path))}, but [\d.]+ GiB are free "
+        r"there; free space, or choose another folder with TMPDIR",
         str(refused.value),
     )
 

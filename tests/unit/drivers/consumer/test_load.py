@@ -186,8 +186,8 @@ def test_a_group_without_records_in_the_time_that_counts_measured_nothing_and_sa
         (with_partition(twice=1), "read once and records lost"),
         (with_partition(unread=1), "from the last one read"),
         (with_partition(first=None), "first and a last offset"),
-        (changed(LIVE, sent=SENT | {"acknowledged": 0}), "as many as were attempted"),
-        (changed(LIVE, sent=SENT | {"planned": 0}), "than were planned"),
+        (changed(LIVE, sent=SENT | {"acknowledged": 0}), "must add up to those attempted"),
+        (changed(LIVE, sent=SENT | {"planned": 0}), "must not exceed planned"),
         (changed(LIVE, lag_samples=json.loads(LIVE)["lag_samples"][::-1]), "times that rise"),
     ],
 )

@@ -38,6 +38,6 @@ def test_a_repetition_whose_paced_part_began_amid_write_back_counts_and_says_so(
         measured = m.measure()
     assert {repetition.outcome for repetition in measured} == {"valid"}
     assert {repetition.reason for repetition in measured} == {
-        "its latencies may be too high: after 5.0 s the machine was still writing what the unthrottled part had left, "
+        "latencies may be too high: after a pause of 5.0 s the machine was still writing data of the unthrottled part "
         "when the paced part began"
     }

@@ -130,7 +130,7 @@ def test_a_load_is_not_bound_by_its_tool_without_evidence(asked: LoadRequest, me
         pytest.param(
             request(),
             result(wall_s=8.0, client_cpu_s=15.2),
-            "the load tool's CPU was saturated: it used 95% of 2 cores for 8.0 s",
+            "the load generator was the bottleneck: it used 95% of 2 cores for 8.0 s",
             id="all cores",
         ),
         pytest.param(
@@ -143,21 +143,21 @@ def test_a_load_is_not_bound_by_its_tool_without_evidence(asked: LoadRequest, me
         pytest.param(
             request(),
             result(17_274, unthrottled_wait_s=0.1),
-            "the load tool's sending thread set the pace (making, serialising and compressing records): it waited for "
-            "Kafka for 0.10 of 2.5 s, with 0.8 s of CPU",
+            "the load generator was the bottleneck: its sending thread (creating, serializing and compressing records) "
+            "waited for Kafka for only 0.10 of 2.5 s and used 0.8 s of CPU time",
             id="a thread that hardly waits",
         ),
         pytest.param(
             request(producers=3),
             result(17_274, unthrottled_wait_s=1.0, sending_cpu_s=4.0),
-            "the load tool's 3 sending threads set the pace (making, serialising and compressing records): together "
-            "they waited for Kafka for 1.00 of 7.5 s, with 4.0 s of CPU",
+            "the load generator was the bottleneck: its 3 sending threads (creating, serializing and compressing "
+            "records) waited for Kafka for only 1.00 of 7.5 s in total and used 4.0 s of CPU time",
             id="threads that together hardly wait",
         ),
         pytest.param(
             request(producers=3),
             late(buffer_wait_s=0.4, unthrottled_wait_s=4.0),
-            "*could not keep up*",
+            "*missed the fixed rate*",
             id="buffers of several producers with room on average",
         ),
         pytest.param(request(None), of_kafkas_tool(100_000, 20_000.0), "*sending thread*", id="sent beyond the buffer"),
@@ -168,8 +168,8 @@ def test_a_load_is_not_bound_by_its_tool_without_evidence(asked: LoadRequest, me
         pytest.param(
             request(),
             late(),
-            "the load tool could not keep up with the fixed rate: 5400 of 6000 records/s were sent, up to 0.30 s late, "
-            "while the buffer had room",
+            "the load generator missed the fixed rate: it sent 5400 of 6000 records/s, up to 0.30 s late, although the "
+            "buffer had room",
             id="sent late while the buffer had room",
         ),
     ],
@@ -182,7 +182,7 @@ def test_a_client_that_its_containers_limit_throttles_is_bound_by_its_cpu_on_a_m
     throttled = result(client_cpu_s=4.0, wall_s=8.2)
     assert generator_bound(request(), throttled, cores=2.0) == ""
     assert generator_bound(request(), throttled, cores=0.5) == (
-        "the load tool's CPU was saturated: it used 98% of 0.5 cores for 8.2 s"
+        "the load generator was the bottleneck: it used 98% of 0.5 cores for 8.2 s"
     )
 
 

@@ -45,7 +45,9 @@ def test_compressible_records_follow_from_the_seed_alone():
 
 
 def test_records_that_cannot_be_compressed_that_well_are_refused():
-    with pytest.raises(BadInputError, match=r"compressed_fraction: 0\.99: records of 1024 bytes come to 0\.7"):
+    with pytest.raises(
+        BadInputError, match=r"compressed_fraction: 0\.99: the closest fraction for records of 1024 bytes is 0\.7"
+    ):
         payload_lines(
             CompressiblePayload.model_construct(compressed_fraction=0.99), 1024, None, np.random.default_rng(1)
         )
@@ -83,5 +85,5 @@ def test_whatever_the_text_records_have_the_size_asked_for_and_no_line_end(corpu
 
 
 def test_an_empty_file_is_refused():
-    with pytest.raises(BadInputError, match=r"log\.txt: is empty"):
+    with pytest.raises(BadInputError, match=r"log\.txt: the file is empty"):
         cut("", 100)

@@ -192,7 +192,7 @@ def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(t
 def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
     cluster = FOREIGN | {"ceiling_gib": 0.1}
 
-    with pytest.raises(PlanError, match=r"as much as it may, 0\.1 GiB"):
+    with pytest.raises(PlanError, match=r"sent its ceiling of 0\.1 GiB"):
         sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
 
 
@@ -210,7 +210,7 @@ def test_a_baseline_that_sends_nothing_is_one_clear_error(tmp_path: Path):
     nothing = replace(tool.run(LoadRequest("t", CASE, {}, 1.0)), figures=None, errors="TimeoutException (7 records)")
     with fake_testbed(campaign, CASE) as testbed:
         tool.run = lambda *_: nothing  # type: ignore[method-assign,assignment]
-        with pytest.raises(ClusterError, match=r"pace could not be measured: TimeoutException \(7 records\)"):
+        with pytest.raises(ClusterError, match=r"maximum rate could not be measured: TimeoutException \(7 records\)"):
             sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
 
 

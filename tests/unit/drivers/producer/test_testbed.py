@@ -75,7 +75,7 @@ def test_credentials_go_to_their_own_brokers_and_unbound_ones_wherever_they_are_
 @pytest.mark.parametrize("line", ["linger.ms=5", "max.poll.records=5", "isolation.level=x", "auto.offset.reset=latest"])
 def test_a_client_configuration_tunes_neither_producer_nor_consumer(settings: Settings, line: str) -> None:
     (settings.client_configs / "free.properties").write_text(f"{line}\n")
-    with pytest.raises(BadInputError, match=rf"{line.split('=', maxsplit=1)[0]}: it holds addresses and credentials"):
+    with pytest.raises(BadInputError, match=rf"{line.split('=', maxsplit=1)[0]}: only addresses and credentials"):
         target_of(measuring("anywhere:9092", "free.properties"), settings)
 
 

@@ -115,11 +115,11 @@ def test_a_failure_that_is_answered_is_told_without_secrets_and_the_jvm_goes_on(
 @pytest.mark.parametrize(
     ("does", "says"),
     [
-        ("echo out of memory >&2; exit 3", "ended with exit code 3: out of memory"),
-        ("kill -9 $$", "ended with exit code -9"),
+        ("echo out of memory >&2; exit 3", "failed with exit code 3: out of memory"),
+        ("kill -9 $$", "failed with exit code -9"),
         ("exit 0", "ended without an answer"),
-        ("exec sleep 60", "did not end within 0.5 s"),
-        ("echo hello; continue", "cannot be read: it ends with: 'hello'"),
+        ("exec sleep 60", "did not finish within 0.5 s"),
+        ("echo hello; continue", "is unreadable; it ends with 'hello'"),
     ],
     ids=["an error", "killed", "silence", "too slow", "no answer"],
 )

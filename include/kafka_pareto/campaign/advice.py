@@ -40,7 +40,7 @@ class FollowedAdvice(Record):
         return distinct(each for each in found if each is not None)
 
     def titles(self, case: str) -> dict[str, list[str]]:
-        """Map the ids of these configurations to the titles of their sources."""
+        """Map the IDs of these configurations to the titles of their sources."""
         titles: dict[str, list[str]] = {}
         for one in self.followed:
             for each in one.cases:
@@ -50,14 +50,14 @@ class FollowedAdvice(Record):
 
 
 def followed_advice(campaign: Campaign) -> FollowedAdvice:
-    """Return the campaign's advice; empty if its study asks for none."""
+    """Return the campaign's advice; empty if its study wants none."""
     if not campaign.tune.advice:
         return FollowedAdvice(followed=[])
     return campaign.read_record(campaign.keys.advice(), FollowedAdvice)
 
 
 def follow(study: Tune, advice: Sequence[Advice]) -> FollowedAdvice:
-    """Return what the study measures of each advice on its driver, per case.
+    """Return the configurations that the study measures for each advice on its driver, per case.
 
     Advice fills at most two thirds of a design, since surrogates must also learn from other points; if there is more,
     throughput, latency and balance alternate.

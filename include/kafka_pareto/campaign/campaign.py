@@ -32,14 +32,14 @@ _parsed_study = lru_cache(maxsize=64)(parse_study)
 
 
 def check_campaign_id(campaign: str) -> str:
-    """Reject an id that keys or topic names would not allow."""
+    """Reject an ID that keys or topic names would not allow."""
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
     return campaign
 
 
 def campaign_ids(store: Store, study_name: str) -> list[str]:
-    """List the ids of the study's campaigns with a frozen study, sorted."""
+    """List the IDs of the study's campaigns with a frozen study, sorted."""
     ids = store.folders(f"{study_name}/")
     return [each for each in ids if store.tag(CampaignKeys(study_name, each).frozen_study()) is not None]
 

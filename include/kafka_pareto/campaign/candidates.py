@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration and its id."""
+    """A configuration and its ID."""
 
     configuration_id: str
     is_baseline: bool

@@ -37,8 +37,8 @@ def client_config_for_run(
 ) -> Iterator[None]:
     """Write the campaign's file for a run that the block starts; the run removes it when it ends.
 
-    If the block raises, it is removed here, after a kill by the next sweep; hold the `run_start_lock`, which excludes
-    sweeps.
+    If the block raises, the file is removed here; after a kill, by the next sweep. The caller must hold the
+    `run_start_lock`, which excludes sweeps.
     """
     try:
         keep_client_config(folder, campaign, run_id, text, bootstrap_servers)
@@ -87,7 +87,7 @@ def sweep_client_configs(folder: Path, active_runs: Callable[[], Collection[str]
 
 
 def _run_of(path: Path) -> str | None:
-    """Return the id of the run that the file was written for; None for a user's own or a missing file."""
+    """Return the ID of the file's run; None for a user's own or a missing file."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             found = re.fullmatch(_FIRST_LINE.format(run_id="(.+)"), file.readline().removesuffix("\n"))

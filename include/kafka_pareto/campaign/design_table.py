@@ -18,7 +18,7 @@ from kafka_pareto.study.tune import Tune
 def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | None = None) -> pd.DataFrame:
     """Return the design: per case the baseline, the `known` configurations, and drawn ones up to the design's size.
 
-    Each case has its own random generator, so its design does not change when other cases are left out. With one factor
+    Each case has its own random generator, so its design does not change when other cases are excluded. With one factor
     at a time, the levels alone make the design.
 
     Raises:

@@ -105,7 +105,7 @@ class InForceKeys:
 
 @dataclass(frozen=True)
 class CheckKeys(CampaignKeys):
-    """Keys of one check of the active settings, kept apart from campaigns; `campaign` is the check's id."""
+    """Keys of one check of the active settings, kept apart from campaigns; `campaign` is the check's ID."""
 
     first_step: ClassVar[str] = "check"
 

@@ -34,7 +34,7 @@ class CampaignEntry(BaseModel):
 
 
 def list_campaigns(store: Store) -> list[CampaignEntry]:
-    """List all campaigns with a frozen study, latest first, skipping names that are not valid ids."""
+    """List all campaigns with a frozen study, latest first, skipping names that are not valid IDs."""
     studies = [name for name in store.folders("") if re.fullmatch(STUDY_NAME, name)]
     found = [CampaignKeys(study, name) for study in studies for name in store.folders(f"{study}/")]
     with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:

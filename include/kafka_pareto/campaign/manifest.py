@@ -20,9 +20,9 @@ class Notice(Frozen):
 
 
 class Manifest(Record):
-    """A step's result in one line of keys and counts; nothing else travels between tasks.
+    """A step's result in one line of keys and counts, the only data passed between tasks.
 
-    `event` is the payload of its asset events, `question` the parameters of the run that asks a person; both may be
+    `event` is the payload of its asset events, `question` the parameters of the run that asks for approval; both may be
     empty.
     """
 

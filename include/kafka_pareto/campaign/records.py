@@ -125,7 +125,7 @@ class Proposal(Record):
 
 
 class PriorCampaign(Frozen):
-    """Contribution of an earlier campaign to a warm start: trials used, age by case; `left_out` is what it lacks."""
+    """Contribution of an earlier campaign to a warm start: trials used, age by case; `left_out` lists what it lacks."""
 
     campaign: str
     age_days: dict[str, float] = Field(default_factory=dict)
@@ -197,7 +197,7 @@ class TimedLoad(Frozen):
 class Sizing(Record):
     """The load of one repetition, equal for all configurations of a case; `pilot_bytes` were sent to find it.
 
-    `records` includes the warm-up; for a `timed` load it is estimated from the baseline's pace.
+    `records` includes the warm-up; for a `timed` load it is estimated from the baseline's maximum rate.
     """
 
     records: int

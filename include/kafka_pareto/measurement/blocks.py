@@ -17,7 +17,7 @@ from kafka_pareto.study.factors import Configuration
 
 @dataclass(frozen=True)
 class PlannedRepetition:
-    """One repetition to be measured; its id is stable across restarts of the task."""
+    """One repetition to be measured; its ID is stable across task restarts."""
 
     phase: Phase
     round_number: int
@@ -28,7 +28,7 @@ class PlannedRepetition:
 
     @property
     def repetition_id(self) -> str:
-        """Return the id: phase, round, case, block and configuration."""
+        """Return the ID: phase, round, case, block and configuration."""
         return f"{self.phase}-r{self.round_number:02d}-{self.case}-b{self.block:03d}-{self.candidate.configuration_id}"
 
 
@@ -45,7 +45,7 @@ def plan_blocks(
 ) -> list[PlannedRepetition]:
     """List every repetition of a phase in measuring order.
 
-    `blocks`: each block holds every candidate once, in its own random order, so that drift spreads evenly.
+    `blocks`: each block contains every candidate once, in its own random order, which spreads drift evenly.
     `sequential`: all repetitions of a candidate after each other, as in the paper. Blocks are numbered from
     `first_block` on.
     """

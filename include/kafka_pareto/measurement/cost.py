@@ -14,7 +14,7 @@ from kafka_pareto.study.tune import Tune, tune_study
 
 
 def plan_of(study: Study, driver: DriverRuntime, active: Collection[str] = ()) -> Plan:
-    """Compute the cost of a study of either kind, as its own function does."""
+    """Compute the cost of a tuning study or a comparison."""
     if isinstance(study, Compare):
         return plan_comparison(study, driver)
     return plan_campaign(tune_study(study), driver, active)

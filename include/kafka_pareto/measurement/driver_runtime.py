@@ -54,7 +54,7 @@ class DriverRuntime(ABC):
         Args:
             study: Their study.
             repetitions: Their number by case.
-            sized: True if it is known what one repetition sends; else the sizing loads are counted too.
+            sized: Whether the repetitions are already sized; if not, the sizing loads are counted too.
         """
 
     @abstractmethod
@@ -69,12 +69,12 @@ class DriverRuntime(ABC):
         """Return the request of a measured repetition, for the verdict on what limited it; None for no verdict.
 
         Raises:
-            ArtifactError: If the campaign has not kept what was sent.
+            ArtifactError: If the campaign has no stored sizing.
         """
         return None
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
-        """Return why this machine cannot measure a configuration, which is then left out; empty if it can."""
+        """Return why this machine cannot measure a configuration, which excludes it; empty if it can."""
         return ""
 
     @abstractmethod
@@ -134,7 +134,7 @@ class RepetitionRunner(ABC):
 
     limits: MeasuringLimits = LIMITS
     lease: Lease | None = None
-    """Keeps other loads away; it must be held before an attempt and after it. None where nobody else can load."""
+    """Excludes other loads; held before and after each attempt. None if no other load is possible."""
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: B027
         """Wait, for a limited time, until the system can take these repetitions.
@@ -152,7 +152,7 @@ class RepetitionRunner(ABC):
             planned: The next repetition.
 
         Returns:
-            `last` amended, if something has come to light about it since; else None.
+            `last` amended, if new facts about it were found; else None.
 
         Raises:
             ClusterError: If the system is unhealthy.
@@ -177,10 +177,10 @@ class RepetitionRunner(ABC):
         """
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: B027
-        """Free what the repetitions have left, if that is worth the time between two blocks."""
+        """Free the space of the repetitions' data, if that is worth the time between two blocks."""
 
     def end(self, last: Repetition | None) -> Repetition | None:  # noqa: ARG002
-        """End a phase or a part of it, and free what its repetitions have left; return what `begin` would."""
+        """End a phase or a part of it, and free its repetitions' data; return what `begin` would."""
         return None
 
 

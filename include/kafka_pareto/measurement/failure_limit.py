@@ -41,7 +41,7 @@ class FailureLimit:
             for key in sorted(kept - {self._key})
             for failed in self._campaign.read_record(key, Failures).repetitions
         ]
-        # None: what the object says is not known, only that it is there.
+        # None: the object exists but was not read yet.
         self._kept: list[Repetition] | None = None if self._key in kept else []
 
     def check(self) -> None:
@@ -107,7 +107,7 @@ class FailureLimit:
 
 
 def failure_table(failed: list[Repetition]) -> str:
-    """Return one line per failed repetition: its id, configuration, attempts and reason; at most 20."""
+    """Return one line per failed repetition: its ID, configuration, attempts and reason; at most 20."""
     rows = [("repetition", "attempts", "configuration", "reason")]
     rows += [(r.repetition_id, str(r.attempts), _in_words(r), " ".join(r.reason.split())) for r in failed[:_ROWS]]
     lines = table_lines(rows, "left")

@@ -27,8 +27,7 @@ def highest_sustained(
 
     From the guess the rate is raised or lowered until one is sustained and the next is not; the first step is as small
     as the precision, and each further one is the square of the last. Then the geometric mean replaces one of the two
-    rates until they are within the precision. A failed rate is retried once, so that a single disturbance does not
-    decide.
+    rates until they are within the precision. A failed rate is retried once, in case of a single disturbance.
 
     Args:
         probe: Returns the finding at a rate, None if the rate was not sustained.

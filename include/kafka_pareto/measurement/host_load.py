@@ -14,7 +14,7 @@ from kafka_pareto.study.protocol import OutlierRule
 
 
 def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
-    """Return which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
+    """Describe the exceeded bound of the study's outlier rule, with both numbers; empty if there is none."""
     shares = {
         "cpu_steal_fraction": ("the hypervisor took", cpu_steal_fraction, rule.cpu_steal_fraction),
         "other_cpu_fraction": ("other processes took", other_cpu_fraction, rule.other_cpu_fraction),
@@ -71,4 +71,4 @@ def wait_until_undisturbed(
     """
     deadline = time.monotonic() + limits.undisturbed_deadline_s
     while outlier_reason(rule, *look(limits.look_s)) and time.monotonic() < deadline:
-        pass  # a look takes its time
+        pass  # the look itself takes time

@@ -1,4 +1,4 @@
-"""Limits of measuring: waits for cluster and machine, and bytes left on the disks meanwhile."""
+"""Limits of measuring: waits for cluster and machine, and bytes kept on the disks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MeasuringLimits:
         recovery_deadline_s: For an unhealthy cluster to recover.
         undisturbed_deadline_s: For a disturbed machine, before the next attempt.
         look_s: Length of one look at the machine's load.
-        delete_after_block_bytes: From this many bytes on, records are deleted when a block ends. Deleting takes the
+        delete_after_block_bytes: From this size on, records are deleted when a block ends. Deleting takes the
             brokers a third of a second, and frees only whole segments.
         delete_within_block_bytes: Above this many bytes, records are deleted before the next load.
     """

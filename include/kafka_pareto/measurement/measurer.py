@@ -36,10 +36,10 @@ class Measurer:
         self._unconfirmed: Repetition | None = None
 
     def measure(self, phase: MeasurementPhase) -> list[Repetition]:
-        """Measure what is planned and not yet stored, one object per repetition.
+        """Measure the planned repetitions that are not stored, and store each as one object.
 
         Returns:
-            All of the phase's repetitions by id, earlier ones included.
+            All of the phase's repetitions by ID, earlier ones included.
 
         Raises:
             ClusterError: If the cluster stays unhealthy.
@@ -47,7 +47,7 @@ class Measurer:
             SafetyStop: If a foreign cluster was harmed, a quota throttled, or a right is missing.
             PlanError: If the ceiling is reached.
             GateError: If more of the design phase has failed than the study tolerates.
-            StoreError: If a finished repetition cannot be stored, even after some minutes.
+            StoreError: If a finished repetition cannot be stored, even after minutes of retries.
             LeaseHeldError: If the lease was lost.
         """
         phase.require_few_failures()
@@ -87,7 +87,7 @@ class Measurer:
         ) from trouble
 
     def _end(self) -> None:
-        """Amend the last repetition if something came to light about it, and free what the loads have left."""
+        """Amend the last repetition if new facts about it were found, and free the loads' data."""
         self._amend(self._runner.end(self._unconfirmed))
 
     def _measure_one(self, planned: PlannedRepetition) -> None:
@@ -116,7 +116,7 @@ class Measurer:
         self._unconfirmed = measured if measured.outcome == "valid" else None
 
     def _attempt(self, planned: PlannedRepetition) -> Attempt:
-        """Attempt a repetition while the lease is held: otherwise another load may have interfered.
+        """Attempt a repetition while the lease is held, which excludes other loads.
 
         Raises:
             LeaseHeldError: If it was lost.

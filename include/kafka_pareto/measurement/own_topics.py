@@ -1,7 +1,7 @@
 """Name this tool's topics, and make sure that none outlives its use.
 
-Whoever creates a topic deletes it when the step ends, in whatever state. If nobody can, the brokers delete its records:
-they keep them for a day, and at most `retention.bytes` per partition.
+The creator of a topic deletes it when the step ends, in any state. If that is impossible, the brokers delete its
+records: they keep them for a day, and at most `retention.bytes` per partition.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kafka_pareto.measurement.limits import SEGMENT_BYTES
 from kafka_pareto.study.workload import Topic
 
 PREFIX = "kafka-pareto."
-"""Begins the name of every topic that this tool makes for itself; nobody sends anything else to such a topic."""
+"""Prefix of all topics that this tool creates; nothing else is sent to them."""
 
 RETENTION_HOURS = 24
-"""Is longer than any step may run (`kafka_pareto_airflow/task_rules.py`), and so than any record is needed."""
+"""Exceeds the longest step (`kafka_pareto_airflow/task_rules.py`), and thus the need for any record."""
 
 _OF_A_CASE = re.compile(rf"{re.escape(PREFIX)}[^.]+\.[^.]+\..+")
 _LEAST_RETENTION_BYTES = 1 << 30
-# Each partition keeps up to a segment of what was deleted, on every replica: of 100 partitions that would be 38 GiB.
+# Each partition keeps up to one segment of deleted data per replica: 38 GiB for 100 partitions.
 _FEW_PARTITIONS = 12
 _SMALL_SEGMENT_BYTES = 16 << 20
 
@@ -36,7 +36,7 @@ def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
 
     Args:
         topic: As in the study.
-        needed_bytes: The most to hold at once. Each partition keeps twice as much: all of it may be in one partition,
+        needed_bytes: Maximum size at a time. Each partition may keep twice as much: all of it may be in one partition,
             and the cluster's rate is a guess before the first load.
     """
     return {
@@ -51,5 +51,5 @@ def topic_configs(topic: Topic, needed_bytes: int) -> dict[str, str]:
 
 
 def left_topics(cluster: Cluster) -> list[str]:
-    """List the topics of campaigns on the cluster; if none is running, they are left over."""
+    """List the topics of campaigns on the cluster; if no campaign is running, they are leftovers."""
     return [topic for topic in cluster.topics(PREFIX) if _OF_A_CASE.fullmatch(topic)]

@@ -1,4 +1,4 @@
-"""One phase of measuring: its plan, what is stored, its failures, and its remaining time."""
+"""One phase of measuring: its plan, stored repetitions, failures, and remaining time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MeasurementPhase:
         return self._race is not None
 
     def blocks(self) -> Iterator[Block]:
-        """Yield block after block; a race is asked once the blocks before are measured.
+        """Yield block after block; a race decides once the earlier blocks are measured.
 
         In order `sequential` neighbours differ in their block, so each repetition is its own block.
         """
@@ -58,7 +58,7 @@ class MeasurementPhase:
         for number, planned in groupby(self._planned, key=lambda repetition: repetition.block):
             block = list(planned)
             if self._race is not None:
-                # Of the blocks before this one alone, so that a task that was killed within it decides the same again.
+                # Only earlier blocks, so a task killed within this block decides the same again.
                 block = self._race(block, [each for each in self.store.repetitions() if each.block < number])
                 if not block:
                     return
@@ -69,7 +69,7 @@ class MeasurementPhase:
         return [planned for planned in block if not self.store.holds(planned)]
 
     def repetitions(self) -> list[Repetition]:
-        """Return the planned repetitions that are stored, by id."""
+        """Return the planned repetitions that are stored, by ID."""
         wanted = {planned.repetition_id for planned in self._planned}
         return [repetition for repetition in self.store.repetitions() if repetition.repetition_id in wanted]
 
@@ -86,7 +86,7 @@ class MeasurementPhase:
         """Store a repetition just measured, and log the phase's progress.
 
         Raises:
-            StoreError: If it cannot be stored, even after some minutes.
+            StoreError: If it cannot be stored, even after minutes of retries.
             GateError: If there are more failures now than the study tolerates.
         """
         self.store.put(measured)

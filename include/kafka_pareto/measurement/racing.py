@@ -1,4 +1,4 @@
-"""Adaptive repetitions: which trials of the design continue after each block, as a function of what is stored.
+"""Adaptive repetitions: choose the trials of the design that continue after each block, from the stored ones.
 
 A trial is rejected by one that is better in all means. A wrong rejection costs at most the difference between the two,
 so the threshold is loose; `benchmarks/adaptive.py` measures the regret of the choice, repeated looks included.
@@ -26,8 +26,8 @@ Mask = npt.NDArray[np.bool_]
 
 REJECTION_LEVEL = 0.15
 _CONFIDENCE = 0.95
-# On the recorded cold bursts the trials' log-variances spread by 0.3 to 0.9 more than sampling explains: what a prior
-# of 3 to 8 degrees of freedom means (trigamma(d/2) equals that excess, Smyth 2004).
+# On the recorded cold bursts the trials' log-variances spread by 0.3 to 0.9 more than sampling explains: a prior of
+# 3 to 8 degrees of freedom (trigamma(d/2) equals that excess, Smyth 2004).
 _PRIOR_DEGREES = 5.0
 
 
@@ -38,20 +38,20 @@ def active_candidates(
 
     From the minimum number of repetitions on, failed ones included, a trial ends if
 
-    - it may not be recommended: it breaks a constraint, promises less than the study accepts, or lost or duplicated
-      records. It only teaches the surrogates, and no choice depends on its last digit;
+    - it may not be recommended: it breaks a constraint, guarantees less than the study accepts, or lost or
+      duplicated records. It only trains the surrogates, which need no more precision;
     - no repetition of it was valid;
     - the 95 % intervals of the mean logs of p95 latency and throughput are within ± `interval_fraction`;
     - another that may be recommended is clearly better: its mean is better in each, and the mean of their within-block
       log-ratios together is above zero by a one-sided test at 15 %.
 
     Intervals and test use Student's t with moderated variances (Smyth, Statistical Applications in Genetics and
-    Molecular Biology 3, 2004, eq. 3): a trial's own, shrunk towards that of all, since two or three repetitions say
-    little about a variance. A stopped trial stays stopped. The baseline continues as long as any other.
+    Molecular Biology 3, 2004, eq. 3): a trial's own, shrunk towards that of all, since two or three repetitions hardly
+    determine a variance. A stopped trial stays stopped. The baseline continues as long as any other.
 
     Args:
         candidates: All configurations of the design at one record size, the baseline among them.
-        repetitions: Theirs, of all blocks before the next one.
+        repetitions: Their repetitions in all earlier blocks.
         study: The campaign's study.
     """
     adaptive = study.protocol.adaptive
@@ -154,7 +154,7 @@ def _clearly_better(losses: Values) -> Mask:
     """Return whether the column's candidate is clearly better than the row's, in their shared blocks."""
     gains = -losses.sum(axis=0)
     differences = gains[None, :, :] - gains[:, None, :]
-    differences[np.diag_indices(len(gains))] = np.nan  # nobody competes with themselves
+    differences[np.diag_indices(len(gains))] = np.nan  # no candidate competes with itself
     counts = np.isfinite(differences).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         standard_errors = np.sqrt(_moderated_variances(differences) / counts)

@@ -1,4 +1,4 @@
-"""Store a phase's repetitions, and move those aside whose block has to be measured again."""
+"""Store a phase's repetitions, and move those of rejected blocks out of the phase."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 class RepetitionStore:
     """The repetitions below one prefix of a campaign, one object each, downloaded once and then kept up to date.
 
-    A store that is down is waited for, some minutes long.
+    If the store is down, operations are retried for minutes.
     """
 
     def __init__(self, campaign: Campaign, prefix: str) -> None:
@@ -33,7 +33,7 @@ class RepetitionStore:
         self._prefix = prefix
         self._stored = {found.repetition_id: found for found in campaign.read_repetitions(prefix)}
         self._failed = {name for name, found in self._stored.items() if found.outcome == "failed"}
-        # What lay aside at first: what is set aside later is set aside whole, or this process has ended.
+        # Keys rejected before this process; later rejections are complete, or this process has ended.
         self._discarded: set[str] | None = None
 
     def repetitions(self) -> list[Repetition]:
@@ -52,7 +52,7 @@ class RepetitionStore:
         """Store the repetition, replacing an earlier record of it.
 
         Raises:
-            StoreError: If that fails even after some minutes; the measurement is then in the log.
+            StoreError: If that fails even after minutes of retries; the measurement is then in the log.
         """
         self._write(self._key(measured.repetition_id), measured)
         self._stored[measured.repetition_id] = measured
@@ -68,7 +68,7 @@ class RepetitionStore:
     def discard_block(self, block: Iterable[PlannedRepetition]) -> None:
         """Move the block's repetitions out of the phase.
 
-        All are copied before the first is deleted, so that a kill meanwhile leaves a block that `is_partly_discarded`.
+        All are copied before the first is deleted, so after a kill the block `is_partly_discarded`.
         """
         spoiled = sorted(planned.repetition_id for planned in block if self.holds(planned))
         for repetition_id in spoiled:
@@ -79,7 +79,7 @@ class RepetitionStore:
             self._failed.discard(repetition_id)
 
     def is_partly_discarded(self, block: Sequence[PlannedRepetition]) -> bool:
-        """Return whether one of the block's repetitions is both aside and still in the phase."""
+        """Return whether one of the block's repetitions is both rejected and still in the phase."""
         keys, first = self.campaign.keys, block[0]
         if self._discarded is None:
             self._discarded = set(
@@ -100,7 +100,7 @@ class RepetitionStore:
 
 
 def persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Return the operation, repeated for some minutes while the store is down."""
+    """Return the operation, retried for minutes while the store is down."""
     return retry(
         retry=retry_if_exception_type(StoreError),
         stop=stop_after_delay(_STORE_DEADLINE_S),

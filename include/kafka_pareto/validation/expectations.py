@@ -34,7 +34,7 @@ _FOREIGN = re.compile(
     r"|\sonclick=\"[^\"]*\"",
     re.DOTALL,
 )
-# What only scripts could show or hide is removed, or open.
+# Elements that need scripts are removed, or open.
 _STYLE = """<style>
 body { font-family: sans-serif; margin: 2em }
 td, th { padding: 0.3em 1em 0.3em 0; text-align: left; vertical-align: top }
@@ -52,7 +52,7 @@ table { border-collapse: collapse } tr { border-bottom: 1px solid #d8dde4 }
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one expectation. `rows` are the ids of the rows that fail; a table's failure has none."""
+    """The result of one expectation. `rows` are the IDs of the rows that fail, none if the table fails."""
 
     suite: str
     name: str

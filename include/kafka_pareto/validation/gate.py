@@ -30,7 +30,7 @@ _NAMED = 20
 class Verdict:
     """The result of examining a round's repetitions.
 
-    `rejected` holds the reason for each rejected repetition, `problems` what stops the campaign.
+    `rejected` has the reason for each rejected repetition, `problems` those that stop the campaign.
     """
 
     findings: list[Finding]
@@ -88,7 +88,7 @@ def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
 def planned_repetitions(
     design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study, round_number: int = 0
 ) -> list[str]:
-    """Return the id of every repetition planned by design and protocol; adaptive ones by what is stored."""
+    """Return the IDs of all planned repetitions; adaptive ones from the stored repetitions."""
     planned = []
     for case in design["case"].unique().tolist():
         candidates = candidates_of(design[design["case"] == case], study)
@@ -101,7 +101,7 @@ def planned_repetitions(
 
 
 def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
-    """Return the repetitions as their records hold them, with any factors of any type."""
+    """Return the repetitions as recorded, with any factors of any type."""
     rows = [repetition_row(repetition) for repetition in repetitions]
     columns = None if rows else table_schema(repetition_columns(study.declaration), study).names
     table = pd.DataFrame(rows, columns=columns)
@@ -145,7 +145,7 @@ def _verdict(
     failed = [repetition for repetition in kept if repetition.outcome == "failed"]
     missing = [row for finding in findings if finding.suite == "completeness" for row in finding.rows]
     lost = {**rejected, **{r.repetition_id: f"failed: {r.reason}" for r in failed}}
-    # Of all rounds together: in a round of a few repetitions one that failed is a large share.
+    # Over all rounds: in a small round one failure is a large share.
     lost_rows = len(repetitions) - len(kept) + len(failed)
     lost_rows += sum(each.repetitions_rejected + each.repetitions_failed for each in earlier.summaries)
     rows = len(repetitions) + sum(each.repetitions_stored for each in earlier.summaries)

@@ -67,7 +67,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Return its process id."""
+        """Return its process ID."""
         return self._popen.pid
 
     @property
@@ -160,7 +160,7 @@ class ChildProcess:
     def close(self) -> None:
         """Kill it if it still runs, and close its files."""
         self.kill()
-        # A grandchild that outlives it for a moment may still hold the pipe.
+        # A grandchild that outlives it for a moment may still have the pipe open.
         self._listener.join(_LISTENED_S)
         for stream in (self._stdin, self._complaints):
             with suppress(OSError):

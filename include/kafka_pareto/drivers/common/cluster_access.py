@@ -172,7 +172,7 @@ def deleted_at_the_end(system: OpenCluster, topics: Sequence[str]) -> Iterator[N
 def machine_lease(boot_id: Path = _BOOT_ID) -> str:
     """Return the name of this machine's lease, for studies that start brokers.
 
-    It is the boot id, which containers share with their host, unlike the host name.
+    It is the boot ID, which containers share with their host, unlike the host name.
     """
     try:
         return f"machine-{boot_id.read_text(encoding='ascii').strip()}"

@@ -26,7 +26,7 @@ _Output = TypeVar("_Output", bound=BaseModel)
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """One execution: what to send where, how fast, and with which producer properties.
+    """One execution: records, topic, rate and producer properties.
 
     Kafka's tool sends `records`, which include the `warmup_records`; the load generator follows `timed`.
     `throughput_records_s` limits either; None means as fast as possible. Without a `payload_file` (one record per line)
@@ -83,7 +83,7 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """The outcome of one execution, and what its process cost.
+    """The outcome of one execution, and the cost of its process.
 
     `records_attempted` and `records_sent` include the warm-up; "sent" means acknowledged to the producer. `figures` is
     None if nothing was measured, as when every send failed. `paced_records_unsent` were due at the fixed rate when the

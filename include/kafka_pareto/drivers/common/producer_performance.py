@@ -39,7 +39,7 @@ class ProducerPerformance:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Run one load in a new JVM; refuse what Kafka's tool lacks: timed loads, keys, zeros, several producers."""
+        """Run one load in a new JVM; refuse timed loads, keys, zeros and several producers, which Kafka's tool lacks."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
                 "kafka_perf_test sends a number of records without keys; for more, use the load generator"
@@ -58,7 +58,7 @@ class ProducerPerformance:
 
 
 def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> LoadResult:
-    """Translate what the tool printed into the result all load tools share."""
+    """Translate the tool's output into the common result of all load tools."""
     measured = output.steady_state if request.warmup_records else output.whole_run
     return LoadResult(
         records_attempted=request.records,

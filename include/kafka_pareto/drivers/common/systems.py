@@ -56,7 +56,7 @@ def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], in
     Args:
         study: Of any driver that loads a cluster.
         settings: Name the cluster that belongs to this installation.
-        tool_heap_mib: Computes the heap the load tool needs beside the study's own brokers, in MiB.
+        tool_heap_mib: Computes the heap of the load tool besides the study's own brokers, in MiB.
 
     Raises:
         BadInputError: If the settings name no cluster, or one wrongly taken for the stack's own.

@@ -52,8 +52,8 @@ def attempt_repetition(
 ) -> tuple[Attempt, LoadResult | None]:
     """Execute the request once and judge the outcome; the load's own result is None if the tool gave none.
 
-    `healthy` is the topic's health just before, `cores` the cores the load tool may use. With `faults`, trouble of the
-    brokers during the load is what is measured; it is over before the topic is checked.
+    `healthy` is the topic's health just before, `cores` the cores the load tool may use. With `faults`, broker trouble
+    during the load is expected, and over before the topic is checked.
     """
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     leading = len({leader for leader in healthy.leaders if leader is not None})
@@ -226,7 +226,7 @@ def quantities_of(
 
 
 def load_setting(request: LoadRequest, payload: str = "random") -> LoadSetting:
-    """Return the parts of the request that matter for what limited the unthrottled part."""
+    """Return the parts of the request that determine the limit of the unthrottled part."""
     timed = request.timed
     limit = timed.paced_rate_records_s if timed and timed.seconds <= 0 else request.throughput_records_s
     return LoadSetting(request.record_size_bytes, request.properties, limit, request.producers, payload)

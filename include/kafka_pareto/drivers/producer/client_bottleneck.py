@@ -152,7 +152,7 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
 def expected_window(request: LoadRequest, *, jvm_is_warm: bool = False) -> LoadWindow | None:
     """Return when the first part's measured sending is expected; None for a load of a fixed number of records.
 
-    Only that part shows what limits a load: the fixed rate leaves every resource with reserves. The window begins
+    Only that part shows the bottleneck: at the fixed rate every resource has reserves. The window begins
     during the part's warm-up, when reading the brokers disturbs no measurement.
     """
     timed = request.timed

@@ -63,7 +63,7 @@ _PROTOCOL = ProducerProtocol(
 )
 
 
-# The kind comes first: what it says of the brokers takes the place of the common answers.
+# The kind comes first: its methods for brokers override the common ones.
 class CompareProducer(Compare, ProducerStudy):
     """Compares settings of a producer.
 
@@ -111,7 +111,7 @@ class CompareProducer(Compare, ProducerStudy):
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the producer's settings stated by reference and configuration.
 
-        Idempotence has its resolved value, since it would otherwise make `acks=1` an error.
+        Idempotence has its resolved value, since `acks=1` would otherwise be an error.
         """
         stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
         return {**stated, "enable.idempotence": is_idempotent(stated)}
@@ -168,7 +168,7 @@ class CompareProducer(Compare, ProducerStudy):
         return self
 
     def _why_same(self, level: Configuration, other: Configuration) -> str:
-        """Name the setting that makes the levels equal; empty if it is none of the usual ones."""
+        """Name the setting that makes the levels equal; empty for an unusual one."""
         stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
         if any(name.startswith("compression.") for name in differing):
             return f" with compression.type {stated['compression.type']}"

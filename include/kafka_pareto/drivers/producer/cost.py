@@ -1,4 +1,4 @@
-"""Compute what the producer's repetitions send and cost, and refuse plans that do not fit the study or the disks."""
+"""Compute data volume and cost of the producer's repetitions; refuse plans that do not fit study or disks."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
 
 
 def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
-    """Return the bytes of one repetition: of a burst its records; else what its time allows."""
+    """Return the bytes of one repetition: of a burst its records, else the most its time allows."""
     if study.protocol.records is not None:
         return study.protocol.records * study.largest_record_bytes(case)
     mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
@@ -123,7 +123,7 @@ def bytes_of_a_repetition(study: ProducerStudy, case: str) -> int:
 
 
 def bytes_on_disk(repetition_bytes: int) -> int:
-    """Return the bytes of one replica that may be in a topic at once, for repetitions of this size."""
+    """Return the bytes of one replica that may be in a topic at a time, for repetitions of this size."""
     return _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + repetition_bytes)
 
 

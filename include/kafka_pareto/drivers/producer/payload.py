@@ -1,6 +1,6 @@
 """Make payloads, one record per line, as files for either load tool.
 
-Generated payloads fill `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds a record twice in a batch.
+Generated payloads fill `PAYLOAD_BYTES`, more than any usual batch, so no batch contains a record twice.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _cut(corpus: str, size: int, count: int) -> list[str]:
 
 
 def _compressible(fraction: float, size: int, count: int, rng: np.random.Generator) -> list[str]:
-    """Mix random letters, which hardly compress, with spaces, which vanish; the whole shrinks to `fraction`."""
+    """Mix random letters, which hardly compress, with spaces, which do; the result compresses to `fraction`."""
     letters = rng.choice(_LETTERS, size * count)
     batch = max(_BATCH_BYTES // size, 1)
     low, high = 0.0, 1.0
@@ -91,7 +91,7 @@ def _compressible(fraction: float, size: int, count: int, rng: np.random.Generat
 
 
 def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, size: int, count: int) -> bytes:
-    """Make records of letters followed by spaces. The share holds over many records."""
+    """Make records of letters followed by spaces; `share` is met on average."""
     bounds = (np.arange(count + 1) * share * size).astype(np.int64)
     is_letter = np.arange(size) < np.diff(bounds)[:, np.newaxis]
     return np.where(is_letter, letters[: size * count].reshape(count, size), np.uint8(ord(" "))).tobytes()
@@ -109,7 +109,7 @@ class PayloadFiles:
         """Return the file with the load's records, one per line; None if the load tool makes its own.
 
         Raises:
-            BadInputError: If such records cannot be made at this size.
+            BadInputError: If records of this size cannot be compressed that well.
         """
         if isinstance(load.payload, str):
             return None

@@ -93,7 +93,7 @@ class ProducerProtocol(Protocol):
 
     @property
     def holds_for(self) -> str:
-        """Describe the producers for which such a measurement holds."""
+        """Describe the producers to which the measurement applies."""
         return _HOLDS_FOR[self.kind]
 
     @property

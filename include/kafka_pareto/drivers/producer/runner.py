@@ -35,12 +35,12 @@ class ProducerRunner(RepetitionRunner):
 
     @cached_property
     def _sizing(self) -> Sizing:
-        """Determine what one repetition sends, unless an earlier attempt or step has."""
+        """Size the repetitions, unless an earlier attempt or step has done so."""
         return sizing_of(self._campaign, self._case, self._testbed)
 
     @cached_property
     def _guard(self) -> ClusterGuard:
-        _ = self._sizing  # first, so that the bytes of its loads are counted
+        _ = self._sizing  # first, to count the bytes of its loads
         cluster, topic = self._testbed.cluster, self._testbed.topic
         return ClusterGuard(self._study, cluster, topic, sent_bytes(self._campaign), self.limits)
 

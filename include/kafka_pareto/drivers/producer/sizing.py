@@ -1,7 +1,7 @@
-"""Determine how much and how fast one repetition sends in a case, scaled to the baseline's rate.
+"""Determine amount and rate of one repetition in a case, scaled to the baseline's rate.
 
 A `steady` study needs the baseline's maximum rate, a paced one its capacity. Both come from loads of the baseline, once
-per campaign and record size, and are stored beside the repetitions.
+per campaign and record size, and are stored with the repetitions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _STANDING_QUEUE_MS = 100.0
 
 
 def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
-    """Return what one repetition sends, from the store after the first time.
+    """Return the sizing of one repetition, from the store after the first time.
 
     Cases with the same baseline share it. The study's own brokers, which are new in each step, are warm afterwards,
     unless they restart for each repetition.
@@ -103,7 +103,7 @@ def _new_sizing(protocol: ProducerProtocol, baseline: _BaselineLoads) -> Sizing:
 
 
 def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
-    """Return which of the rising rates the baseline sustained.
+    """Return the steps of the ramp, marking those that the baseline sustained.
 
     A step is sustained if at least 97 % of its rate was acknowledged, with a p95 latency within 100 ms of the lowest
     step's. A shortfall of 3 % after 1.5 s is a queue of 45 ms, growing as long as the rate lasts. A longer queue that

@@ -30,7 +30,7 @@ _WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
 
 
 class ProducerStudy(TopicStudy):
-    """Add how one repetition is sent. What is sent follows from the case and the configuration."""
+    """Add the protocol. The load follows from the case and the configuration."""
 
     declaration: ClassVar[Driver] = DRIVER
     baseline_client: ClassVar[ClientName | None] = "producer"
@@ -82,8 +82,8 @@ class ProducerStudy(TopicStudy):
         `throughput_over_records` is the throughput over that from records per second, if both are above zero, and
         `throughput_unit_error_mib_s` its distance from the MB/sec printed by Kafka's tool, beyond a thousandth of it.
 
-        `latency_avg_least_ms` is what half the latencies contribute by being at or above the median; half a millisecond
-        less, since the tool may take the median of a sample.
+        `latency_avg_least_ms` is the minimum average: half the latencies are at or above the median. It is half a
+        millisecond lower, since the tool may take the median of a sample.
         """
         sent, pace_records_s = _number(values["records_sent"]), _number(values["throughput_records_s"])
         mib_s, printed_mib_s = _number(values["throughput_mib_s"]), _number(values["printed_mib_s"])

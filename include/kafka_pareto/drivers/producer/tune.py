@@ -32,7 +32,7 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.workload import PayloadFile, ProducerLoad, Workload
 
 
-# The driver's class comes first: its protocol takes the place of the common one.
+# The driver's class comes first: its protocol overrides the common one.
 class TuneProducer(ProducerStudy, Tune):
     """Tunes a producer. Factors and baseline are producer properties.
 
@@ -132,7 +132,7 @@ class TuneProducer(ProducerStudy, Tune):
         return [str(size) for size in self.record_sizes_bytes]
 
     def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the study file's key that holds the record sizes."""
+        """Return the study file's key for the record sizes."""
         return {"record_sizes_bytes": [int(case) for case in cases]}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
@@ -140,7 +140,7 @@ class TuneProducer(ProducerStudy, Tune):
         return {"record_sizes": [int(case) for case in cases]}
 
     def variables(self, case: str) -> Variables:
-        """Return the values constraints may use beside the factors, in this case."""
+        """Return the values that constraints may use besides the factors, in this case."""
         return {RECORD_SIZE: int(case)}
 
     def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002
@@ -171,7 +171,7 @@ class TuneProducer(ProducerStudy, Tune):
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Return the configuration's values, with the baseline's for all other properties.
 
-        Idempotence has its resolved value: a baseline that asks for it would otherwise make `acks=1` an error.
+        Idempotence has its resolved value: with a baseline that enables it, `acks=1` would otherwise be an error.
         """
         properties = {**self.baseline, **configuration}
         return {**properties, "enable.idempotence": is_idempotent(properties)}
@@ -202,5 +202,5 @@ class TuneProducer(ProducerStudy, Tune):
         return payload.file if isinstance(payload, PayloadFile) else None
 
     def derived_features(self) -> list[Feature]:
-        """List the records per batch, if the study varies the batch size and asks for them."""
+        """List the records per batch, if the study varies the batch size and wants them."""
         return super().derived_features() if self.surrogate.records_per_batch else []

@@ -28,8 +28,8 @@ from kafka_pareto.drivers.common.load_tool import Execution
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.settings import Settings
 
-# The client's CPU time per record of 1,024 B fell from some 30 to 10 µs in the first five seconds of sending, and
-# little after them (Java 17, two cores with other work beside).
+# The client's CPU time per record of 1,024 B fell from about 30 to 10 µs in the first five seconds of sending, and
+# little afterwards (Java 17, two cores under background load).
 JVM_WARMUP_S = 5.0
 MOST_LOADS = 250
 LONGEST_LIFE_S = 3_600.0
@@ -49,7 +49,7 @@ class WarmLoadProcess(LoadProcess):
 
     It is replaced after a load without an answer (a timeout, an error of the watch, a JVM that ended), after
     `MOST_LOADS` loads or an hour, and for a load that needs a larger heap; not after a reported failure. The JVM is
-    killed with the thread that started it, and ends with its stdin, so one thread makes all requests.
+    killed with the thread that started it, and ends with its stdin, so one thread sends all requests.
     """
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
@@ -126,11 +126,11 @@ class _Jvm:
         Raises:
             LoadToolError: If it times out or ends.
         """
-        # What it says before its first request is about its start, and that is part of the first load.
+        # Output before the first request concerns its start, which is part of the first load.
         said_before = os.fstat(self._errors.fileno()).st_size if self._loads else 0
         self._loads += 1
         deadline = time.monotonic() + timeout_s
-        with suppress(ConnectionError):  # of one that has ended, which reading says as well
+        with suppress(ConnectionError):  # if it has ended, reading reports it
             self._socket.sendall(json.dumps(options).encode() + b"\n")
         while b"\n" not in self._unread:
             wait_until_readable(self._socket.fileno(), deadline, timeout_s, watch)

@@ -52,7 +52,7 @@ from kafka_pareto.steps.pipeline import tune
 from kafka_pareto_airflow.approval import QuestionTrigger
 from kafka_pareto_airflow.assets import ACTIVE_SETTINGS, RECOMMENDATION
 from kafka_pareto_airflow.clusters import ClusterRoute, cluster_routes
-from kafka_pareto_airflow.forms import HAND_OVER_ARGUMENTS, TUNE_DESIGN_ARGUMENTS, tune_parameters
+from kafka_pareto_airflow.forms import ACTIVATE_ARGUMENTS, TUNE_DESIGN_ARGUMENTS, tune_parameters
 from kafka_pareto_airflow.steps.graph import DagGraph
 from kafka_pareto_airflow.task_rules import dag_options
 
@@ -73,7 +73,7 @@ def tune_dag(route: ClusterRoute) -> None:
             route.pool,
             arguments={
                 "design": TUNE_DESIGN_ARGUMENTS,
-                "accept": [*HAND_OVER_ARGUMENTS, f"--cluster={route.cluster}"],
+                "accept": [*ACTIVATE_ARGUMENTS, f"--cluster={route.cluster}"],
             },
             more={
                 "confirm": {"trigger_rule": "none_failed"},  # unneeded rounds are skipped

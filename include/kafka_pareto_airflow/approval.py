@@ -151,7 +151,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     from kafka_pareto.report.cards import Cards  # noqa: PLC0415
     from kafka_pareto.rollout.approvals import changes_shown  # noqa: PLC0415
     from kafka_pareto.rollout.eligibility import refuse_a_former_cluster, refuse_another_cluster  # noqa: PLC0415
-    from kafka_pareto.rollout.objections import holds  # noqa: PLC0415
+    from kafka_pareto.rollout.objections import is_activation  # noqa: PLC0415
     from kafka_pareto.rollout.versions import active_settings  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
     from kafka_pareto.storage.store import open_store  # noqa: PLC0415
@@ -168,7 +168,7 @@ def _question(given: Mapping[str, Any], cluster: str) -> tuple[str, str, Asked]:
     open_ones = [
         each
         for each in offered
-        if not ((newest := now[each.case]) and holds(newest, campaign, each.pick_configuration_id or ""))
+        if not ((newest := now[each.case]) and is_activation(newest, campaign, each.pick_configuration_id or ""))
     ]
     if not open_ones:
         raise BadInputError(f"campaign {campaign.keys.prefix} has no recommendation that awaits a decision")

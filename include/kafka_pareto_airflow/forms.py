@@ -161,7 +161,7 @@ TUNE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(TuneAsked)]
 COMPARE_DESIGN_ARGUMENTS = [*CAMPAIGN_ARGUMENTS, *_arguments(CompareAsked)]
 
 # The end of a campaign: its recommendations become active, or a person is asked.
-HAND_OVER_ARGUMENTS = [
+ACTIVATE_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
     "{% if params.approval %}--ask{% endif %}",
     "--request={{ run_id }}",

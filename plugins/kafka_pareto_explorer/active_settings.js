@@ -56,8 +56,8 @@ export async function showActive({ study, case: size, case_label: at }, { dag, o
   if (!current()) return;
   const title = "Roll back to the previous settings";
   const conf = { action: "roll_back", study, case: size };
-  const goBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, options, moved });
-  const back = button("Roll back …", goBack, { id: "go-back", disabled: Boolean(view.way_back.refused) });
+  const rollBack = () => confirmMove({ title, move: view.way_back, conf, at, dag, options, moved });
+  const back = button("Roll back …", rollBack, { disabled: Boolean(view.way_back.refused) });
   const nothing = quiet("No settings have been activated for this case. The baseline is assumed to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(

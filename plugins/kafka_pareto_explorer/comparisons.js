@@ -9,7 +9,7 @@ import { $, followTheme, shell } from "./shell.js";
 let shown = null;
 
 const page = shell({ path: "api/comparisons", hidden: ["waiting"], openCampaign });
-const { asked, campaignPath, encoded, remember, told } = page;
+const { asked, campaignPath, encoded, remember, guarded } = page;
 
 function opening() {
   shown = null;
@@ -80,9 +80,9 @@ async function draw() {
   countDrawn();
 }
 
-followTheme(told(draw));
+followTheme(guarded(draw));
 $("part").addEventListener(
   "change",
-  told(() => openPart($("part").value)),
+  guarded(() => openPart($("part").value)),
 );
 page.start();

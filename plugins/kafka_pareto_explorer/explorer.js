@@ -27,7 +27,7 @@ const state = {
 };
 
 const page = shell({ path: "api/campaigns", hidden: [], openCampaign });
-const { asked, campaignPath, encoded, remember, told } = page;
+const { asked, campaignPath, encoded, remember, guarded } = page;
 const sizePath = () => `${campaignPath()}/${encoded("size")}`;
 
 function opening() {
@@ -73,7 +73,7 @@ async function openSize(current = opening()) {
     requirementsForm(
       view,
       asked,
-      told(() => choose(true)),
+      guarded(() => choose(true)),
     );
   choiceOfAxes();
   panels.evidence(view);
@@ -91,21 +91,21 @@ async function openSize(current = opening()) {
 /** Load active settings and checks; the choice and the charts do not wait for them. */
 function beside() {
   const { view, current } = state;
-  told(() => showActive(view, { dag: state.settingsDag, options: state.options }, inForceMoved, current))();
-  told(() => showChecks(view, current))();
+  guarded(() => showActive(view, { dag: state.settingsDag, options: state.options }, inForceMoved, current))();
+  guarded(() => showChecks(view, current))();
 }
 
 function inForceMoved() {
   beside();
-  offerToMove("put-best-in-force", state.choice.best_id);
-  offerToMove("put-left-in-force", $("left").value);
+  offerToMove("activate-best", state.choice.best_id);
+  offerToMove("activate-left", $("left").value);
 }
 
 function offerToMove(place, configuration) {
   const { view } = state;
   const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
   const move = { conf, at: view.case_label, dag: state.settingsDag, options: state.options };
-  if ($(place)) told(() => offer($(place), state.path, move, inForceMoved))();
+  if ($(place)) guarded(() => offer($(place), state.path, move, inForceMoved))();
 }
 
 /** Request the best match; ignore all answers but the latest. */
@@ -120,7 +120,7 @@ async function choose(changed) {
   if (number !== state.asked || !current()) return;
   state.choice = choice;
   panels.best(state.view, choice, path);
-  offerToMove("put-best-in-force", choice.best_id);
+  offerToMove("activate-best", choice.best_id);
   choiceOfSides();
   draw();
 }
@@ -147,7 +147,7 @@ function choiceOfSides() {
   options($("left"), entries, known(asked("left"), choice.best_id ?? choice.nearest_id));
   options($("right"), entries, known(asked("right"), view.baseline_id));
   panels.compare(view, $("left").value, $("right").value);
-  offerToMove("put-left-in-force", $("left").value);
+  offerToMove("activate-left", $("left").value);
 }
 
 function side(which, id) {
@@ -159,7 +159,7 @@ function side(which, id) {
 function followApproval(dag) {
   const [study, campaign] = [asked("study"), asked("campaign")];
   let waited = false;
-  const look = told(() => show().catch(keptWhere(null)));
+  const look = guarded(() => show().catch(keptWhere(null)));
   const timer = setInterval(() => {
     if (!document.hidden) look();
   }, PROGRESS_EVERY_MS);
@@ -187,7 +187,7 @@ function follow(first, dag) {
   let run = null;
   let readAt = Date.now();
   const timer = setInterval(
-    told(async () => {
+    guarded(async () => {
       if (!document.hidden) await show(await ask(`${path}/progress`));
     }),
     PROGRESS_EVERY_MS,
@@ -208,7 +208,7 @@ function follow(first, dag) {
     readAt = Date.now();
     await openSize(state.current);
   }
-  told(() => show(first))();
+  guarded(() => show(first))();
 }
 
 function redraw() {
@@ -219,7 +219,7 @@ function redraw() {
 followTheme(redraw);
 $("size").addEventListener(
   "change",
-  told(() => {
+  guarded(() => {
     remember({ size: $("size").value });
     return openSize();
   }),

@@ -194,7 +194,7 @@ export function best(view, choice, path) {
       ...fileLinks(`${path}/${point.configuration_id}`, view.files),
       download(`${path}/trials.csv`, "all trials (CSV)"),
     ),
-    el("div", { id: "put-best-in-force" }),
+    el("div", { id: "activate-best" }),
   );
 }
 
@@ -205,7 +205,7 @@ export function compare(view, leftId, rightId) {
     "compare",
     table(comparison(view, ...sides), { wrap: true }),
     quiet("Plain differences of the measured values. For gains with intervals, see the decision."),
-    el("div", { id: "put-left-in-force" }),
+    el("div", { id: "activate-left" }),
   );
 }
 

@@ -61,7 +61,7 @@ function offerCampaigns(address, campaigns) {
 
 /**
  * A page of campaigns: `path` lists them, `openCampaign` shows one, `hidden` names the elements to hide while opening.
- * Returns access to the address, and `told`, which wraps an action to show its refusals.
+ * Returns access to the address, and `guarded`, which wraps an action to show its refusals.
  */
 export function shell({ path, hidden, openCampaign }) {
   let at = new URLSearchParams(location.hash.slice(1));
@@ -75,7 +75,7 @@ export function shell({ path, hidden, openCampaign }) {
     return () => number === opened;
   }
 
-  function told(action) {
+  function guarded(action) {
     return () => {
       const done = action();
       const number = opened;
@@ -96,14 +96,14 @@ export function shell({ path, hidden, openCampaign }) {
 
   addEventListener(
     "hashchange",
-    told(() => {
+    guarded(() => {
       at = new URLSearchParams(location.hash.slice(1));
       return start();
     }),
   );
   $("campaign").addEventListener(
     "change",
-    told(() => openCampaign($("campaign").value)),
+    guarded(() => openCampaign($("campaign").value)),
   );
   $("loading").remove(); // it stays if a part of this script fails to load
   const encoded = (name) => encodeURIComponent(at.get(name));
@@ -116,7 +116,7 @@ export function shell({ path, hidden, openCampaign }) {
       history.replaceState(null, "", `#${at}`);
     },
     opening,
-    told,
-    start: told(start),
+    guarded,
+    start: guarded(start),
   };
 }

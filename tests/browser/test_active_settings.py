@@ -33,7 +33,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     page.get_by_label("latency CV at most", exact=True).press("Home")
     expect(page.locator("#best .name")).not_to_contain_text(recommended)
     picked = best_id(visitor)
-    page.locator("#put-best-in-force").get_by_role("button", name=f"Activate {picked}").click()
+    page.locator("#activate-best").get_by_role("button", name=f"Activate {picked}").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("row", name="batch.size")).to_be_visible()
     dialog.get_by_label("Reason").fill(REASON)
@@ -72,7 +72,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
 ) -> None:
     page, dialog = visitor.page, visitor.page.get_by_role("dialog")
     open_view(explorer, visitor)
-    page.locator("#put-best-in-force").get_by_role("button").click()
+    page.locator("#activate-best").get_by_role("button").click()
     expect(dialog).to_contain_text("Changes from the baseline")
     put_in_force(explorer.store, "paper", CASE)
     dropped: list[str] = []
@@ -96,7 +96,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
 
 def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explorer, onlooker: Visitor) -> None:
     open_view(explorer, onlooker)
-    onlooker.page.locator("#put-best-in-force").get_by_role("button").click()
+    onlooker.page.locator("#activate-best").get_by_role("button").click()
     onlooker.page.get_by_role("button", name="Confirm").click()
     expect(onlooker.page.get_by_role("dialog").get_by_role("status")).to_contain_text("You have read access only")
     assert active_settings(explorer.store, "paper", CASE) is None
@@ -106,7 +106,7 @@ def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, v
     open_view(explorer, visitor)
     unconfirmed = visitor.page.locator("#left option", has_text="(round 0)").first.get_attribute("value")
     visitor.page.get_by_label("left").select_option(unconfirmed)
-    place = visitor.page.locator("#put-left-in-force")
+    place = visitor.page.locator("#activate-left")
     expect(place.get_by_role("button", name=f"Activate {unconfirmed}")).to_be_disabled()
     expect(place).to_contain_text("was not confirmed")
 

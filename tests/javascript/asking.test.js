@@ -154,12 +154,12 @@ test("an open question has the address of its answer form", async () => {
 test("moving the settings triggers the DAG of their cluster and follows its run to the end, across an outage", async () => {
   says(`POST ${RUNS}`, [200, RUN]);
   says(`GET ${RUNS}/manual__1%2B2`, [500, { detail: "restarting" }], [200, { ...RUN, state: "success" }]);
-  const told = [];
+  const reported = [];
   const conf = { action: "accept", study: "quick" };
-  const run = await moveSettings("settings_in_force", conf, (each, silence) => told.push([each.state, silence]));
+  const run = await moveSettings("settings_in_force", conf, (each, silence) => reported.push([each.state, silence]));
 
   assert.equal(run.state, "success");
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ["queued", undefined],
     ["queued", "restarting"],
     ["success", undefined],

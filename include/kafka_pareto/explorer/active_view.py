@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.rollout.client_files import client_files
-from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
+from kafka_pareto.rollout.eligibility import refuse_ineligible
 from kafka_pareto.rollout.messages import Change, Promised, changes, unmeasured_text, weakening
 from kafka_pareto.rollout.versions import ActiveSettings, active_settings, file_of, unmeasured_beside, way_back
 from kafka_pareto.storage.store import Store
@@ -131,7 +131,7 @@ def _refusal(snapshot: Snapshot, configuration_id: str, now: ActiveSettings | No
     if snapshot.decision is None or snapshot.context is None:
         return "Not possible before the campaign's report, which judges all cases together."
     try:
-        refuse_what_may_not_be_picked(snapshot.campaign, snapshot.decision, configuration_id)
+        refuse_ineligible(snapshot.campaign, snapshot.decision, configuration_id)
     except BadInputError as error:
         return str(error)
     return ""

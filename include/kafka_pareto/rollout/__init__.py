@@ -1,1 +1,1 @@
-"""Active settings: versions, approvals, and the files that producers read."""
+"""Active settings: versions, approvals, and the files that clients read."""

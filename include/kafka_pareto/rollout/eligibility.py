@@ -34,7 +34,7 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
     return {str(name): value for name, value in rows[0].items()}
 
 
-def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
+def refuse_ineligible(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
     """Reject a configuration that lost a record, violates the study's rules or is less durable than accepted.
 
     The last two rules do not apply to the baseline.

@@ -42,7 +42,9 @@ def how_to_accept(campaign: Campaign, case: str) -> str:
     )
 
 
-def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mapping[str, int]) -> Stays | None:
+def activated_since_question(
+    campaign: Campaign, decision: Decision, kept: Kept, seen: Mapping[str, int]
+) -> Stays | None:
     """Return the reason if a version was activated after the question, which the answer does not replace.
 
     `seen` maps a case to the version shown to the person, 0 for none; it is empty if nobody was asked.
@@ -59,7 +61,7 @@ def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mappin
     )
 
 
-def no_longer_counts(
+def why_outdated(
     campaign: Campaign,
     decision: Decision,
     system: SystemNow,
@@ -84,7 +86,7 @@ def no_longer_counts(
     )
 
 
-def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | None:
+def why_approval_needed(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | None:
     """Return why this recommendation needs a person's approval; None if it does not."""
     case, how = decision.case, how_to_accept(campaign, decision.case)
     given = last_answer(campaign, case)
@@ -93,7 +95,7 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
             "unchanged", f"{case_label(case)}: the recommendation was rejected{by_whom(given.by, given.reason)}. {how}"
         )
     newest = kept[-1].version if kept else 0
-    left = [each.version for each in kept if holds(each, campaign, decision.recommended_configuration_id)]
+    left = [each.version for each in kept if is_activation(each, campaign, decision.recommended_configuration_id)]
     if left:
         since = f"this recommendation was active as version {left[-1]} and was replaced later"
         return Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays active; {since}. {how}")
@@ -119,6 +121,6 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     return None
 
 
-def holds(settings: ActiveSettings, campaign: Campaign, configuration_id: str) -> bool:
+def is_activation(settings: ActiveSettings, campaign: Campaign, configuration_id: str) -> bool:
     """Return whether a version is this configuration, from this campaign."""
     return (settings.campaign, settings.configuration_id) == (campaign.keys.campaign, configuration_id)

@@ -79,7 +79,7 @@ def question_about(
     return [key], {**question, "changes_seen": name}
 
 
-def how_to_say_so(campaign: Campaign, case: str, system: SystemNow) -> str:
+def how_to_confirm_changes(campaign: Campaign, case: str, system: SystemNow) -> str:
     """Explain how to activate a picked configuration despite the changes."""
     _, name = keep_changes(campaign, {case: system.changes(case)})
     return (

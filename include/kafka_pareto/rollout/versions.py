@@ -81,7 +81,7 @@ class ActiveSettings(Record):
     request: str = ""
 
     @property
-    def durability_after_going_back(self) -> DurabilityName:
+    def durability_after_rollback(self) -> DurabilityName:
         """Return the durability guarantee of `previous_properties`."""
         return self.previous_durability or durability_of(self.previous_properties).name
 
@@ -209,7 +209,7 @@ def replaced(kept: Sequence[ActiveSettings]) -> dict[str, PropertyValue]:
 
 def replaced_durability(kept: Sequence[ActiveSettings]) -> DurabilityName:
     """Return the durability guarantee that the newest version (oldest first) replaced."""
-    return kept[-2].durability if len(kept) > 1 else kept[-1].durability_after_going_back
+    return kept[-2].durability if len(kept) > 1 else kept[-1].durability_after_rollback
 
 
 def unmeasured_beside(kept: Sequence[ActiveSettings], compared_with_version: int | None) -> int | None:
@@ -259,7 +259,7 @@ def way_back(kept: Sequence[ActiveSettings], *, by: str, reason: str, request: s
         "is_baseline": True,
         "configuration": configuration,
         "properties": properties,
-        "durability": newest.durability_after_going_back,
+        "durability": newest.durability_after_rollback,
         "compared_with_version": None,
         "gains": [],
         "gains_over_baseline": [],

@@ -20,19 +20,19 @@ from kafka_pareto.rollout.eligibility import (
     confirmed_trial,
     refuse_a_former_cluster,
     refuse_another_cluster,
-    refuse_what_may_not_be_picked,
+    refuse_ineligible,
 )
 from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text
 from kafka_pareto.rollout.objections import (
     Kept,
     Stays,
-    came_unseen,
-    holds,
+    activated_since_question,
     how_to_accept,
-    needs_a_word,
-    no_longer_counts,
+    is_activation,
+    why_approval_needed,
+    why_outdated,
 )
-from kafka_pareto.rollout.renewal import Look, SystemNow, how_to_say_so, look_now, question_about
+from kafka_pareto.rollout.renewal import Look, SystemNow, how_to_confirm_changes, look_now, question_about
 from kafka_pareto.rollout.versions import (
     ActiveSettings,
     add_version,
@@ -69,7 +69,8 @@ def run(campaign: Campaign, wanted: Wanted, look: Look = look_now) -> Manifest:
         _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration, wanted)
         moved = _moved(campaign, decisions[0], wanted.configuration, wanted, system)
         if isinstance(moved, Stays) and moved.asks:
-            raise BadInputError(f"--configuration: {moved.text} {how_to_say_so(campaign, decisions[0].case, system)}")
+            how = how_to_confirm_changes(campaign, decisions[0].case, system)
+            raise BadInputError(f"--configuration: {moved.text} {how}")
         return _manifest(campaign, [moved], [])
     answer = [] if wanted.answer == "not_asked" else [_keep_answer(campaign, decisions, wanted)]
     if wanted.answer == "reject":
@@ -107,7 +108,7 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
     if wanted.answer == "reject":
         raise BadInputError("--answer: reject: applies to recommendations only; omit --configuration or the answer")
     try:
-        refuse_what_may_not_be_picked(campaign, decision, configuration_id)
+        refuse_ineligible(campaign, decision, configuration_id)
     except PickError as error:
         raise BadInputError(f"--configuration: {error}") from error
 
@@ -135,28 +136,28 @@ def _moved(
     store, study, case = campaign.store, campaign.keys.study, decision.case
     kept = versions(store, study, case)
     refuse_a_former_cluster(campaign, kept[-1] if kept else None, wanted.cluster)
-    held = [settings for settings in kept if holds(settings, campaign, configuration_id)]
-    own = [settings for settings in held if wanted.request and settings.request == wanted.request]
+    matching = [settings for settings in kept if is_activation(settings, campaign, configuration_id)]
+    own = [settings for settings in matching if wanted.request and settings.request == wanted.request]
     if own and own[-1] == kept[-1]:
         return kept
     if own:
         text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which was replaced later."
         return Stays("unchanged", text)
-    if held and held[-1] == kept[-1]:
+    if matching and matching[-1] == kept[-1]:
         return Stays("unchanged", f"{case_label(case)}: already active as version {kept[-1].version}.")
     if wanted.ask:
         text = f"{case_label(case)}: waiting for a person's approval under Required Actions in Airflow."
         return Stays("needs_approval", text, asks=True)
     is_picked = wanted.configuration is not None
     nobody_decided = wanted.answer == "not_asked" and not is_picked
-    if nobody_decided and (reason := needs_a_word(campaign, decision, kept)):
+    if nobody_decided and (reason := why_approval_needed(campaign, decision, kept)):
         return reason
-    if came_later := came_unseen(campaign, decision, kept, wanted.seen):
-        return came_later
+    if activated_later := activated_since_question(campaign, decision, kept, wanted.seen):
+        return activated_later
     refuse_another_version(kept, wanted.from_version)
     shown = changes_shown(campaign, wanted.changes_seen)
-    if not_today := no_longer_counts(campaign, decision, system, shown, None if is_picked else wanted.asked_at):
-        return not_today
+    if outdated := why_outdated(campaign, decision, system, shown, None if is_picked else wanted.asked_at):
+        return outdated
     kept.append(_next_version(campaign, decision, configuration_id, wanted, kept))
     add_version(store, kept[-1])
     write_files(store, study, case)
@@ -179,7 +180,7 @@ def _next_version(
     previous_durability = before.durability if before else decision.baseline_durability
     if before and before.properties == properties:  # newer evidence only: keep the rollback target
         previous_version, previous_properties = before.previous_version, before.previous_properties
-        previous_durability = before.durability_after_going_back
+        previous_durability = before.durability_after_rollback
     return ActiveSettings(
         study=keys.study,
         case=decision.case,
@@ -225,8 +226,8 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | Stays], written: Seq
     counts = {"moved": len(moved), "stayed": len(stays)}
     manifest = campaign.manifest("accept", [*written, *added], counts, cases)
     # The report covers a campaign without a gain, but a person who accepted it needs a reply.
-    told = None if notice.kind == "no_gain" and not written else notice
-    return manifest.model_copy(update={"event": event_of(study, newest), "notice": told})
+    sent = None if notice.kind == "no_gain" and not written else notice
+    return manifest.model_copy(update={"event": event_of(study, newest), "notice": sent})
 
 
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -> Notice:

@@ -39,7 +39,7 @@ class ProducerPerformance:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Run one load in a new JVM; refuse timed loads, keys, zeros and several producers, which Kafka's tool lacks."""
+        """Run one load in a new JVM; refuse timed loads, keys, zeros and several producers, unsupported there."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
                 "kafka_perf_test sends a number of records without keys; for more, use the load generator"

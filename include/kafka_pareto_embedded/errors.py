@@ -6,7 +6,7 @@ from kafka_pareto.errors import KafkaParetoError
 
 
 class StackError(KafkaParetoError):
-    """The embedded stack cannot be started, asked or stopped; the message says what to do."""
+    """The embedded stack cannot be started, queried or stopped; the message says what to do."""
 
 
 class AirflowUnreachableError(StackError):
@@ -14,7 +14,7 @@ class AirflowUnreachableError(StackError):
 
 
 class AirflowRefusedError(StackError):
-    """Airflow's API refused, or cannot answer for now."""
+    """Airflow's API refused, or is temporarily unavailable."""
 
     def __init__(self, message: str, status: int, detail: str) -> None:
         self.status = status

@@ -109,7 +109,7 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
     said = capsys.readouterr().out
     pids = [int(path.read_text()) for path in pid_files.glob("*.pid")]
     assert len(pids) == 1, "the one-slot pool lets one load at a time onto the cluster"
-    assert "It has stopped." in said
+    assert "Stopped." in said
     assert "make run STUDY=paper CAMPAIGN=hanging KAFKA_CONFIG=…" in said
     assert not has_client_config(stack, "hanging")
     wait_until("the step is gone", lambda: not psutil.pid_exists(pids[0]), 10, "it was left behind")
@@ -128,7 +128,7 @@ def test_a_campaign_keeps_its_client_configuration_until_it_is_stopped_in_airflo
     wait_until("a step is at work", lambda: any(pid_files.glob("*.pid")), 60, "see its log")
     said: list[str] = []
     sweep_credentials(stack, said.append)
-    assert said == ["Removed the copy of a client.properties that no run needs: campaign killed."]
+    assert said == ["Removed the copy of client.properties of campaign killed: no active run needs it."]
     assert has_client_config(stack, "hanging"), "it is there for as long as the campaign runs"
     keep_client_config(stack.client_configs, "other", "other", "sasl.jaas.config=hidden")
     runs.stop("stopped")

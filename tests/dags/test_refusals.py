@@ -38,7 +38,7 @@ def refusal(parameters: dict[str, Param], name: str, value: Any) -> str:
         ("campaign", "a" * 64, f"CAMPAIGN={'a' * 64}: must be 1 to 63 letters, digits, '-' or '_'"),
         ("record_sizes", [0], "RECORD_SIZES=0: must be at least 1"),
         ("record_sizes", [1024, 1_000_001], "RECORD_SIZES=1024,1000001: must be at most 1000000"),
-        ("record_sizes", [1, 1], "RECORD_SIZES=1,1: must name each once"),
+        ("record_sizes", [1, 1], "RECORD_SIZES=1,1: must not repeat a value"),
         ("record_sizes", "1024", "RECORD_SIZES=1024: must be a list"),
         ("seed", -1, "SEED=-1: must be at least 0"),
         ("seed", 1.5, "SEED=1.5: must be a whole number"),

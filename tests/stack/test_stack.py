@@ -73,7 +73,7 @@ def test_a_second_up_changes_nothing_shows_no_password_and_removes_what_a_killed
     keep_client_config(stack.stack.client_configs, "killed", "killed", "sasl.jaas.config=hidden")
     code, said = stack.command("up", timeout_s=60)
     assert code == 0
-    assert "The stack is up already." in said
+    assert "The stack is already up." in said
     assert list(stack.stack.client_configs.glob("*.properties")) == []
     assert stack.pids() == before
     secret = stack.stack.credentials
@@ -92,7 +92,7 @@ def test_up_with_other_ports_than_those_in_use_is_refused(stack: EmbeddedStack) 
     finally:
         stack.environment[variable] = in_use
     assert code == 65
-    assert f"{variable}=8099: the stack runs with {in_use}; stop it first with `kafka-pareto down`" in said
+    assert f"{variable}=8099: the stack is running with {in_use}; first stop it: `kafka-pareto down`" in said
 
 
 def test_every_socket_of_every_process_is_on_loopback(stack: EmbeddedStack) -> None:
@@ -248,7 +248,7 @@ def test_an_up_that_is_interrupted_leaves_nothing() -> None:
         starting.send_signal(signal.SIGINT)
         said, _ = starting.communicate(timeout=120)
         assert starting.returncode == 130, said
-        assert "Stopping what was started" in said
+        assert "Stopping the started programs" in said
         assert "Traceback" not in said
         assert command_lines(family) == []
         assert not other.supervisor.is_up()

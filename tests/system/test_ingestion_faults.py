@@ -102,7 +102,7 @@ def test_an_ingestion_stops_where_a_replica_falls_behind_and_goes_on_once_it_is_
     killing = threading.Thread(target=kill_once_rows_are_there, daemon=True)
     killing.start()
     try:
-        with pytest.raises(ClusterError, match=r"its load may be the cause: .*give the same command again to go on"):
+        with pytest.raises(ClusterError, match=r"its load may be the cause: .*run the same command again"):
             ingestion.send(
                 begun,
                 replace(wanted, most_mib_s=0.4),

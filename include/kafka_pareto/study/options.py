@@ -81,7 +81,7 @@ def _split(given: Any) -> Any:
 
 def _each_once(given: list[Any] | None) -> list[Any] | None:
     if given is not None and len(set(given)) < len(given):
-        raise ValueError("must name each once")
+        raise ValueError("must not repeat a value")
     return given
 
 

@@ -1,1 +1,1 @@
-"""Ask the REST API of an Airflow by one client, with typed answers."""
+"""A client for Airflow's REST API, with typed responses."""

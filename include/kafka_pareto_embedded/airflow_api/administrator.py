@@ -1,4 +1,4 @@
-"""Ask the embedded stack's own Airflow as its administrator."""
+"""Query the embedded stack's Airflow as its administrator."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 def administrator(stack: Stack) -> AirflowClient:
-    """Return a client for a stack that is up. It waits out passing trouble. Close it, or use it as a context."""
+    """Return a client for a running stack, which retries transient errors. Close it, or use it as a context."""
     login = stack.credentials
     account = Login(login.airflow_admin_user, login.airflow_admin_password)
     return AirflowClient(AirflowConnection(stack.airflow_url, account))
 
 
 def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
-    """Return whether the API server answers and these parts have a fresh heartbeat. Asks once."""
+    """Return whether the API server answers and these parts have a fresh heartbeat. Does not retry."""
     with AirflowClient(AirflowConnection(stack.airflow_url, login=None, retry_for_s=0)) as client:
         try:
             return client.health().is_good(parts)
@@ -34,5 +34,7 @@ def has_dag(client: AirflowClient, dag_id: str) -> bool:
     if client.dag(dag_id) is not None:
         return True
     for failure in client.import_failures():
-        raise StackError(f"Airflow cannot import {failure.filename}: {failure.last_line}; mend it, then start again")
+        raise StackError(
+            f"Airflow cannot import {failure.filename}: {failure.last_line}; fix it, then start the stack again"
+        )
     return False

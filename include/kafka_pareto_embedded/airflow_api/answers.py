@@ -1,4 +1,4 @@
-"""Type the answers of Airflow's API: the fields that this project reads."""
+"""Types of Airflow's API responses: the fields that this project reads."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ImportFailure(_Answer):
 
 
 class DagRun(_Answer):
-    """A run of a DAG: `queued`, `running`, `success` or `failed`."""
+    """A DAG run: `queued`, `running`, `success` or `failed`."""
 
     dag_run_id: str
     state: str
@@ -77,7 +77,7 @@ class DagRun(_Answer):
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task of a run. A mapped one has an index, in its mapping's order, and a label after its start."""
+    """One task of a run. A mapped task has an index in mapping order and, once started, a label."""
 
     task_id: str
     map_index: int
@@ -92,7 +92,7 @@ class TaskRun:
 
     @classmethod
     def of(cls, answer: dict[str, Any]) -> TaskRun:
-        """Read an answer of Airflow; a task that has no state yet is `waiting`."""
+        """Parse a response; a task without a state is `waiting`."""
         return cls(
             task_id=answer["task_id"],
             map_index=answer["map_index"],
@@ -108,14 +108,14 @@ class TaskRun:
 
     @property
     def seconds(self) -> float | None:
-        """Return how long the task has taken so far; None before it has started."""
+        """Return the task's duration so far; None before its start."""
         if self.started_at is None:
             return None
         return ((self.ended_at or datetime.now(UTC)) - self.started_at).total_seconds()
 
 
 def log_texts(line: str | dict[str, Any]) -> list[str]:
-    """Return a line of a log as its text and, if Airflow logged an exception, the exception's; without fold marks."""
+    """Return a log line's text, with the exception's text if Airflow logged one; without fold marks."""
     if isinstance(line, str):
         return [line]
     raised = [f"{error['exc_type']}: {error['exc_value']}" for error in line.get("error_detail") or []]

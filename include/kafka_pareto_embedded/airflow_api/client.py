@@ -1,4 +1,4 @@
-"""Ask Airflow's REST API. Everything in this project that asks Airflow does so by this class."""
+"""The only client of Airflow's REST API in this project."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.airflow_api.refusals import in_words
 from kafka_pareto_embedded.errors import AirflowRefusedError
 
-PAGE = 100  # Airflow's own limit for one answer
+PAGE = 100  # Airflow's limit for one response
 EVERY_DAG = "~"
 _API = "/api/v2"
 
 
 class AirflowClient:
-    """Ask one Airflow, with the rights of the connection's login.
+    """A client for one Airflow, with the rights of the connection's login.
 
-    Every method raises StackError if Airflow does not answer (AirflowUnreachableError) or refuses (AirflowRefusedError,
-    with its status).
+    Every method raises a StackError: AirflowUnreachableError, or AirflowRefusedError with the status.
     """
 
     def __init__(self, connection: AirflowConnection) -> None:
@@ -46,15 +45,15 @@ class AirflowClient:
         return self._connection.url
 
     def token(self) -> str:
-        """Return the token that the requests carry."""
+        """Return the token of the requests."""
         return self._connection.token()
 
     def send(self, method: str, path: str, body: object = None) -> httpx.Response:
-        """Send one request to any path of the server and return the answer, whatever its status."""
+        """Send one request to any path of the server and return the response, whatever its status."""
         return self._connection.send(method, path, body)
 
     def ask(self, method: str, path: str, body: object = None, query: Mapping[str, Any] | None = None) -> Any:
-        """Send a request that must succeed to a path of the API, and return the JSON of its answer."""
+        """Send a request that must succeed to a path of the API, and return its JSON response."""
         answer = self._connection.ask(method, f"{_API}/{path}", body, query)
         return answer.json() if answer.content else None
 
@@ -63,7 +62,7 @@ class AirflowClient:
         return Health.model_validate(self.ask("GET", "monitor/health"))
 
     def create_pool(self, name: str) -> None:
-        """Make a pool that lets one load at a time onto its cluster; do nothing if it exists."""
+        """Create a pool that allows one load at a time on its cluster, unless it exists."""
         description = "One load at a time on the Kafka cluster."
         pool = {"name": name, "slots": 1, "description": description, "include_deferred": False}
         self._connection.ask("POST", f"{_API}/pools", pool, accepted=(HTTPStatus.CONFLICT,))
@@ -74,7 +73,7 @@ class AirflowClient:
         return Dag.model_validate(answer.json()) if answer.is_success else None
 
     def choices(self, dag_id: str, parameter: str) -> list[Any]:
-        """Return the values that the DAG offers for a parameter; empty if its schema has no `enum`."""
+        """Return the allowed values of a DAG's parameter; empty if its schema has no `enum`."""
         parameters = self.ask("GET", f"dags/{dag_id}/details")["params"] or {}
         return list(parameters.get(parameter, {}).get("schema", {}).get("enum") or [])
 
@@ -83,19 +82,19 @@ class AirflowClient:
         return [ImportFailure.model_validate(each) for each in self.ask("GET", "importErrors")["import_errors"]]
 
     def set_paused(self, dag_id: str, is_paused: bool) -> None:
-        """Let runs of the DAG begin, or keep them waiting."""
+        """Unpause or pause the DAG."""
         self.ask("PATCH", f"dags/{dag_id}", {"is_paused": is_paused})
 
     def read_again(self, dag_id: str) -> None:
-        """Ask Airflow to read the DAG's file now, not when its turn comes."""
+        """Ask Airflow to parse the DAG's file immediately."""
         token = self.ask("GET", f"dags/{dag_id}")["file_token"]
-        # Asked twice where the first answer was lost, which Airflow refuses.
+        # Airflow refuses a repetition, which is sent if the first response was lost.
         self._connection.ask("PUT", f"{_API}/parseDagFile/{token}", accepted=(HTTPStatus.CONFLICT,))
 
     def trigger(self, dag_id: str, parameters: Mapping[str, Any], run_id: str | None = None) -> DagRun:
-        """Start a run and return it; Airflow makes an id if none is given.
+        """Start a run and return it; without an ID Airflow generates one.
 
-        A request with an id is repeated while Airflow is in trouble: Airflow takes an id once, so no run begins twice.
+        A request with an ID is retried: Airflow accepts an ID once, so no run starts twice.
 
         Raises:
             BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
@@ -105,7 +104,7 @@ class AirflowClient:
             return DagRun.model_validate(self._ask_for_run(dag_id, body).json())
         for attempt in self._connection.attempts():
             with attempt:
-                # Only a second attempt may find the run: the first has made it, and its answer was lost.
+                # Only a retry may find the run: the first attempt created it and its response was lost.
                 accepted = (HTTPStatus.CONFLICT,) if attempt.retry_state.attempt_number > 1 else ()
                 answer = self._ask_for_run(dag_id, body | {"dag_run_id": run_id}, accepted)
         found = answer.status_code == HTTPStatus.CONFLICT
@@ -131,34 +130,34 @@ class AirflowClient:
         return [DagRun.model_validate(each) for each in found]
 
     def stop(self, dag_id: str, run_id: str) -> None:
-        """Mark the run as failed, whereupon Airflow ends its tasks; do nothing if there is no such run."""
+        """Mark the run as failed, so that Airflow ends its tasks; do nothing if the run does not exist."""
         path = f"{_API}/{_run_path(dag_id, run_id)}"
         self._connection.ask("PATCH", path, {"state": "failed"}, accepted=(HTTPStatus.NOT_FOUND,))
 
     def tasks(self, dag_id: str, run_id: str) -> list[TaskRun]:
-        """Return all tasks of the run; a task that is not mapped yet has one entry, with index -1."""
+        """Return all tasks of the run; an unexpanded mapped task has one entry, with index -1."""
         path = f"{_run_path(dag_id, run_id)}/taskInstances"
         return [TaskRun.of(task) for task in self._all(path, "task_instances", {"order_by": "id"})]
 
     def log(self, dag_id: str, run_id: str, task: TaskRun) -> list[str]:
-        """Return the lines that the task's last try has logged."""
+        """Return the log lines of the task's last try."""
         query = {"map_index": task.map_index, "full_content": True}
         path = f"{_run_path(dag_id, run_id)}/taskInstances/{task.task_id}/logs/{task.try_number}"
         return [text for line in self.ask("GET", path, query=query)["content"] for text in log_texts(line)]
 
     def xcom(self, dag_id: str, run_id: str, task_id: str, key: str, map_index: int = -1) -> JsonValue:
-        """Return what the task has left under this key; None if there is nothing."""
+        """Return the task's XCom under this key; None if there is none."""
         path = f"{_API}/{_run_path(dag_id, run_id)}/taskInstances/{task_id}/xcomEntries/{key}"
         answer = self._connection.ask("GET", path, query={"map_index": map_index}, accepted=(HTTPStatus.NOT_FOUND,))
         value: JsonValue = answer.json()["value"] if answer.is_success else None
         return value
 
     def run_address(self, dag_id: str, run_id: str) -> str:
-        """Return the address where a person sees the run."""
+        """Return the address of the run's page."""
         return f"{self.url}/dags/{dag_id}/runs/{quote(run_id, safe='')}"
 
     def _all(self, path: str, key: str, query: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return every entry of a list, however many answers it takes."""
+        """Return every entry of a paginated list."""
         found: list[dict[str, Any]] = []
         total = 1
         while len(found) < total:

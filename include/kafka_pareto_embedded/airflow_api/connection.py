@@ -1,4 +1,4 @@
-"""Connect to an Airflow's API server: token, timeouts, retries, and errors in words."""
+"""Connect to Airflow's API server: token, timeouts, retries and error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_expone
 
 from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
 
-# The embedded Airflow's database alone may wait 30 s for its one writer (`programs/programs.py`).
+# The embedded Airflow's database may wait 30 s for its single writer (`programs/programs.py`).
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _RETRY_FOR_S = 60.0
 _LONGEST_DETAIL = 300
@@ -25,15 +25,16 @@ class Login(NamedTuple):
 
 
 class AirflowConnection:
-    """Send requests with a token, which it fetches, and renews after it has expired.
+    """Send requests with a token, which is fetched, and renewed after its expiry.
 
-    A request that fails for a passing reason is repeated, unless its caller says that it must not arrive twice. Passing
-    reasons are common on SQLite: a transaction that has read cannot write after another has, and fails at once.
+    A request that fails for a transient reason is retried, unless its caller says that it must not arrive twice.
+    Transient errors are common on SQLite: a transaction that has read fails immediately if another one writes before
+    it.
 
     Args:
         url: The address of the API server.
-        login: The user whose rights the requests have; None: nobody's.
-        retry_for_s: How long a request is repeated while Airflow is in trouble; 0: never.
+        login: The user of the requests; None: anonymous.
+        retry_for_s: How long a failing request is retried; 0: never.
     """
 
     def __init__(self, url: str, login: Login | None, retry_for_s: float = _RETRY_FOR_S) -> None:
@@ -44,7 +45,7 @@ class AirflowConnection:
         self._client = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False)
 
     def token(self) -> str:
-        """Return a token of the login; the same one until Airflow refuses it.
+        """Return the login's token, cached until Airflow refuses it.
 
         Raises:
             StackError: If Airflow does not answer, or refuses the login.
@@ -57,7 +58,7 @@ class AirflowConnection:
     def send(
         self, method: str, path: str, body: object = None, query: Mapping[str, Any] | None = None
     ) -> httpx.Response:
-        """Send one request to any path of the server and return the answer, whatever its status.
+        """Send one request to any path of the server and return the response, whatever its status.
 
         Raises:
             AirflowUnreachableError: If Airflow does not answer.
@@ -77,7 +78,7 @@ class AirflowConnection:
         query: Mapping[str, Any] | None = None,
         accepted: tuple[HTTPStatus, ...] = (),
     ) -> httpx.Response:
-        """Send a request that must succeed, or be answered with one of the accepted statuses; repeat it if need be.
+        """Send a request that must succeed or return one of the accepted statuses; retry it if needed.
 
         Raises:
             AirflowUnreachableError: If Airflow does not answer.
@@ -86,11 +87,11 @@ class AirflowConnection:
         return self.attempts()(lambda: self._checked(self.send(method, path, body, query), accepted))
 
     def post_once(self, path: str, body: object, accepted: tuple[HTTPStatus, ...] = ()) -> httpx.Response:
-        """Post as `ask` does, but never a second time."""
+        """Post like `ask`, but without retries."""
         return self._checked(self.send("POST", path, body), accepted)
 
     def attempts(self) -> Retrying:
-        """Return the attempts at one request: another as long as the trouble may pass and time is left."""
+        """Return the attempts at one request: retries while the error is transient and time is left."""
         return Retrying(
             retry=retry_if_exception(_may_pass),
             wait=wait_exponential(max=5),
@@ -110,7 +111,7 @@ class AirflowConnection:
             return self._client.request(method, path, json=body, params=query, headers=headers)
         except httpx.HTTPError as error:
             raise AirflowUnreachableError(
-                f"Airflow at {self.url} does not answer {method} {path} ({type(error).__name__}); look at `make status`"
+                f"Airflow at {self.url} does not answer {method} {path} ({type(error).__name__}); check `make status`"
             ) from error
 
     def _checked(self, answer: httpx.Response, accepted: tuple[HTTPStatus, ...] = ()) -> httpx.Response:
@@ -122,14 +123,14 @@ class AirflowConnection:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Return whether the server is in trouble: the same request may succeed later."""
+    """Return whether the error is transient: the same request may succeed later."""
     return isinstance(error, AirflowUnreachableError) or (
         isinstance(error, AirflowRefusedError) and error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     )
 
 
 def _detail(answer: httpx.Response) -> str:
-    """Return Airflow's own words in one line, if it has any."""
+    """Return Airflow's message in one line; empty without one."""
     try:
         said = answer.json()
     except ValueError:

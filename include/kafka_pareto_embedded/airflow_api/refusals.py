@@ -1,4 +1,4 @@
-"""Put Airflow's refusal of a parameter into the words of the commands: the option, its value, the rule."""
+"""Translate Airflow's refusal of a parameter into the command's option, its value and the rule."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _TYPES = {
     "string": "a text",
     "array": "a list",
 }
-# Airflow's sentence about a parameter, then jsonschema's: what is wrong, which rule says so, and that rule's schema.
+# Airflow's sentence about a parameter, then jsonschema's: the error, the violated rule, and the rule's schema.
 _REFUSAL = re.compile(
     r"Invalid input for param (\w+): (.*?)(?: Failed validating '(\w+)' in schema\S*: (.*?) On instance.*)?"
 )
 
 
 def in_words(detail: str, given: Mapping[str, Any]) -> str:
-    """Return Airflow's refusal, in one line, as `OPTION=value: rule`; other details stay as they are."""
+    """Return Airflow's refusal in one line as `OPTION=value: rule`; return other details unchanged."""
     found = _REFUSAL.fullmatch(detail)
     if found is None:
         return detail
@@ -46,7 +46,7 @@ def _rule(name: str, value: object, said: str, rule: str | None, schema: str) ->
         "maximum": f"must be at most {bound}",
         "exclusiveMinimum": f"must be above {bound}",
         "maxLength": f"must have at most {bound} characters",
-        "uniqueItems": "must name each once",
+        "uniqueItems": "must not repeat a value",
         "enum": f"must be one of {', '.join(choices)}{did_you_mean(str(value), choices)}",
         "type": f"must be {' or '.join(kinds)}",
         "pattern": PATTERN_RULES.get(name, f"must match {bound}"),

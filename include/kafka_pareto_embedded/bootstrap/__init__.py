@@ -1,1 +1,1 @@
-"""Run before anything is installed. Uses the standard library alone."""
+"""Code that runs before anything is installed, with the standard library only."""

@@ -1,12 +1,12 @@
 """Choose the ports of the embedded stack.
 
-Uses the standard library alone: the preflight imports this before anything is installed.
+Uses the standard library only: the preflight imports this before anything is installed.
 """
 
 from __future__ import annotations
 
 import socket
-from typing import Any, Mapping, NamedTuple, Tuple  # noqa: UP035 - an old Python must get as far as the preflight's message
+from typing import Any, Mapping, NamedTuple, Tuple  # noqa: UP035 - an old Python must reach the preflight's message
 
 LOOPBACK = "127.0.0.1"
 
@@ -29,16 +29,16 @@ class Ports(NamedTuple):
     controllers: Tuple[int, ...] = (19192, 19193, 19194)  # noqa: UP006
 
     def by_server(self) -> list[tuple[str, int]]:
-        """Return each server's name, as in `VARIABLES`, with one of its ports."""
+        """Return pairs of a server's name, as in `VARIABLES`, and one of its ports."""
         single = [(name, getattr(self, name)) for name in ("airflow", "mlflow", "minio")]
         return single + [("kafka", port) for port in self.kafka] + [("controllers", port) for port in self.controllers]
 
 
 def read_ports(environment: Mapping[str, str]) -> Ports:
-    """Return the default ports, changed as the environment says.
+    """Return the default ports with the environment's changes.
 
     Raises:
-        ValueError: Naming the variable, its value and the rule.
+        ValueError: If a port is invalid; the message names the variable, its value and the rule.
     """
     defaults = Ports()
     chosen: dict[str, Any] = {}
@@ -53,15 +53,16 @@ def read_ports(environment: Mapping[str, str]) -> Ports:
     twice = sorted({port for port in numbers if numbers.count(port) > 1})
     if twice:
         raise ValueError(
-            f"port {twice[0]} is chosen twice: give each server of the stack its own ({', '.join(VARIABLES.values())})"
+            f"port {twice[0]} is used twice: give each server a different one ({', '.join(VARIABLES.values())})"
         )
     return ports
 
 
 def taken_ports(ports: Ports) -> list[str]:
-    """Return one clear line for each port on which something listens already."""
+    """Return one message for each port that is already in use."""
     return [
-        f"port {port} ({server}) is taken: stop what listens there, or choose another by {VARIABLES[server]}=…"
+        f"port {port} ({server}) is in use: stop the program that listens there, or choose another port with "
+        f"{VARIABLES[server]}=…"
         for server, port in ports.by_server()
         if _is_taken(port)
     ]
@@ -77,7 +78,7 @@ def _read(variable: str, text: str, count: int) -> tuple[int, ...]:
 
 def _is_taken(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As the servers do: a connection of an earlier run that lingers in TIME_WAIT takes no port.
+        # Like the servers: an earlier connection in TIME_WAIT does not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))

@@ -1,6 +1,6 @@
-"""Look, before anything is installed or started, whether the machine has what is needed.
+"""Check the machine for required tools, disk space and free ports, before anything is installed or started.
 
-Uses the standard library alone, and syntax that an old Python reads: it runs before the environment exists.
+Uses the standard library only, and syntax of old Pythons: it runs before the environment exists.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Mapping, NamedTuple, Optional  # noqa: UP035 - an old Python must get as far as the message
+from typing import Mapping, NamedTuple, Optional  # noqa: UP035 - an old Python must reach the message
 
 PROJECT = Path(__file__).resolve().parents[3]
 MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
 NEWEST_JAVA_OF_SPARK = 17
 JDK_PACKAGE = "default-jdk-headless"
-MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that a module asks for (GOTOOLCHAIN=auto)
+MIN_GO = (1, 21)  # since 1.21 Go downloads a newer toolchain if a module requires it (GOTOOLCHAIN=auto)
 GO_FIX = "install Go 1.21 or newer (https://go.dev/dl)"
 INSTALLED_GIB = 2.7
-QUICK_GIB = 8.1  # what the plan of the study quick, a run without STUDY=, asks of the disk
-OTHER_GIB = 4  # for any other target; each study's own plan is looked at when it begins
+QUICK_GIB = 8.1  # disk space in the plan of the study quick, the default of STUDY=
+OTHER_GIB = 4  # for any other target; each study's plan is checked at its start
 TESTS_GIB = 2  # for brokers, stores and databases, in the folder for temporary files
-BROWSERS = ("chromium", "google-chrome")  # the Makefile says so too
+BROWSERS = ("chromium", "google-chrome")  # the same as in the Makefile
 FETCHED_BROWSER_RUNS_ON = "x86_64"
-# Sockets lie in the state folder, and a socket's path has at most 107 bytes.
+# The state folder contains sockets, whose paths are limited to 107 bytes.
 MAX_STATE_PATH_BYTES = 70
 
 
 class Problem(NamedTuple):
-    """One thing that is missing, its fix, and the Debian package that brings it, if one does."""
+    """A missing requirement with its fix and, if there is one, the Debian package."""
 
     text: str
     package: str = ""
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder of a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
+    """Return the stack's state folder: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
     chosen = environment.get("KAFKA_PARETO_STATE")
     return (Path(chosen).expanduser() if chosen else PROJECT / ".state").resolve()
 
 
 def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045
-    """Return the Java to use: `KAFKA_PARETO_JAVA`, else the one of `JAVA_HOME`, else the one on the PATH."""
+    """Return the Java to use: `KAFKA_PARETO_JAVA`, or the one of `JAVA_HOME`, or the one on the PATH."""
     home = environment.get("JAVA_HOME")
     return shutil.which(environment.get("KAFKA_PARETO_JAVA") or (str(Path(home) / "bin" / "java") if home else "java"))
 
@@ -65,18 +65,18 @@ def is_supervised(state: Path) -> bool:
 
 
 def find_browser() -> Optional[str]:  # noqa: UP045
-    """Return a browser on the PATH that tests can drive; never a snap, which may not read their files."""
+    """Return a browser on the PATH for tests; never a snap, which may not read their files."""
     found = (shutil.which(name) for name in BROWSERS)
     return next((path for path in found if path and not path.startswith("/snap/")), None)
 
 
 def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool = False) -> list[Problem]:
-    """Return what the machine lacks for set-up.
+    """Return the missing requirements of set-up.
 
     Args:
         tools: Where set-up installs.
-        environment: Names a Java, the study, and a cluster that is not the stack's, as make hands them over.
-        with_run: True where a study is run then, and the disk must hold what it sends.
+        environment: Variables with the Java, the study and an existing cluster, as passed by make.
+        with_run: Whether a study runs afterwards and needs disk space too.
     """
     found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
     if not (tools / "venv").exists():
@@ -90,7 +90,7 @@ def setup_problems(tools: Path, environment: Mapping[str, str], with_run: bool =
 
 
 def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool) -> int:
-    """Return how much must be free: for what is not installed yet, and for what quick sends here if it is run."""
+    """Return the required free space: for missing tools, and for the data of quick if it runs here."""
     is_installed = _has_minio(tools) and (tools / "stamps" / "kafka").exists()
     sends_here = with_run and not environment.get("KAFKA_PARETO_OPTION_KAFKA")
     runs_quick = sends_here and environment.get("KAFKA_PARETO_OPTION_STUDY", "") in ("", "quick")
@@ -98,7 +98,7 @@ def needed_disk_gib(tools: Path, environment: Mapping[str, str], with_run: bool)
 
 
 def problems_for_tests() -> list[Problem]:
-    """Return what the machine lacks for the tests, beyond what set-up needs."""
+    """Return the missing requirements of the tests, in addition to those of set-up."""
     found = [_browser_problem(), _disk_problem(Path(tempfile.gettempdir()), TESTS_GIB)]
     return [problem for problem in found if problem]
 
@@ -106,33 +106,33 @@ def problems_for_tests() -> list[Problem]:
 def log_pipeline_problems(
     tools: Path, environment: Mapping[str, str], server_folders: str = "/usr/sbin:/sbin"
 ) -> list[Problem]:
-    """Return what the machine lacks for a study of a log pipeline, beyond what set-up needs."""
+    """Return the missing requirements of a log pipeline's study, in addition to those of set-up."""
     path = f"{os.environ.get('PATH', '')}:{server_folders}"
     is_built = all((tools / "stamps" / each).exists() for each in ("filebeat", "collector"))
     found = [] if is_built else [_go_for_log_pipeline_problem()]
     if not shutil.which("nginx", path=path):
-        found.append(Problem("nginx is missing, which writes the log pipeline's log: install it", "nginx-light"))
+        found.append(Problem("nginx is missing; it writes the log pipeline's log: install it", "nginx-light"))
     home = environment.get("JAVA_HOME")
     java = shutil.which(str(Path(home) / "bin" / "java") if home else "java")
     version = java and _java_version(_output([java, "-version"]))
     if version and version > NEWEST_JAVA_OF_SPARK:
-        fix = f"point JAVA_HOME at one that is {NEWEST_JAVA_OF_SPARK} or older"
-        found.append(Problem(f"{java} is Java {version}, on which Spark 3.5 does not run: {fix}"))
+        fix = f"set JAVA_HOME to Java {NEWEST_JAVA_OF_SPARK} or older"
+        found.append(Problem(f"{java} is Java {version}, which Spark 3.5 does not support: {fix}"))
     if _wants_mariadb(environment) and not shutil.which("mariadbd", path=path):
-        fix = "install its server, or take database: sqlite in the study"
-        found.append(Problem(f"MariaDB is missing, which has the data of the study's shop: {fix}", "mariadb-server"))
+        fix = "install its server, or set database: sqlite in the study"
+        found.append(Problem(f"MariaDB is missing; the study's shop stores its data there: {fix}", "mariadb-server"))
     return [problem for problem in found if problem]
 
 
 def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports: bool = True) -> list[str]:
-    """Return one clear line for each thing that prevents a start of the stack."""
-    # Imported here, so that a Python that is too old prints its own message only.
+    """Return one message for each problem that prevents a start of the stack."""
+    # Imported here, so that an old Python prints only the message about its version.
     from kafka_pareto_embedded.bootstrap.ports import read_ports, taken_ports  # noqa: PLC0415
 
     if len(os.fsencode(state)) > MAX_STATE_PATH_BYTES:
         return [
             f"{state}: the state folder's path is longer than {MAX_STATE_PATH_BYTES} bytes, too long for a "
-            "socket: use a shorter one, by KAFKA_PARETO_STATE=…"
+            "socket: choose a shorter one with KAFKA_PARETO_STATE=…"
         ]
     try:
         ports = read_ports(environment)
@@ -151,9 +151,9 @@ def _python_problem() -> Optional[Problem]:  # noqa: UP045
 
 def _venv_problem() -> Optional[Problem]:  # noqa: UP045
     try:
-        import ensurepip  # noqa: F401, PLC0415 - Debian ships it apart
+        import ensurepip  # noqa: F401, PLC0415 - a separate package in Debian
     except ImportError:
-        return Problem("python3 cannot make virtual environments: install its venv", "python3-venv")
+        return Problem("python3 cannot create virtual environments: install its venv", "python3-venv")
     return None
 
 
@@ -166,9 +166,7 @@ def _java_problem(environment: Mapping[str, str]) -> Optional[Problem]:  # noqa:
     if version is None:
         return Problem(f"{java} -version cannot be read ({said.strip()[:80]!r}): install a JDK {MIN_JAVA} or newer")
     if version < MIN_JAVA:
-        return Problem(
-            f"{java} is Java {version}, too old: install a JDK {MIN_JAVA} or newer, or point JAVA_HOME at one"
-        )
+        return Problem(f"{java} is Java {version}, too old: install a JDK {MIN_JAVA} or newer, or set JAVA_HOME to one")
     return None
 
 
@@ -181,7 +179,7 @@ def _jdk_problem(environment: Mapping[str, str]) -> Optional[Problem]:  # noqa: 
     java = find_java(environment)
     if java is None or Path(java).resolve().with_name("javac").exists():
         return None
-    return Problem(f"{java} has no compiler beside it: install a JDK, not a JRE", JDK_PACKAGE)
+    return Problem(f"{java} has no compiler: install a JDK, not a JRE", JDK_PACKAGE)
 
 
 def _maven_problem() -> Optional[Problem]:  # noqa: UP045
@@ -197,14 +195,14 @@ def _has_minio(tools: Path) -> bool:
 
 
 def _go_problem() -> Optional[Problem]:  # noqa: UP045
-    # No package is named: Debian 12's Go is too old.
+    # Without a package, since Debian 12's Go is too old.
     fix = f"{GO_FIX}, or put a minio binary on the PATH"
-    return _go_lacking(Problem(f"neither minio nor Go to build it is there: {fix}"), "MinIO", fix)
+    return _go_lacking(Problem(f"MinIO is missing, and so is Go to build it: {fix}"), "MinIO", fix)
 
 
 def _go_for_log_pipeline_problem() -> Optional[Problem]:  # noqa: UP045
     built = "Filebeat and the Collector"
-    return _go_lacking(Problem(f"Go is missing, which builds {built}: {GO_FIX}", "golang-go"), built, GO_FIX)
+    return _go_lacking(Problem(f"Go is missing; it builds {built}: {GO_FIX}", "golang-go"), built, GO_FIX)
 
 
 def _go_lacking(missing: Problem, built: str, fix: str) -> Optional[Problem]:  # noqa: UP045
@@ -217,21 +215,21 @@ def _go_lacking(missing: Problem, built: str, fix: str) -> Optional[Problem]:  #
 
 
 def _wants_mariadb(environment: Mapping[str, str]) -> bool:
-    """Return whether the study that make was given has no other database; without a study there is none to ask for."""
+    """Return whether the study passed by make exists and uses MariaDB."""
     folder = Path(environment.get("KAFKA_PARETO_STUDIES") or PROJECT / "include" / "studies")
     study = folder / f"{environment.get('KAFKA_PARETO_OPTION_STUDY', '')}.yaml"
     if not study.is_file():
         return False
-    # By its text: what reads YAML is installed by set-up.
+    # By its text: no YAML parser is installed before set-up.
     return re.search(r"^database: *['\"]?sqlite", study.read_text(encoding="utf-8"), re.MULTILINE) is None
 
 
 def _browser_problem() -> Optional[Problem]:  # noqa: UP045
     if find_browser() or platform.machine() == FETCHED_BROWSER_RUNS_ON:
         return None
-    names = " nor ".join(BROWSERS)
+    names = ", ".join(BROWSERS)
     return Problem(
-        f"neither {names} is on the PATH, and the one that set-up fetches runs on {FETCHED_BROWSER_RUNS_ON} alone: "
+        f"no browser on the PATH ({names}), and set-up downloads one for {FETCHED_BROWSER_RUNS_ON} only: "
         "install Chromium",
         "chromium",
     )
@@ -242,7 +240,7 @@ def _disk_problem(folder: Path, needed_gib: int) -> Optional[Problem]:  # noqa: 
     free_gib = shutil.disk_usage(str(existing)).free / 2**30
     if free_gib >= needed_gib:
         return None
-    return Problem(f"only {free_gib:.1f} GiB are free under {existing}: {needed_gib} GiB are needed; make room")
+    return Problem(f"only {free_gib:.1f} GiB free under {existing}, {needed_gib} GiB needed: free some space")
 
 
 def _output(argv: list[str]) -> str:
@@ -254,12 +252,14 @@ def _output(argv: list[str]) -> str:
 
 
 def main() -> int:
-    """Print every problem on a line of its own, and the packages to install; return 1 if there is a problem."""
+    """Print one line per problem, and the packages to install; return 1 if there is a problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
-    parser.add_argument("--run", action="store_true", help="also look whether the disk holds what the study sends")
-    parser.add_argument("--tests", action="store_true", help="also look for what the tests need")
-    parser.add_argument("--log-pipeline", action="store_true", help="also look for what a log pipeline's study needs")
+    parser.add_argument("--start", action="store_true", help="also check that the stack's ports are free")
+    parser.add_argument("--run", action="store_true", help="also check the disk space for the study's data")
+    parser.add_argument("--tests", action="store_true", help="also check the requirements of the tests")
+    parser.add_argument(
+        "--log-pipeline", action="store_true", help="also check the requirements of a log pipeline's study"
+    )
     asked = parser.parse_args()
     problems = setup_problems(PROJECT / ".state", os.environ, with_run=asked.run)
     if asked.log_pipeline:
@@ -268,7 +268,7 @@ def main() -> int:
         problems += problems_for_tests()
     state = state_folder(os.environ)
     if asked.start and not _python_problem() and not is_supervised(state):
-        # A killed process manager may have left processes that hold the ports: `up` ends them first, then looks again.
+        # A killed process manager may have left processes on the ports: `up` ends them first, then checks again.
         has_been_up = (state / "ports.json").exists()
         problems += [Problem(text) for text in start_problems(state, os.environ, with_taken_ports=not has_been_up)]
     for problem in problems:

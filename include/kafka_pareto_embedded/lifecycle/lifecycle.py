@@ -35,14 +35,14 @@ Say = Callable[[str], None]
 
 _LOCK = ".lock"
 _MARK = ".kafka-pareto-state"
-_MARK_TEXT = "This folder is an embedded stack's of kafka-pareto. `make clean` removes it with all that is in it.\n"
+_MARK_TEXT = "This folder belongs to an embedded stack of kafka-pareto. `make clean` removes it with its contents.\n"
 _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "mlflow", "reports", "tmp")
 
 
 def up(say: Say) -> Stack:
     """Bring the whole stack up, wait until it is ready, and return it; do nothing if it is ready already.
 
-    If this call fails or is interrupted, what it has started is stopped again. `say` receives each line for the user.
+    If this call fails or is interrupted, it stops the programs it has started. `say` receives each line for the user.
 
     Raises:
         BadInputError: If a port or the state folder cannot be used.
@@ -56,11 +56,11 @@ def up(say: Say) -> Stack:
             stack = Stack.load()
             if stack is None:
                 raise StackError(
-                    "the stack runs, but its record of ports is gone; stop it with `make down`, then start again"
+                    "the stack is running, but ports.json is missing; stop it with `make down`, then start it again"
                 )
             _refuse_other_ports(stack)
             if all(process.is_running for process in supervisor.processes()) and answers_everywhere(stack):
-                say("The stack is up already.")
+                say("The stack is already up.")
             else:
                 _repair(stack, supervisor, say)
         else:
@@ -96,14 +96,14 @@ def down(say: Say) -> bool:
             say("Stopping the stack …")
             supervisor.shut_down()
         if supervisor.end_leftovers():
-            say("Stopped what killed processes had left.")
+            say("Stopped leftovers of killed processes.")
         if was_up:
             say("Stopped.")
     return was_up
 
 
 def sweep_credentials(stack: Stack, say: Say) -> None:
-    """Remove the copies of users' `client.properties` that no active run needs, as after a killed `make run`."""
+    """Remove the copies of users' `client.properties` that no active run needs, left by a killed `make run`."""
 
     def active_runs() -> set[str]:
         with administrator(stack) as airflow:
@@ -111,18 +111,18 @@ def sweep_credentials(stack: Stack, say: Say) -> None:
 
     try:
         for campaign in sweep_client_configs(stack.client_configs, active_runs):
-            say(f"Removed the copy of a client.properties that no run needs: campaign {campaign}.")
+            say(f"Removed the copy of client.properties of campaign {campaign}: no active run needs it.")
     except StackError as error:
-        say(f"Copies of client.properties stay in {stack.client_configs} until the next `make up`: {error}")
+        say(f"Copies of client.properties remain in {stack.client_configs} until the next `make up`: {error}")
 
 
 def status() -> tuple[Stack | None, list[ProcessState]]:
-    """Return the stack as last started (None: never), and its programs (none: it is down)."""
+    """Return the stack as last started (None: never), and its programs (empty: it is down)."""
     return Stack.load(), Supervisor(state_folder(os.environ)).processes()
 
 
 def clean(say: Say) -> Path | None:
-    """Stop the stack and remove its state folder; the checkout's own state folder holds the installed tools as well.
+    """Stop the stack and remove its state folder; the checkout's state folder contains the installed tools too.
 
     Raises:
         BadInputError: If the folder does not belong to a stack.
@@ -132,31 +132,32 @@ def clean(say: Say) -> Path | None:
         return None
     if state != TOOLS.resolve() and not (state / _MARK).is_file():
         raise BadInputError(
-            f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone: {_MARK} is not in it, which every start "
-            "of a stack leaves there; remove it yourself"
+            f"KAFKA_PARETO_STATE={state}: not removed, since it contains no {_MARK}, which every start of a stack "
+            "writes; remove it yourself"
         )
     down(say)
     shutil.rmtree(state)
     if state == TOOLS.resolve() and TOOLS.is_symlink():
-        state.mkdir(mode=0o700)  # the checkout's link leads to it; what is made next goes there again
+        state.mkdir(mode=0o700)  # the checkout links to it; keep the folder for the next start
     say(f"Removed {state}.")
     return state
 
 
 def _claim(state: Path) -> None:
-    """Make the state folder, for its owner alone, and mark it: `clean` removes it.
+    """Create the state folder, for its owner only, and mark it for `clean`.
 
     A folder with other files is refused.
 
     Raises:
-        BadInputError: If the folder cannot be made or used.
+        BadInputError: If the folder cannot be created or used.
     """
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         names = {path.name for path in state.iterdir()}
         if state != TOOLS.resolve() and _MARK not in names and names - {_LOCK}:
             raise BadInputError(
-                f"KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder"
+                f"KAFKA_PARETO_STATE={state}: contains files that do not belong to a stack; choose an empty or a new "
+                "folder"
             )
         state.chmod(0o700)
         (state / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
@@ -179,11 +180,11 @@ def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
         _wait_until_ready(stack, supervisor)
     except BaseException:
         if supervisor.is_up():
-            say("Stopping what was started …")
+            say("Stopping the started programs …")
         try:
             supervisor.shut_down()
         except StackError as error:
-            say(str(error))  # reported here, so that it does not hide why the start failed
+            say(str(error))  # reported here, so that it does not hide the cause of the failed start
         raise
 
 
@@ -200,7 +201,7 @@ def _repair(stack: Stack, supervisor: Supervisor, say: Say) -> None:
         _wait_until_ready(stack, supervisor)
     except BaseException:
         for process in started:
-            with suppress(StackError):  # it may have ended by itself; the reason of the failed start counts
+            with suppress(StackError):  # it may have exited already; the cause of the failed start counts
                 supervisor.stop(process)
         raise
 
@@ -230,9 +231,9 @@ def _new_stack(state: Path, say: Say) -> Stack:
         (state / name).mkdir(exist_ok=True, mode=0o700)
     if not stack.secrets_file.exists():
         write_credentials(stack.secrets_file, secret := Credentials())
-        say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
-        say(f"MLflow's login, shown this once: {ADMIN} / {secret.mlflow_admin_password}")
-        say(f"Logins are kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
+        say(f"Airflow's login, shown only now: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
+        say(f"MLflow's login, shown only now: {ADMIN} / {secret.mlflow_admin_password}")
+        say(f"These and the stack's other passwords and keys are in {stack.secrets_file} (mode 600).")
     return stack
 
 
@@ -245,7 +246,7 @@ def _refuse_other_ports(stack: Stack) -> None:
         running = getattr(stack.ports, server)
         if os.environ.get(variable) and getattr(wanted, server) != running:
             raise BadInputError(
-                f"{variable}={os.environ[variable]}: the stack runs with {running}; stop it first with `make down`"
+                f"{variable}={os.environ[variable]}: the stack is running with {running}; first stop it: `make down`"
             )
 
 
@@ -255,7 +256,7 @@ def _file_errors_named(state: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StackError(
-            f"{error.filename or state}: {error.strerror or error}; correct this, then run the same command again"
+            f"{error.filename or state}: {error.strerror or error}; fix this, then run the same command again"
         ) from error
 
 
@@ -265,5 +266,7 @@ def _alone(state: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StackError("another make up, run or down is at work on this stack; wait until it has ended") from None
+            raise StackError(
+                "another make up, run or down is running on this stack; wait until it has finished"
+            ) from None
         yield

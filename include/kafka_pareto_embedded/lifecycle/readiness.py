@@ -1,4 +1,4 @@
-"""Wait until each server of the stack answers, and check that the answer is our own process's."""
+"""Wait until each server of the stack answers, and check that it is our process that answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMEOUT_S = 180.0
 
 
 def answers_everywhere(stack: Stack) -> bool:
-    """Return whether a stack that has been ready still answers; do not wait."""
+    """Return whether a started stack still answers; do not wait."""
     return (
         all(_listens(port) for port in stack.ports.kafka)
         and _answers(_minio_health(stack))
@@ -35,7 +35,7 @@ def answers_everywhere(stack: Stack) -> bool:
 
 
 def wait_for_minio(stack: Stack, supervisor: Supervisor) -> None:
-    """Wait until MinIO can serve."""
+    """Wait until MinIO is ready."""
     _wait(stack, supervisor, ["minio"], "MinIO is ready", lambda: _answers(_minio_health(stack)))
     _check_owner(supervisor, "minio", stack.ports.minio)
 
@@ -47,7 +47,7 @@ def wait_for_mlflow(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
-    """Wait until every broker listens and the cluster has all of them as members."""
+    """Wait until every broker listens and is a member of the cluster."""
     names = [f"kafka-{number}" for number in range(1, len(stack.ports.kafka) + 1)]
     _wait(stack, supervisor, names, "the brokers listen", lambda: all(_listens(port) for port in stack.ports.kafka))
     for name, port in zip(names, stack.ports.kafka, strict=True):
@@ -64,7 +64,7 @@ def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
-    """Wait until all parts of Airflow are healthy, its pools exist, and the DAG is known and may run."""
+    """Wait until all parts of Airflow are healthy, its pools exist, and the DAG is loaded and unpaused."""
     names = [process.name for process in supervisor.processes() if process.group == "airflow"]
     _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
@@ -77,12 +77,12 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def study_files(stack: Stack) -> list[Path]:
-    """List the files of the studies that the stack offers."""
+    """List the files of the stack's studies."""
     return sorted(stack.settings().studies.glob("*.yaml"))
 
 
 def dags_of_own_cluster(files: Sequence[Path]) -> list[str]:
-    """List the DAGs that run campaigns on the installation's own cluster: one for each kind that a study has."""
+    """List the DAGs that run campaigns on the installation's cluster: one per kind of study."""
     named = cluster_names(files)
     kinds = {kind_of(file) for file in files if file.stem not in named}
     return [dag for kind, dag in (("tune", TUNE_DAG_ID), ("compare", COMPARE_DAG_ID)) if kind in kinds]
@@ -94,9 +94,7 @@ def _wait(stack: Stack, supervisor: Supervisor, names: list[str], what: str, con
             return True
         for process in supervisor.processes():
             if process.name in names and process.has_failed:
-                raise StackError(
-                    f"{process.name} ended at its start ({process.state}); its last words are in {process.log}"
-                )
+                raise StackError(f"{process.name} exited at its start ({process.state}); see the end of {process.log}")
         return False
 
     wait_until(what, holds, _TIMEOUT_S, f"the logs are in {stack.logs}")
@@ -126,11 +124,11 @@ def _listens(port: int) -> bool:
 
 
 def _check_owner(supervisor: Supervisor, name: str, port: int) -> None:
-    """Check that our own process answers: another stack on the same port would answer just as well."""
+    """Check that our process answers, not another stack on the same port."""
     process = next(process for process in supervisor.processes() if process.name == name)
     if process.pid is None or port not in _ports_of(process.pid):
         raise StackError(
-            f"what answers on port {port} is not this stack's {name}; see {process.log}, and who listens there"
+            f"port {port} is in use by a process that is not this stack's {name}; stop it, or see {process.log}"
         )
 
 

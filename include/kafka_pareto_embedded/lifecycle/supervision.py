@@ -1,4 +1,4 @@
-"""Run the process manager: write supervisord's configuration, and call its socket in the state folder."""
+"""Run the process manager supervisord: write its configuration, and call its socket in the state folder."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _CALL_TIMEOUT_S = 10.0
 _START_TIMEOUT_S = 15.0
 _STOP_TIMEOUT_S = 90.0
 _POLL_S = 0.1
-_SHORTEST_RUN_S = 3  # a program that ends sooner counts as one that failed to start
+_SHORTEST_RUN_S = 3  # a program that exits sooner has failed to start
 _LEFTOVER_GRACE_S = 15.0
 _LOG_BYTES = 10 * 2**20
 
 
 @dataclass(frozen=True)
 class ProcessState:
-    """A program; `state` is the process manager's word, like RUNNING, STARTING, BACKOFF or FATAL."""
+    """A program; `state` is supervisord's, like RUNNING, STARTING, BACKOFF or FATAL."""
 
     name: str
     group: str
@@ -51,7 +51,7 @@ class ProcessState:
 
     @property
     def has_failed(self) -> bool:
-        """Return whether the program ended by itself, or never started."""
+        """Return whether the program exited unexpectedly, or never started."""
         return self.state in ("BACKOFF", "EXITED", "FATAL", "UNKNOWN")
 
 
@@ -102,15 +102,14 @@ class Supervisor:
         self._call("startProcess", f"{process.group}:{process.name}", False)
 
     def stop(self, process: ProcessState) -> None:
-        """Stop a program and wait until it is gone."""
+        """Stop a program and wait for its end."""
         self._call("stopProcess", f"{process.group}:{process.name}", True, timeout_s=_STOP_TIMEOUT_S)
 
     def end_leftovers(self) -> bool:
-        """End what outlived a killed process manager or program; return whether there was something.
+        """End processes that outlived a killed process manager or program; return whether there were any.
 
-        Every process of the stack is found by its home, which is the state folder's. The kernel has sent TERM to those
-        that lead a process group (`tied_to_parent`); their children get it here. Some do not heed it after their log's
-        reader is gone.
+        Every process of the stack has a home in the state folder. The kernel has sent TERM to leaders of process groups
+        (`tied_to_parent`); their children get it here. Some ignore it after the reader of their log has exited.
 
         Raises:
             StackError: If a process cannot be ended.
@@ -126,10 +125,10 @@ class Supervisor:
         return bool(leftovers)
 
     def shut_down(self) -> None:
-        """Stop all programs and the process manager, and wait until they are gone; print nothing if it is down.
+        """Stop all programs and the process manager, and wait for their end; print nothing if it is down.
 
         Raises:
-            StackError: If something still runs after a long wait.
+            StackError: If a process is still running after a long wait.
         """
         if not self.is_up():
             return
@@ -160,7 +159,7 @@ class Supervisor:
 
 
 def render_configuration(state: Path, programs: list[Program]) -> str:
-    """Return the text of supervisord.conf. It holds secrets: the file is for its owner alone."""
+    """Return the text of supervisord.conf. It contains secrets: the file is for its owner only."""
     logs = state / "logs"
     lines = [
         "[supervisord]",
@@ -203,14 +202,14 @@ def render_configuration(state: Path, programs: list[Program]) -> str:
 def _value(value: object) -> str:
     text = str(value).replace("%", "%%")
     if any(cut in text for cut in ("\n", " ;", " #")):
-        raise StackError(f"{text!r}: the process manager can take no line break, ' ;' or ' #'; use another folder")
+        raise StackError(f"{text!r}: supervisord accepts no line break, ' ;' or ' #' here; use another folder")
     return text
 
 
 def _environment(program: Program) -> str:
     unfit = [name for name, value in program.environment.items() if '"' in value]
     if unfit:
-        raise StackError(f"{unfit[0]}: the process manager can take no value with a double quote; change it")
+        raise StackError(f"{unfit[0]}: supervisord accepts no value with a double quote; change it")
     return _value(",".join(f'{name}="{value}"' for name, value in program.environment.items()))
 
 
@@ -223,7 +222,7 @@ class _SocketTransport(xmlrpc.client.Transport):
         self._timeout_s = timeout_s
 
     def make_connection(self, host: Any) -> http.client.HTTPConnection:
-        """Return a connection to the socket, whatever the host is called."""
+        """Return a connection to the socket; ignore the host."""
         connection = http.client.HTTPConnection(str(host), timeout=self._timeout_s)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.sock.settimeout(self._timeout_s)
@@ -239,9 +238,9 @@ def _home(process: psutil.Process) -> str | None:
 
 
 def _alive_after(processes: list[psutil.Process], timeout_s: float) -> list[psutil.Process]:
-    """Wait until the processes have ended, and return those that have not in time.
+    """Wait until the processes have ended, and return the remaining ones.
 
-    A zombie has ended. It stays one for ever in a container whose first process waits for none.
+    A zombie has ended; it stays forever in a container whose first process does not reap children.
     """
     deadline = time.monotonic() + timeout_s
     while alive := [process for process in processes if _is_alive(process)]:

@@ -14,17 +14,17 @@ _POLL_S = 0.2
 def wait_until(
     what: str, condition: Callable[[], bool], timeout_s: float, fix: str = "", poll_s: float = _POLL_S
 ) -> None:
-    """Repeat the question until the condition holds, which `what` says in words, as in "MinIO answers".
+    """Poll until the condition holds; `what` describes it, as in "MinIO answers".
 
     Raises:
-        StackError: If it does not hold in time; whatever the condition raises passes through.
+        StackError: If it does not hold in time; errors of the condition pass through.
     """
     if not holds_within(timeout_s, condition, poll_s):
-        raise StackError("; ".join(filter(None, (f"not within {timeout_s:.0f} s: {what}", fix))))
+        raise StackError("; ".join(filter(None, (f"timeout after {timeout_s:.0f} s, waiting until {what}", fix))))
 
 
 def holds_within(timeout_s: float, condition: Callable[[], bool], poll_s: float) -> bool:
-    """Repeat the question until the condition holds; return False if it does not in time."""
+    """Poll until the condition holds; return False after the timeout."""
     asking = Retrying(
         retry=retry_if_result(lambda holds: not holds),
         stop=stop_after_delay(timeout_s),

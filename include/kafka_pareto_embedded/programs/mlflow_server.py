@@ -1,8 +1,8 @@
-"""Start MLflow's tracking server after it has ended what a killed one left behind.
+"""End the leftovers of a killed MLflow tracking server, then start a new one.
 
-The actual server is a child of `mlflow server`. It outlives that parent and keeps the port. The process manager names
-each program in its environment, and makes it the leader of a process group. So a process of the same home and name
-whose group has no leader was left behind. Started by hand, without such a name, this program ends nothing.
+The actual server is a child of `mlflow server` that outlives it and keeps the port. supervisord sets a program's
+name in its environment and makes it the leader of a process group. A process with the same home and name whose group
+has no leader is therefore a leftover. Started manually, without such a name, this program ends nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARKS = ("HOME", "SUPERVISOR_PROCESS_NAME")
 
 
 def main() -> None:
-    """Become `mlflow`, with the arguments of this process."""
+    """Exec `mlflow` with the arguments of this process."""
     left_behind = [process for process in psutil.process_iter() if _is_left_behind(process)]
     for process in left_behind:
         with suppress(psutil.NoSuchProcess):
@@ -27,8 +27,8 @@ def main() -> None:
     if alive:
         pids = ", ".join(str(process.pid) for process in alive)
         sys.exit(
-            f"error: what a killed MLflow server left behind did not end within {_END_WITHIN_S:.0f} s: pid {pids}; "
-            "end it, so that its port becomes free"
+            f"error: leftovers of a killed MLflow server did not end within {_END_WITHIN_S:.0f} s: pid {pids}; "
+            "end them to free the port"
         )
     os.execv(sys.executable, [sys.executable, "-m", "mlflow", *sys.argv[1:]])  # noqa: S606
 

@@ -1,4 +1,4 @@
-"""Prepare what the programs of the stack need; each part may be repeated."""
+"""Prepare buckets, users and databases of the stack; each part may be repeated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MIGRATION_TIMEOUT_S = 180
 
 
 def prepare_object_store(stack: Stack) -> None:
-    """Make the buckets and users that do not exist yet.
+    """Create missing buckets and users.
 
     Raises:
         StoreError: If MinIO refuses.
@@ -34,7 +34,7 @@ def prepare_object_store(stack: Stack) -> None:
 
 
 def prepare_mlflow_users(stack: Stack) -> None:
-    """Make the users that do not exist yet.
+    """Create missing users.
 
     Raises:
         TrackingError: If MLflow refuses.
@@ -49,10 +49,10 @@ def prepare_mlflow_users(stack: Stack) -> None:
 
 
 def migrate_database(stack: Stack) -> None:
-    """Bring Airflow's database to the installed version, once for each version.
+    """Migrate Airflow's database to the installed version, once per version.
 
     Raises:
-        StackError: If Airflow cannot do it.
+        StackError: If the migration fails or takes too long.
     """
     database = stack.state / "airflow" / "airflow.db"
     migrated = database.with_name("migrated-to")
@@ -84,6 +84,6 @@ def migrate_database(stack: Stack) -> None:
 
 
 def _remove_half_made(database: Path) -> None:
-    """Remove what a first migration left that was cut short: tables without a version."""
+    """Remove the leftovers of an interrupted first migration: tables without a version."""
     for path in database.parent.glob(f"{database.name}*"):
         path.unlink()

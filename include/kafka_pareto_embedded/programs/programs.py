@@ -1,4 +1,4 @@
-"""Define the programs of the embedded stack: their command lines, and the few settings that each is given."""
+"""Define the programs of the embedded stack: their command lines and environments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import PROJECT, Stack
 
-# Users may set these: a folder of studies, the receivers of notices, and the Airflow connections that notices need.
+# Set by users: a folder of studies, the receivers of notices, and the Airflow connections for notices.
 _PASSED_ON = ("KAFKA_PARETO_STUDIES", "KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
 _STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
 _AIRFLOW_PARTS = {
@@ -35,9 +35,9 @@ class Program:
     """One supervised process.
 
     Attributes:
-        group: The group; groups are stopped one after the other, the last started first.
+        group: The group; groups are stopped in reverse order of their start.
         environment: The whole environment of the process.
-        stop_timeout_s: The time that it has to end before it is killed.
+        stop_timeout_s: Time from TERM to KILL.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Program:
 
 
 def prepare_programs(stack: Stack) -> list[Program]:
-    """Return all programs of the stack in the order in which they start; write the files that they need.
+    """Return all programs of the stack in start order; write their files.
 
     Raises:
         KafkaParetoError: If a tool is missing or the brokers' storage cannot be prepared.
@@ -60,7 +60,7 @@ def prepare_programs(stack: Stack) -> list[Program]:
 
 
 def airflow_environment(stack: Stack) -> dict[str, str]:
-    """Return the environment that every part of Airflow and its command line need; nothing for the steps."""
+    """Return the environment of every part of Airflow and of its command line, without the steps' variables."""
     home = stack.state / "airflow"
     secret = stack.credentials
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON) and value}
@@ -73,13 +73,13 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
         "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
-        # `run` asks for the DAG to be read again for a study that was just added; the result must count at once.
+        # `run` has the DAG parsed again for a new study; the result must be used immediately.
         "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "1",
         "AIRFLOW__CORE__FERNET_KEY": secret.airflow_fernet_key,
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{secret.airflow_admin_user}:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords_file(stack)),
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{stack.airflow_url}/execution/",
-        # SQLite has one writer at a time; the others wait and do not fail.
+        # SQLite has one writer at a time; the others wait instead of failing.
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=30",
         "AIRFLOW__API__HOST": LOOPBACK,
         "AIRFLOW__API__PORT": str(stack.ports.airflow),
@@ -106,7 +106,7 @@ def _minio(stack: Stack) -> Program:
 def _brokers(stack: Stack) -> list[Program]:
     ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
     nodes = prepare_nodes(stack.brokers, stack.kafka_jars, stack.java, ports)
-    # A program of this stack is known by its home (`Supervisor.end_leftovers`).
+    # Programs of this stack are identified by their home (`Supervisor.end_leftovers`).
     environment = {**java_environment(), "HOME": base_environment(stack)["HOME"]}
     return [
         Program(node.name, "servers", broker_argv(node, stack.kafka_jars, stack.java), node.folder, environment)
@@ -138,7 +138,7 @@ def _mlflow(stack: Stack) -> Program:
 
 def _airflow(stack: Stack) -> list[Program]:
     common = airflow_environment(stack)
-    # Tasks are the scheduler's children, so only the scheduler has what the steps need. The explorer only reads.
+    # Tasks are children of the scheduler, so only it gets the steps' variables. The explorer has read access only.
     environments = {
         "scheduler": {**common, **_STEP_LIMITS, **stack.step_environment()},
         "api-server": {**common, **stack.explorer_environment()},
@@ -157,7 +157,7 @@ def _airflow(stack: Stack) -> list[Program]:
 
 
 def base_environment(stack: Stack) -> dict[str, str]:
-    """Return the environment of every process of the stack, the process manager too; it holds no secret."""
+    """Return the environment of every process of the stack and the process manager; it contains no secrets."""
     kept = {name: os.environ[name] for name in ("JAVA_HOME", "TZ") if os.environ.get(name)}
     binaries = Path(sys.executable).parent
     return {
@@ -165,7 +165,7 @@ def base_environment(stack: Stack) -> dict[str, str]:
         "PATH": f"{binaries}:{os.environ.get('PATH', os.defpath)}",
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
-        # Files that programs leave at home or in the temporary folder stay in the state folder.
+        # Files that programs write to their home or temporary folder stay in the state folder.
         "HOME": str(stack.state / "home"),
         "TMPDIR": str(stack.state / "tmp"),
         "PYTHONUNBUFFERED": "1",
@@ -177,12 +177,14 @@ def _passwords_file(stack: Stack) -> Path:
 
 
 def tied_to_parent(argv: list[str]) -> list[str]:
-    """Return a command line whose process gets TERM as soon as its parent is gone, even by `kill -9`.
+    """Return a command line whose process gets TERM when its parent ends, even by `kill -9`.
 
     Raises:
-        StackError: If util-linux's setpriv, which does this, is missing.
+        StackError: If util-linux's setpriv is missing.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        raise StackError("setpriv is not on the PATH; install util-linux, so that no program outlives its stack")
+        raise StackError(
+            "setpriv is not on the PATH; install util-linux, which ends programs together with their stack"
+        )
     return [setpriv, "--pdeathsig", "TERM", "--", *argv]

@@ -1,7 +1,7 @@
-"""Run Airflow's scheduler so that everything it has forked ends with it, even by `kill -9`.
+"""Run Airflow's scheduler and end its child processes with it, even after `kill -9`.
 
-The workers of the LocalExecutor wait at a pipe that they hold open themselves. Without this they outlive a killed
-scheduler for ever, and the process manager does not see them. Their tasks end with them, and the tasks' steps in turn.
+The workers of the LocalExecutor wait on a pipe that they keep open themselves. Otherwise they would outlive a killed
+scheduler forever, unnoticed by the process manager. Their tasks end with them, and so do the tasks' steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class ForkTie:
-    """Tie each process that is forked from now on to the one that forked it: they end together."""
+    """Make each process forked from now on end with its parent."""
 
     def __init__(self) -> None:
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -31,7 +31,7 @@ class ForkTie:
             reason = os.strerror(ctypes.get_errno())
             print(f"error: a worker cannot be tied to its scheduler: prctl: {reason}", file=sys.stderr, flush=True)
             os._exit(os.EX_OSERR)
-        # A parent that was killed before the call can send no signal any more.
+        # A parent killed before the call cannot send the signal.
         if os.getppid() != self._forking_pid:
             os._exit(os.EX_UNAVAILABLE)
 

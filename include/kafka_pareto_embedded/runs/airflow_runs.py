@@ -22,7 +22,7 @@ class AirflowRuns:
         self._dag_id = dag_id
 
     def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:
-        """Start a run under this id.
+        """Start a run with this ID.
 
         Raises:
             BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
@@ -30,23 +30,23 @@ class AirflowRuns:
         self._client.trigger(self._dag_id, parameters, run_id)
 
     def studies(self) -> list[str]:
-        """Return the studies that the DAG offers, as Airflow has read it last."""
+        """Return the studies that the DAG accepted when Airflow last parsed it."""
         return [str(study) for study in self._client.choices(self._dag_id, "study")]
 
     def read_dag_again(self) -> None:
-        """Ask Airflow to read the DAG's file now: its choices follow the folder of studies."""
+        """Ask Airflow to parse the DAG's file now, to update its choices from the folder of studies."""
         self._client.read_again(self._dag_id)
 
     def active(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the ids and parameters of the runs that are queued or running, oldest first."""
+        """Return the IDs and parameters of the queued and running runs, oldest first."""
         return [(run.dag_run_id, run.parameters) for run in self._client.active_runs(self._dag_id)]
 
     def has(self, run_id: str) -> bool:
-        """Return whether there is a run of this id."""
+        """Return whether a run with this ID exists."""
         return self._client.has_run(self._dag_id, run_id)
 
     def newest_of(self, study: str, campaign: str) -> str:
-        """Return the id of the campaign's latest run.
+        """Return the ID of the campaign's latest run.
 
         Raises:
             StackError: If none of the latest runs is the campaign's.
@@ -54,18 +54,18 @@ class AirflowRuns:
         for run in self._client.latest_runs(self._dag_id):
             if (run.parameters.get("study"), run.parameters.get("campaign")) == (study, campaign):
                 return run.dag_run_id
-        raise StackError(f"Airflow at {self._client.url} has no run of campaign {campaign} of {study}")
+        raise StackError(f"Airflow at {self._client.url} has no run of campaign {campaign} of study {study}")
 
     def state(self, run_id: str) -> str:
         """Return `queued`, `running`, `success` or `failed`."""
         return self._client.run(self._dag_id, run_id).state
 
     def tasks(self, run_id: str) -> list[TaskRun]:
-        """Return all tasks of the run; a task that is not mapped yet has one entry, with index -1."""
+        """Return all tasks of the run; an unexpanded mapped task has one entry, with index -1."""
         return self._client.tasks(self._dag_id, run_id)
 
     def log(self, run_id: str, task: TaskRun) -> list[str]:
-        """Return the lines that the task's last try has logged."""
+        """Return the log lines of the task's last try."""
         return self._client.log(self._dag_id, run_id, task)
 
     def notice(self, run_id: str, task: TaskRun) -> Notice | None:
@@ -75,16 +75,16 @@ class AirflowRuns:
         return None if notice is None else Notice.model_validate(notice)
 
     def exit_code(self, run_id: str, task: TaskRun) -> int | None:
-        """Return the exit code of the task's step; None unless the step itself has failed."""
+        """Return the exit code of the task's step; None unless the step failed."""
         code = self._client.xcom(self._dag_id, run_id, task.task_id, "exit_code", task.map_index)
         return code if isinstance(code, int) else None
 
     def stop(self, run_id: str) -> None:
-        """Mark the run as failed, whereupon Airflow ends its tasks; do nothing if there is no such run."""
+        """Mark the run as failed, so that Airflow ends its tasks; do nothing if the run does not exist."""
         self._client.stop(self._dag_id, run_id)
 
     def address(self, run_id: str) -> str:
-        """Return the address where a person sees the run."""
+        """Return the address of the run's page."""
         return self._client.run_address(self._dag_id, run_id)
 
 

@@ -1,4 +1,4 @@
-"""The first screen after a campaign: the answer to its question."""
+"""The first screen after a campaign: its answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTH = 80
 
 
 def answer_lines(store: Store, keys: CampaignKeys) -> list[str]:
-    """Return the answer of a campaign that has ended, in 80 columns; with a single case, its decision card follows.
+    """Return the answer of a finished campaign in 80 columns, followed by the decision card of a single case.
 
     Raises:
         ArtifactError: If an artifact of its report is missing or damaged.
@@ -37,6 +37,6 @@ def answer_lines(store: Store, keys: CampaignKeys) -> list[str]:
 
 
 def whole_text(store: Store, keys: CampaignKeys) -> str:
-    """Return the whole cards of a campaign, or all tables of a comparison."""
+    """Return the full cards of a campaign, or all tables of a comparison."""
     is_comparison = isinstance(Campaign.open(store, keys.study, keys.campaign).study, Compare)
     return store.get(keys.report("tables.txt" if is_comparison else "cards.txt")).decode().rstrip()

@@ -17,7 +17,7 @@ from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 
 def print_report(request: DoctorRequest, settings: Settings) -> None:
-    """Print the verdicts on the named cluster, else on the stack's cluster, else on this machine only.
+    """Print the verdicts on the given cluster, or the stack's, or, if neither is available, this machine only.
 
     Raises:
         BadInputError: If an option is invalid.
@@ -46,7 +46,7 @@ def print_sizing(options: SizingOptions) -> None:
 
 
 def _embedded_cluster() -> str | None:
-    """Return the addresses of the embedded brokers; None if none of them runs."""
+    """Return the addresses of the embedded brokers; None if none is running."""
     stack, processes = lifecycle.status()
     is_up = any(process.is_running and process.name.startswith("kafka") for process in processes)
     return stack.bootstrap_servers if stack is not None and is_up else None

@@ -1,4 +1,4 @@
-"""Hand a campaign over to its user: the decision cards, and the addresses of everything behind them."""
+"""Return the closing text of a campaign: decision cards, addresses and next commands."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from kafka_pareto_embedded.terminal.as_typed import as_typed
 
 
 def finished_text(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, *, whole: bool = False) -> str:
-    """Fetch the report and the Data Docs, and return a text with the answer, the addresses and what to do next.
+    """Download the report and the Data Docs, and return the answer, the addresses and the next commands.
 
-    With `whole`, all cards or tables take the answer's place.
+    With `whole`, all cards or tables replace the answer.
 
     Raises:
         ArtifactError: If the report's cards or its page are not in the store.
@@ -52,7 +52,7 @@ def finished_text(stack: Stack, store: Store, keys: CampaignKeys, run_address: s
 
 
 def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_address: str, shown: str) -> str:
-    """Return what is shown of a comparison, and the addresses."""
+    """Return a comparison's text and its addresses."""
     folder = stack.reports / keys.study / keys.campaign
     names = [keys.report(name) for name in ("report.html", "tables.txt")]
     report = _download(store, [*names, *store.keys(keys.report("tables/"))], keys.report(""), folder)
@@ -74,34 +74,34 @@ def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_
             *(f"{name:<9}  {address}" for name, address in addresses.items()),
             "",
             "Next:",
-            f"  {one_factor}  one factor with levels of your own",
-            f"  {down:<{len(one_factor)}}  stops the stack; what was measured stays",
+            f"  {one_factor}  vary one factor, with your own levels",
+            f"  {down:<{len(one_factor)}}  stop the stack, keep its data",
         ]
     )
 
 
 def one_factor_command(study: Compare) -> str:
-    """Return a command that varies the first factor of the study's first part alone, as a shell reads it."""
+    """Return a shell command that varies only the first factor of the study's first part."""
     factor, levels = next(iter(study.parts[0].factors.items()))
     said = shlex.quote(",".join(property_text(level) for level in levels))
     return f"make run STUDY={study.name} FACTOR={factor} LEVELS={said}"
 
 
 def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
-    """Return what a user may want to do now, each with its command."""
-    commands = {f"make in-force STUDY={keys.study}": "what producers are told now, and since when"}
+    """Return the next commands with their purposes."""
+    commands = {f"make in-force STUDY={keys.study}": "show the active settings"}
     if any(decision.recommended for decision in cards.cards):
-        commands[f"make retune STUDY={keys.study}"] = "is it still the best?"
+        commands[f"make retune STUDY={keys.study}"] = "check whether they are still the best"
     elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):
-        commands = {"make run STUDY=cold_burst": "enough repetitions for a decision, in half an hour"}
-    commands["make down"] = "stops the stack; what was measured stays"
+        commands = {"make run STUDY=cold_burst": "measure enough for a decision (half an hour)"}
+    commands["make down"] = "stop the stack, keep its data"
     typed = {as_typed(command): text for command, text in commands.items()}
     width = max(map(len, typed))
     return ["Next:", *(f"  {command:<{width}}  {text}" for command, text in typed.items())]
 
 
 def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:
-    """Return the Data Docs' pages of every round, the design's first."""
+    """Return the addresses of each round's Data Docs, the design's first."""
     addresses = {}
     for number in range(Campaign.open(store, keys.study, keys.campaign).last_round() + 1):
         pages = store.keys(keys.validation("data_docs/", number))
@@ -112,12 +112,12 @@ def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]
 
 
 def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[Path]:
-    """Copy private objects to files, so that a browser can open them; their paths below `prefix` are kept."""
+    """Copy private objects to files for a browser; keep their paths below `prefix`."""
     paths = []
     for key in keys:
         path = (folder / key.removeprefix(prefix)).resolve()
         if not path.is_relative_to(folder.resolve()):
-            raise BadInputError(f"{key}: leads out of {folder}")
+            raise BadInputError(f"{key}: points outside {folder}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(store.get(key))
         paths.append(path)
@@ -125,13 +125,13 @@ def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> l
 
 
 def _address_of(paths: Sequence[Path], name: str) -> str:
-    """Return the address of the file of this name that lies highest."""
+    """Return the address of the topmost file with this name."""
     found = sorted((path for path in paths if path.name == name), key=lambda path: len(path.parts))
-    return found[0].as_uri() if found else "none was made"
+    return found[0].as_uri() if found else "not created"
 
 
 def _mlflow_address(stack: Stack, keys: CampaignKeys, find: Callable[[Settings, CampaignKeys], str | None]) -> str:
-    """Return the address that `find` finds in MLflow; the server's own page if there is none, or no answer."""
+    """Return the address that `find` returns, or MLflow's start page if there is none or MLflow does not answer."""
     try:
         return find(stack.settings(), keys) or stack.mlflow_url
     except TrackingError:

@@ -1,4 +1,4 @@
-"""Follow a run of the DAG to its end, and report what went wrong if it failed."""
+"""Follow a DAG run to its end, and report the causes of a failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafka_pareto_embedded.terminal.display import open_display
 _POLL_S = 1.5
 _STOP_WITHIN_S = 30.0
 _AT_WORK = frozenset({"running", "restarting"})
-# These surround a step's own words in the log of its task.
+# These lines surround a step's output in the log of its task.
 _FIRST_LINE = "Running command: "
 _LAST_LINE = "Command exited with return code"
 _AIRFLOW_FAILED = "Task failed with exception"
@@ -34,22 +34,22 @@ def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Conso
     overrides = ""
     with open_display(console) as display:
         while True:
-            # The run's state first: after it has ended, its tasks do not change any more.
+            # The run's state first: after its end the tasks no longer change.
             state = runs.state(run_id)
             progress = followed.at(state, runs.tasks(run_id), time.monotonic() - began)
             display.show(progress)
-            if progress.overrides != overrides:  # once the plan is there
+            if progress.overrides != overrides:  # once the plan exists
                 overrides = progress.overrides
-                display.say(f"Unlike the study's file: {progress.overrides}")
+                display.say(f"Different from the study's file: {progress.overrides}")
             if state in ("success", "failed"):
                 return progress
             never.wait(_POLL_S)
 
 
 def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
-    """Stop the run and wait for its tasks and their processes, so that no load is left on the cluster.
+    """Stop the run and wait for the end of its tasks and processes, to leave no load on the cluster.
 
-    Airflow calls a task failed at once, but ends its process only at the next heartbeat.
+    Airflow marks a task as failed immediately, but ends its process only at the next heartbeat.
 
     Returns:
         True if all have ended.
@@ -63,7 +63,7 @@ def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
 
 
 def _is_loading(keys: CampaignKeys) -> bool:
-    """Return whether a process of this machine is a step of the campaign, or loads one of its topics."""
+    """Return whether a process on this machine is a step of the campaign, or sends to its topics."""
     step = {f"--study={keys.study}", f"--campaign={keys.campaign}"}
     topics = f"kafka-pareto.{keys.study}.{keys.campaign}."
     for process in psutil.process_iter():
@@ -77,12 +77,12 @@ def _is_loading(keys: CampaignKeys) -> bool:
 
 
 def failed_rows(progress: Progress) -> list[Row]:
-    """Return the tasks that failed themselves, without those that were not reached because of them."""
+    """Return the tasks that failed themselves, without their skipped successors."""
     return [row for row in progress.rows if row.state == "failed"]
 
 
 def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
-    """Print the step's own message from its log; the last logged line if it has no message."""
+    """Print the step's error message from its log, or the last line if there is none."""
     try:
         message = message_in(runs.log(run_id, row.task))
     except StackError as error:
@@ -100,9 +100,9 @@ def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
 
 
 def message_in(log: Sequence[str]) -> str:
-    """Return the error in a step's log, after the plan: it explains a refusal, and is read before consent.
+    """Return the plan and the error from a step's log: the plan explains a refusal and is read before consent.
 
-    Without an error it is the last line. If no step was started, it is Airflow's own message.
+    Without an error, return the last line; if no step was started, Airflow's message.
     """
     lines = [line.rstrip() for line in log if line.strip()]
     begun = [number for number, line in enumerate(lines) if line.startswith(_FIRST_LINE)]
@@ -115,4 +115,4 @@ def message_in(log: Sequence[str]) -> str:
     if starts:
         plan = [line for line in step if line.startswith("plan: ")]
         return "\n".join([*plan, *step[starts[-1] :]])
-    return step[-1] if step else "it has logged nothing; look at its log in Airflow"
+    return step[-1] if step else "no output; see the task's log in Airflow"

@@ -1,4 +1,4 @@
-"""Send a file of the user's to a topic: what `make ingest` does."""
+"""Send a user's file to a topic, for `make ingest`."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _CALM_WITHIN_S = 120.0
 
 
 def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -> Reply:
-    """Send the missing part of the file; print the progress, and print and return the outcome.
+    """Send the missing part of the file; print the progress; print and return the outcome.
 
     Args:
         request: The options.
         settings: Where Java and Kafka's jars are.
-        wait_s: How long another load on the cluster is waited for.
+        wait_s: How long to wait for another load on the cluster to end.
 
     Raises:
         BadInputError: If file, topic or options cannot be used.
         ConsentError: If another cluster's owner has not agreed.
-        ClusterError: If the cluster cannot be reached, or was in trouble meanwhile.
-        LeaseHeldError: If another run sends to the topic, or a campaign or another run loads the cluster.
+        ClusterError: If the cluster cannot be reached, or became unhealthy.
+        LeaseHeldError: If another run sends to the topic, or another load runs on the cluster.
         LoadToolError: If rows could not be sent.
     """
     wanted = wanted_of(request)
@@ -71,14 +71,14 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
 
 
 def wanted_of(request: IngestRequest) -> FileToSend:
-    """Return what is to be sent where.
+    """Return the file, the topic and the limits.
 
     Raises:
-        BadInputError: If the delimiter is none, or the topic one of this tool's own.
+        BadInputError: If the delimiter is invalid, or the topic's name is reserved.
     """
     if request.topic.startswith(PREFIX):
         raise BadInputError(
-            f"TOPIC={request.topic}: names with {PREFIX} are those of topics that this tool makes and deletes"
+            f"TOPIC={request.topic}: names with {PREFIX} are reserved for topics that this tool creates and deletes"
         )
     delimiter = "\t" if request.delimiter == "tab" else request.delimiter
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
@@ -94,31 +94,33 @@ def wanted_of(request: IngestRequest) -> FileToSend:
 
 
 def require_ceilings(request: IngestRequest) -> None:
-    """Ask for ceilings where the cluster is not the stack's own, and print the plan.
+    """Require ceilings for an existing cluster, and print the plan.
 
     Raises:
         BadInputError: If a ceiling is missing, or the file is above it.
     """
     if request.kafka is None:
         if request.kafka_config is not None:
-            raise BadInputError("KAFKA_CONFIG: needs KAFKA=host:port,…, the cluster that it is for")
+            raise BadInputError("KAFKA_CONFIG: needs KAFKA=host:port,…, its cluster")
         return
     if request.ceiling_mib_s is None or request.ceiling_gib is None:
-        raise BadInputError("KAFKA: a cluster in use needs CEILING_MIB_S and CEILING_GIB, the most that it gets")
+        raise BadInputError(
+            "KAFKA: an existing cluster needs CEILING_MIB_S and CEILING_GIB, its limits on rate and volume"
+        )
     size = request.file.stat().st_size if request.file.is_file() else 0
     if size > request.ceiling_gib * _GIB:
         raise BadInputError(
-            f"{request.file}: has {size / _GIB:.2f} GiB, above CEILING_GIB={request.ceiling_gib:g}; raise the ceiling"
+            f"{request.file}: {size / _GIB:.2f} GiB, above CEILING_GIB={request.ceiling_gib:g}; raise the ceiling"
         )
     print(
-        f"plan: {size / _GIB:.2f} GiB of {request.file} to topic {request.topic} of {request.kafka}, at no more than "
+        f"plan: {size / _GIB:.2f} GiB of {request.file} to topic {request.topic} of {request.kafka}, at most "
         f"{request.ceiling_mib_s:g} MiB/s, in about {duration(size / _MIB / request.ceiling_mib_s)}; compressed "
-        "on the way, and read back once"
+        "in transit, and read back once"
     )
 
 
 def require_consent(request: IngestRequest, cluster: Cluster) -> None:
-    """Add to the plan what will not be done for others on the cluster, and ask for consent.
+    """Add the unavailable safeguards to the plan, and require consent.
 
     Raises:
         ConsentError: If its owner has not agreed.
@@ -127,15 +129,15 @@ def require_consent(request: IngestRequest, cluster: Cluster) -> None:
     for line in missing_safeguards(cluster, cluster.describe()):
         print(f"plan: {line}")
     if not request.consent:
-        raise ConsentError("this cluster is not the stack's own: read the plan, and add CONSENT=yes")
+        raise ConsentError("an existing cluster needs your consent: read the plan, and add CONSENT=yes")
 
 
 def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:
-    """Return what is asked each second, and ends the load where the lease was lost or harm is seen."""
+    """Return a check for every second; it ends the load if the lease was lost or harm is detected."""
 
     def stop_when_lost() -> None:
         if not lease.is_held():
-            raise LeaseHeldError("the lease on the cluster was lost; give the same command again to go on")
+            raise LeaseHeldError("the lease on the cluster was lost; to resume, run the same command again")
         if harm is not None:
             harm()
 
@@ -143,10 +145,10 @@ def _watch(lease: Lease, harm: Callable[[], None] | None) -> Callable[[], None]:
 
 
 def watch_of(cluster: Cluster, topic: str) -> Callable[[], None]:
-    """Return what ends the load where a topic is in trouble, or nobody answers: the load may be the cause.
+    """Return a check that ends the load if a topic is unhealthy or the cluster does not answer.
 
     Raises:
-        ClusterError: If a topic was in trouble before and does not recover, which no load of ours has caused.
+        ClusterError: If a topic was unhealthy before the load and does not recover.
     """
     others = AllTopicsWatch(cluster)
     others.wait_until_calm(_CALM_WITHIN_S)
@@ -159,8 +161,7 @@ def watch_of(cluster: Cluster, topic: str) -> Callable[[], None]:
             trouble = str(error)
         if trouble:
             raise ClusterError(
-                f"the ingestion stops, since its load may be the cause: {trouble}; what has arrived stays: give the "
-                "same command again to go on"
+                f"ingestion stopped, since its load may be the cause: {trouble}; to resume, run the same command again"
             )
 
     return stop_when_harmed
@@ -177,7 +178,7 @@ def _progress() -> Progress:
 
 
 def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
-    """Show a line of the tool's progress; one that is none is passed over."""
+    """Show a line of the tool's progress; ignore other lines."""
     try:
         said = json.loads(line)
         seconds, rows, read = float(said["elapsed_s"]), int(said["rows_acknowledged"]), int(said["bytes_read"])
@@ -189,7 +190,7 @@ def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
 
 
 def counts_of(arrived: Arrived, request: IngestRequest) -> dict[str, str | int | float]:
-    """Return the outcome for scripts: the rows sent by this run, and those in the topic in total."""
+    """Return the outcome for scripts: the rows sent by this run, and the rows in the topic in total."""
     output, held = arrived.output, arrived.held
     return {
         "file": str(request.file),
@@ -205,14 +206,14 @@ def counts_of(arrived: Arrived, request: IngestRequest) -> dict[str, str | int |
 
 
 def said_of(arrived: Arrived, request: IngestRequest) -> str:
-    """Describe what has arrived, in this run and in all."""
+    """Describe the delivered rows, of this run and in total."""
     output, held = arrived.output, arrived.held
     rows = held.topic.rows if held.topic else 0
     in_file = held.file.rows if held.file else 0
     pace = output.rows_acknowledged / output.elapsed_s if output.elapsed_s > 0 else 0.0
     lines = [
         f"{output.rows_acknowledged:,} rows sent in {output.elapsed_s:.1f} s, {pace:,.0f} rows/s.",
-        f"{rows:,} of {in_file:,} rows are in topic {request.topic}, read back and equal hash by hash.",
+        f"{rows:,} of {in_file:,} rows are in topic {request.topic}, verified by reading back their hashes.",
     ]
     if output.resumptions:
         times = "once" if output.resumptions == 1 else f"{output.resumptions} times"

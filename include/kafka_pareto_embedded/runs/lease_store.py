@@ -1,4 +1,4 @@
-"""Says where a command of the command line takes the lease of a cluster, beside the campaigns of this installation."""
+"""Choose the store in which a command takes the lease of a cluster, shared with this installation's campaigns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kafka_pareto_embedded.bootstrap.preflight import state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
 
 WAIT_S = 30.0
-"""Is longer than a killed holder's term."""
+"""Longer than the lease term of a killed holder."""
 
 
 def lease_store() -> Store:
-    """Return the stack's store, as campaigns use it; while the stack is down none runs, and a folder serves."""
+    """Return the stack's store, which campaigns use too; a folder while the stack is down, when no campaign runs."""
     stack, programs = lifecycle.status()
     if stack is not None and any(program.name == "minio" and program.is_running for program in programs):
         return open_store(stack.settings())

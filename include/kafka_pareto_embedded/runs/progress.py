@@ -1,4 +1,4 @@
-"""Compute how far a run is, from Airflow's tasks and from the campaign's repetitions in the store."""
+"""Compute a run's progress from Airflow's tasks and the campaign's repetitions in the store."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _STEPS = ("design", "propose", "measure", "validate", "train", "optimize", *_AFT
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 
-# Counting lists the store, on the machine that is measured.
+# Counting lists the store, which may disturb the measurement on this machine.
 _COUNT_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
 class _Count:
-    """Holds when a task's repetitions were stored, its state at that count, and the time of the count."""
+    """The storage times of a task's repetitions, its state at that count, and the time of the count."""
 
     stored_at: tuple[datetime, ...]
     state: str
@@ -42,7 +42,7 @@ class _Count:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the display: a step, or a step at one record size; after the design it names its round."""
+    """One line of the display: a step, or a step at one case; after the design with its round."""
 
     step: str
     round_number: int
@@ -54,12 +54,12 @@ class Row:
 
     @property
     def repetitions(self) -> int | None:
-        """Return how many are stored; None for a row that measures none."""
+        """Return the number of stored repetitions; None for a row that does not measure."""
         return None if self.stored_at is None else len(self.stored_at)
 
     @property
     def has_begun(self) -> bool:
-        """Return whether the task runs or has ended."""
+        """Return whether the task is running or has ended."""
         return self.state not in (*_NOT_BEGUN, *_QUEUED)
 
     @property
@@ -80,7 +80,7 @@ class Row:
 
     @property
     def part(self) -> Part | None:
-        """Return what the row has measured; None for a row without repetitions."""
+        """Return the row's repetitions; None for a row without them."""
         if self.case is None or self.stored_at is None:
             return None
         round_number = None if self.step == "confirm" else self.round_number
@@ -96,11 +96,10 @@ class Row:
 class Progress:
     """A run at one moment.
 
-    `repetitions_most` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
-    and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured, and so does
-    `repetitions_likely`. Both are None before the plan is in the store, and so is `time_left`; it is None as well while
-    the run waits. Rows of rounds that are skipped or have not begun are left out. `overrides` says what the plan has
-    instead of the study's file.
+    `repetitions_most` is an upper bound: adaptive trials may stop early, rounds may be skipped, and a case without a
+    pick needs no gain blocks. As tasks end, it falls to the measured count, and so does `repetitions_likely`. Both and
+    `time_left` are None before the plan is in the store; `time_left` is also None while the run waits. Rows of rounds
+    that are skipped or have not begun are excluded. `overrides` lists the plan's differences from the study's file.
     """
 
     run_state: str
@@ -121,10 +120,10 @@ class FollowedRun(Protocol):
 
 
 class TaskProgress:
-    """Follow a run by its tasks alone; skipped tasks are left out."""
+    """Follow a run by its tasks only; exclude skipped tasks."""
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
-        """Return the progress now, in the order in which the tasks began."""
+        """Return the current progress, in the tasks' order of start."""
         shown = [task for task in tasks if task.state != "skipped"]
         rows = tuple(_plain_row(task) for task in sorted(shown, key=_as_begun))
         return Progress(run_state, rows, 0, None, None, elapsed_s, None)
@@ -164,7 +163,7 @@ class CampaignProgress:
         )
 
     def _belongs(self, task: TaskRun) -> bool:
-        """Return whether to show the task: every one of round 0, and those of later rounds that have begun."""
+        """Return whether to show the task: all of round 0, and those of later rounds that have begun."""
         number = _round_of(task)
         if number and self._planned is not None and number not in self._planned.study.round_numbers():
             return False
@@ -181,7 +180,7 @@ class CampaignProgress:
         self._planned = ExpectedRepetitions(study, plan, Counter(design.case.tolist()))
 
     def _read_proposals(self, tasks: list[TaskRun]) -> None:
-        """Read which record sizes the rounds go on with, as far as that is decided."""
+        """Read the cases with which the rounds continue, as far as decided."""
         study = self._planned.study if self._planned else None
         for task in tasks:
             number = _round_of(task)
@@ -218,7 +217,7 @@ class CampaignProgress:
         try:
             written = self._store.written_at(prefix)
         except StoreError:
-            # The steps wait for the store themselves. Their failure is worth a message; a count that fails is not.
+            # Ignore failed counts: the steps wait for the store themselves and report their failure.
             return None if last is None else last.stored_at
         stored_at = tuple(sorted(when for key, when in written.items() if key.endswith(".json")))
         self._counts[prefix] = _Count(stored_at, task.state, elapsed_s)
@@ -236,7 +235,7 @@ def _step_of(task: TaskRun) -> str:
 
 
 def _round_of(task: TaskRun) -> int:
-    """Return the round that the task belongs to; 0 if it belongs to none."""
+    """Return the task's round; 0 without one."""
     return step_and_round(task.task_id)[1]
 
 

@@ -1,4 +1,4 @@
-"""Remove topics that campaigns have left on a cluster: what `make remove-topics` does."""
+"""Remove topics left behind by campaigns, for `make remove-topics`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kafka_pareto_embedded.terminal.reply import Reply
 
 
 def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: float = WAIT_S) -> Reply:
-    """Delete the topics of all campaigns, while nothing loads the cluster; print and return the outcome of each.
+    """Delete the topics of all campaigns, unless one is running; print and return each outcome.
 
     Raises:
         ConsentError: If another cluster's owner has not agreed; the list is printed first.
         ClusterError: If the cluster cannot be reached, or refuses.
-        LeaseHeldError: If a campaign or an ingestion loads it.
+        LeaseHeldError: If a campaign or an ingestion is running.
     """
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     stack = Stack.load() if request.kafka else lifecycle.running()
@@ -37,7 +37,7 @@ def remove_topics(request: RemoveTopicsRequest, settings: Settings, wait_s: floa
         description = cluster.describe()
         is_ours = stack is not None and description.cluster_id == stack.settings().own_cluster_id
         if not (is_ours or request.consent):
-            raise ConsentError("this cluster was not started by the stack: read the list, and add CONSENT=yes")
+            raise ConsentError("an existing cluster needs your consent: read the list, and add CONSENT=yes")
         with exclusive_load(lease_store(), cluster, description, wait_s):
             outcomes: dict[str, str] = {}
             for topic in topics:

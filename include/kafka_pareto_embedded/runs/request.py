@@ -25,14 +25,14 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
-"""The parameters that the DAG of one kind alone has."""
+"""The parameters of only one kind's DAG."""
 
 HandOver = Callable[[str], AbstractContextManager[None]]
-"""Keeps a copy of the user's credentials for the run of this id, once the context is entered."""
+"""A context that keeps a copy of the user's credentials for the run with this ID."""
 
 
 def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
-    """Return the study of the run: that of the campaign that goes on, if there is one, whatever else is named.
+    """Return the run's study; for a resumed campaign always the campaign's study.
 
     Raises:
         BadInputError: If there is no such campaign.
@@ -43,13 +43,13 @@ def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
 
 
 def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dict[str, Any]:
-    """Return the parameters of the run; `study` and `campaign` are always among them.
+    """Return the parameters of the run, always with `study` and `campaign`.
 
-    A campaign in the store goes on with the values that it was started with. The user's other options are added, and
-    the design step judges them.
+    A campaign in the store resumes with its original values. The user's other options are added, and the design step
+    checks them.
 
     Raises:
-        BadInputError: If something given cannot be used.
+        BadInputError: If an option cannot be used.
     """
     study, campaign, frozen = study_name(request, store, settings), request.campaign or timestamp(), None
     if request.campaign is not None:
@@ -57,7 +57,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
     ceilings = (request.ceiling_mib_s, request.ceiling_gib)
     if request.bootstrap_servers is not None and frozen is None and None in ceilings:
         raise BadInputError(
-            "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, the most it is sent"
+            "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, its limits"
         )
     before = {} if frozen is None else started_with(frozen)
     config = client_config_name(campaign)
@@ -65,7 +65,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         settings.client_configs / config
     ).exists():
         raise BadInputError(
-            f"CAMPAIGN: {campaign!r}: its client configuration was removed when it ended; give it again: KAFKA_CONFIG=…"
+            f"CAMPAIGN: {campaign!r}: its client configuration was removed at its end; pass it again: KAFKA_CONFIG=…"
         )
     said = request.model_dump(exclude={"study", "campaign", "baseline"}, exclude_defaults=True)
     if request.producer_file is not None:
@@ -77,7 +77,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
 
 
 def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: Settings) -> HandOver | None:
-    """Read the user's `client.properties` and return what keeps a copy of it for a run: its secrets never travel.
+    """Read the user's `client.properties` and return a context that keeps a copy for a run, so that secrets stay here.
 
     Raises:
         BadInputError: If it cannot be read.
@@ -90,12 +90,12 @@ def handing_over(request: RunRequest, parameters: Mapping[str, Any], settings: S
 
 
 def timestamp() -> str:
-    """Return the time now, as part of an id."""
+    """Return the current time, as part of an ID."""
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
 
 
 def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) -> tuple[str, Study]:
-    """Return the named study's campaign, or else another study's, with the study as it was frozen.
+    """Return the campaign with this ID of the named study, or of another one, with its frozen study.
 
     Raises:
         BadInputError: If no study has this campaign.
@@ -110,12 +110,12 @@ def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) 
             continue
     raise BadInputError(
         f"CAMPAIGN: {campaign!r}: there is no such campaign of {', '.join(studies)}; {_newest(store, studies)}; "
-        "without CAMPAIGN a new one begins"
+        "omit CAMPAIGN to start a new one"
     )
 
 
 def _newest(store: Store, studies: list[str]) -> str:
-    """Return a text on the latest campaigns. An id begins with the time of the start, unless somebody chose it."""
+    """Describe the latest campaigns. An ID begins with the time of the start, unless a user chose it."""
     found = [(campaign, study) for study in studies for campaign in campaign_ids(store, study)]
     if not found:
         return "there are none yet"
@@ -124,7 +124,7 @@ def _newest(store: Store, studies: list[str]) -> str:
 
 
 def started_with(frozen: Study) -> dict[str, Any]:
-    """Return the parameters that a campaign was started with, as far as its design step compares them."""
+    """Return the campaign's original parameters that its design step compares."""
     parameters: dict[str, Any] = {
         **frozen.case_overrides(frozen.cases),
         "seed": frozen.seed,
@@ -147,5 +147,5 @@ def _text_of(client_config: str) -> str:
     try:
         return Path(client_config).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is no text"
+        reason = error.strerror if isinstance(error, OSError) else "is not a text file"
         raise BadInputError(f"KAFKA_CONFIG: {client_config}: cannot be read: {reason}") from error

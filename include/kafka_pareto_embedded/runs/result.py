@@ -1,4 +1,4 @@
-"""Print what a finished campaign came to, for people or for scripts."""
+"""Print the result of a finished campaign, as text or for scripts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from kafka_pareto_embedded.runs.answer import answer_lines, whole_text
 
 
 def print_result(settings: Settings, study: str, campaign: str | None, form: ResultForm) -> int:
-    """Print the campaign's result in this form; without an id, that of the study's latest campaign that has ended.
+    """Print the campaign's result in this form; without an ID, that of the study's latest finished campaign.
 
     Returns:
-        The exit code that tells its outcome: see `EXIT_OF_OUTCOME`; 0 for a comparison.
+        The exit code for its outcome: see `EXIT_OF_OUTCOME`; 0 for a comparison.
 
     Raises:
         BadInputError: If there is no such campaign, it has not ended, or the form is only of campaigns that tune.
@@ -31,7 +31,7 @@ def print_result(settings: Settings, study: str, campaign: str | None, form: Res
     store = open_store(settings)
     keys = CampaignKeys(study, check_campaign_id(campaign) if campaign else _latest(store, study))
     if store.tag(keys.report("report.html")) is None:
-        raise BadInputError(f"--campaign: {keys.campaign}: {study} has no such campaign that has ended")
+        raise BadInputError(f"--campaign: {keys.campaign}: {study} has no finished campaign with this ID")
     campaign_found = Campaign.open(store, study, keys.campaign)
     if form in ("answer", "whole"):
         print(whole_text(store, keys) if form == "whole" else "\n".join(answer_lines(store, keys)))
@@ -47,7 +47,7 @@ def print_result(settings: Settings, study: str, campaign: str | None, form: Res
 
 def _print_comparison(campaign: Campaign, form: ResultForm) -> int:
     if form == "junit":
-        raise BadInputError(f"--junit: {campaign.keys.study} compares, and has no verdicts; --json prints its parts")
+        raise BadInputError(f"--junit: {campaign.keys.study} is a comparison, which has no verdicts; use --json")
     if form == "json":
         parts = [campaign.read_record(campaign.keys.comparison(case), PartComparison) for case in campaign.study.cases]
         print(json.dumps([part.model_dump(mode="json") for part in parts], indent=2))
@@ -58,4 +58,4 @@ def _latest(store: Store, study: str) -> str:
     for entry in list_campaigns(store):
         if entry.study == study and store.tag(CampaignKeys(study, entry.campaign).report("report.html")) is not None:
             return entry.campaign
-    raise BadInputError(f"STUDY: {study}: no campaign of it has ended")
+    raise BadInputError(f"STUDY: {study}: has no finished campaign")

@@ -38,7 +38,7 @@ from kafka_pareto_embedded.terminal.reply import Reply
 _CAME_BY = {
     "recommended": "recommended by campaign {}",
     "picked": "picked from campaign {}",
-    "rolled_back": "by the way back; measured in campaign {}",
+    "rolled_back": "restored by a rollback; measured in campaign {}",
 }
 
 
@@ -46,7 +46,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> Reply:
     """Trigger the rollback, follow its run, and print the active settings.
 
     Returns:
-        The run and the active settings; exit code 0 if it has ended well, 1 if it failed.
+        The run and the active settings; exit code 0 on success, 1 on failure.
 
     Raises:
         BadInputError: If no settings are active, or Airflow refuses a parameter.
@@ -67,10 +67,10 @@ def roll_back(request: RollBackRequest, stack: Stack) -> Reply:
 
 
 def roll_back_here(request: RollBackRequest, settings: Settings) -> Reply:
-    """Roll back in a folder of results, where nothing else changes settings, and print the active ones.
+    """Roll back in a folder of results and print the active settings.
 
     Raises:
-        BadInputError: If there is nothing to go back from.
+        BadInputError: If no settings are active.
     """
     store = open_store(settings)
     step.run(store, request.study, request.case, by=getpass.getuser(), reason=request.reason)
@@ -85,7 +85,7 @@ def _shown(store: Store, request: RollBackRequest) -> dict[str, Any]:
 
 
 def retune_now(request: StudyRequest, stack: Stack) -> Reply:
-    """Trigger a check of the active settings and follow it to its decision; return as `roll_back` does."""
+    """Trigger a check of the active settings and follow it to its decision; return like `roll_back`."""
     cluster = cluster_of(stack.settings().studies, request.study)
     check_dag = retune_dag_of(request.study if cluster else "")
     ended = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
@@ -101,7 +101,7 @@ def retune_now(request: StudyRequest, stack: Stack) -> Reply:
 
 
 def show_active(request: ActiveRequest, settings: Settings, *, as_json: bool = False) -> None:
-    """Print the active settings for each record size of the study; copy the files if a folder is given.
+    """Print the active settings for each case of the study; copy the files if a folder is given.
 
     Raises:
         BadInputError: If no settings are active, or the folder cannot be written to.
@@ -131,7 +131,7 @@ def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any])
             failed = failed_rows(progress)
             for row in failed:
                 say_what_failed(runs, run_id, row)
-            print(f"\nThe whole log: {address}")
+            print(f"\nFull log: {address}")
             return Reply({"error": f"{', '.join(row.name for row in failed) or 'the run'} failed", "run": address}, 1)
         say_notices(runs, run_id, progress.rows)
     return Reply({"run": address})
@@ -155,7 +155,7 @@ def _copy_files(settings: ActiveSettings, folder: Path) -> Path:
         target.mkdir(parents=True, exist_ok=True)
         for name in client_files(settings.driver):
             (target / name).write_text(file_of(settings, name), encoding="utf-8")
-            (target / name).chmod(0o644)  # clients read it, perhaps as another user
+            (target / name).chmod(0o644)  # clients may read it as another user
     except OSError as error:
         raise BadInputError(f"FOLDER={folder}: cannot be written to: {error.strerror}") from error
     return target
@@ -168,6 +168,6 @@ def _no_active_settings(store: Store, study: str, case: str | None) -> BadInputE
             f"RECORD_SIZE={case}: no settings are active in study {study}; it has active settings for {cases}"
         )
     return BadInputError(
-        f"STUDY={study}: no settings are active yet; a recommendation becomes active by `make run STUDY={study}`, "
-        "a confirmed configuration by the explorer's button"
+        f"STUDY={study}: no settings are active yet; `make run STUDY={study}` activates a recommendation, "
+        "the explorer's button a confirmed configuration"
     )

@@ -1,4 +1,4 @@
-"""Run a campaign on a running stack: trigger it, follow it, and hand over its cards and addresses."""
+"""Run a campaign on a running stack: trigger it, follow it, and print its cards and addresses."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _INTERRUPTED = 130
 _STUDY_POLL_S = 2.0
 _START_POLL_S = 0.5
 _STARTED_WITHIN_S = 3.0
-_STUDY_SEEN_WITHIN_S = 45.0  # from when Airflow was asked to read the DAG's file; by itself it does every two minutes
+_STUDY_SEEN_WITHIN_S = 45.0  # since the request to parse the DAG's file; by default Airflow parses it every two minutes
 
 
 def run(stack: Stack, request: RunRequest, *, whole: bool = False) -> int:
-    """Run a campaign to its end; an existing one goes on with the values that it was started with.
+    """Run a campaign; an existing one resumes with its original values.
 
-    With `whole`, print all cards or tables at its end, not the answer alone.
+    With `whole`, print all cards or tables at the end, not only the answer.
 
     Returns:
-        0 if the campaign has ended well, 1 if it failed, 130 if it was interrupted.
+        0 if the campaign succeeded, 1 if it failed, 130 if it was interrupted.
 
     Raises:
-        BadInputError: If an option cannot be used; nothing has been started then.
+        BadInputError: If an option cannot be used; no run is started then.
         StackError: If the stack does not answer.
     """
     settings = stack.settings()
@@ -69,11 +69,11 @@ def run_campaign(
     credentials: HandOver | None = None,
     whole: bool = False,
 ) -> int:
-    """Trigger the campaign's run, or join the one that works on it, and follow it; return as `run` does.
+    """Trigger the campaign's run, or join its active one, and follow it; return like `run`.
 
-    An interruption stops the run that this call has triggered; one that it has joined continues.
+    An interruption stops the run that this call has triggered; a joined run continues.
 
-    `credentials` keeps a copy of the user's `client.properties`; None where there is none.
+    `credentials` keeps a copy of the user's `client.properties`; None without one.
     """
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     run_id = own_id = f"{keys.campaign}__{timestamp()}"
@@ -81,17 +81,17 @@ def run_campaign(
     try:
         run_id = start_or_join(stack.client_configs, runs, own_id, parameters, credentials)
         if run_id != own_id and credentials is not None:
-            _say("KAFKA_CONFIG is ignored: this campaign is running, with the configuration that it was started with.")
+            _say("KAFKA_CONFIG is ignored: this campaign is already running, with its original configuration.")
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
         if run_id != own_id:
             _say(f"\nNo longer following. The run continues: {runs.address(run_id)}")
-            _say(f"To follow it again: {_go_on(parameters)}")
+            _say(f"To follow it again: {_resume_command(parameters)}")
         elif _has_started(runs, run_id):
             _say_interrupted(runs, run_id, store, parameters)
         else:
-            _say("\nNo run was started. To begin, run the same command again.")
+            _say("\nNo run was started. To start one, run the same command again.")
         if isinstance(interruption, SystemExit):
             raise
         return _INTERRUPTED
@@ -104,19 +104,19 @@ def run_campaign(
 
 
 def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, parameters: Mapping[str, Any]) -> None:
-    """Stop the campaign, so that no load is left."""
+    """Stop the campaign, to leave no load."""
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     _say("\nStopping the campaign …")
     ended = stop(runs, run_id, keys)
-    _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
+    _say("Stopped." if ended else f"A task is still running; see {runs.address(run_id)}")
     if _is_designed(store, keys):
-        _say(f"Nothing measured is lost; to go on: {_go_on(parameters)}")
+        _say(f"All measurements are kept. To resume: {_resume_command(parameters)}")
     else:
-        _say("Nothing had been measured yet; to begin again, run the same command.")
+        _say("No measurements yet. To start again, run the same command.")
 
 
 def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
-    """Return the run that works on this campaign already, as after a restart of the stack; None if none does."""
+    """Return the active run of this campaign, as after a restart of the stack; None if there is none."""
     for run_id, parameters in runs.active():
         if (parameters.get("study"), parameters.get("campaign")) == (keys.study, keys.campaign):
             return run_id
@@ -130,11 +130,11 @@ def start_or_join(
     parameters: dict[str, Any],
     credentials: HandOver | None = None,
 ) -> str:
-    """Start the run, unless one works on the campaign already, and return the id of the one that does.
+    """Start the run, unless the campaign has an active one, and return the ID of the active run.
 
-    Waits first if the study is so new that Airflow has not seen its file. The copy of the user's credentials is written
-    last, so that nothing can fail between it and the run that removes it. The lock of the folder of such copies lets
-    one process at a time look for a run and start one.
+    Waits first if Airflow has not yet loaded a new study. The copy of the user's credentials is written last: nothing
+    can fail between it and the run that removes it. A lock on the folder of copies lets only one process at a time look
+    for a run and start one.
 
     Raises:
         BadInputError: If Airflow refuses a parameter.
@@ -150,19 +150,19 @@ def start_or_join(
 
 def _wait_until_offered(runs: AirflowRuns, study: str) -> None:
     if study not in runs.studies() and (load_settings().studies / f"{study}.yaml").exists():
-        _say(f"Waiting for Airflow to see the study {study} …")
+        _say(f"Waiting for Airflow to load the study {study} …")
         runs.read_dag_again()
-        # If it does not see it, its refusal names its choices.
+        # If it does not load it, its refusal lists the choices.
         holds_within(_STUDY_SEEN_WITHIN_S, lambda: study in runs.studies(), _STUDY_POLL_S)
 
 
 def _has_started(runs: AirflowRuns, run_id: str) -> bool:
-    """Return whether the run exists; Airflow may make it shortly after the request for it was interrupted."""
+    """Return whether the run exists; Airflow may create it shortly after an interrupted request."""
     return holds_within(_STARTED_WITHIN_S, lambda: runs.has(run_id), _START_POLL_S)
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:
-    """Return whether the campaign's design is in the store; before that, nothing is sent to a cluster."""
+    """Return whether the campaign's design is in the store; before that, no data is sent to a cluster."""
     return store.tag(keys.frozen_study()) is not None
 
 
@@ -174,18 +174,18 @@ def _say_failure(
         say_what_failed(runs, run_id, row)
     steps = {row.step for row in failed}
     _say("")
-    sent = "Nothing has been sent" if is_new else "Nothing more has been sent"
+    sent = "No data was sent" if is_new else "No further data was sent"
     if any(_lacks_consent(runs, run_id, row) for row in failed):
-        _say(f"{sent} to your cluster. To go ahead as planned, run the same command with CONSENT=yes.")
+        _say(f"{sent} to your cluster. To start as planned, run the same command with CONSENT=yes.")
     elif "design" in steps:
-        _say(f"{sent} to the cluster. Mend the cause, then run the same command again.")
+        _say(f"{sent} to the cluster. Fix the cause, then run the same command again.")
     elif "accept" in steps:
-        _say("The active settings has not moved. Mend the cause, then accept it in the explorer, or clear the task.")
+        _say("The active settings are unchanged. Fix the cause, then accept in the explorer or clear the task.")
     elif "validate" in steps:
-        _say("The validation would answer the same again. Mend the cause, then start a new campaign with `make run`.")
+        _say("The validation would fail again. Fix the cause, then start a new campaign with `make run`.")
     else:
-        _say(f"Nothing measured is lost. Mend the cause, then go on: {_go_on(parameters)}")
-    _say(f"The whole log: {runs.address(run_id)}")
+        _say(f"All measurements are kept. Fix the cause, then resume: {_resume_command(parameters)}")
+    _say(f"Full log: {runs.address(run_id)}")
 
 
 def _lacks_consent(runs: AirflowRuns, run_id: str, row: Row) -> bool:
@@ -195,8 +195,8 @@ def _lacks_consent(runs: AirflowRuns, run_id: str, row: Row) -> bool:
         return False
 
 
-def _go_on(parameters: Mapping[str, Any]) -> str:
-    """Return the command that goes on with a campaign that has ended, its client configuration with it."""
+def _resume_command(parameters: Mapping[str, Any]) -> str:
+    """Return the command that resumes a campaign, with its client configuration."""
     campaign = parameters["campaign"]
     again = " KAFKA_CONFIG=…" if parameters.get("client_config") == client_config_name(campaign) else ""
     return f"make run STUDY={parameters['study']} CAMPAIGN={campaign}{again}"

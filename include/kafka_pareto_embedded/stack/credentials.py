@@ -1,4 +1,4 @@
-"""Keep the stack's passwords and keys: they are drawn once, into one file that only its owner may read."""
+"""Generate the stack's passwords and keys once, in one file that only its owner may read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _token() -> str:
 
 @dataclass(frozen=True, repr=False)
 class Credentials:
-    """Every password and key of the stack; each program is given only those that it needs."""
+    """All passwords and keys of the stack; each program gets only those it needs."""
 
     airflow_admin_user: str = "admin"
     airflow_admin_password: str = field(default_factory=lambda: secrets.token_hex(12))
@@ -50,7 +50,7 @@ def read_credentials(path: Path) -> Credentials:
         return Credentials(**{name: pairs[name.upper()] for name in Credentials.__dataclass_fields__})
     except KeyError as error:
         raise StackError(
-            f"{path}: {error.args[0]} is missing; bring the line back, or begin anew with `make clean`"
+            f"{path}: {error.args[0]} is missing; restore the line, or start over with `make clean`"
         ) from error
 
 
@@ -64,5 +64,5 @@ def write_credentials(path: Path, credentials: Credentials) -> None:
     """Write the file of secrets with mode 600, completely or not at all."""
     lines = [f"{name.upper()}={value}" for name, value in asdict(credentials).items()]
     write_private(
-        path, "\n".join(["# Made at the first start of the embedded stack. Keep it to yourself.", *lines, ""])
+        path, "\n".join(["# Generated at the first start of the embedded stack. Keep it secret.", *lines, ""])
     )

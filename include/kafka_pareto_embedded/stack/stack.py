@@ -1,4 +1,4 @@
-"""The embedded stack for the command line and its modules: folders, addresses, credentials."""
+"""The embedded stack's folders, addresses and credentials."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.stack.credentials import Credentials, read_credentials
 
 PROJECT = Path(__file__).parents[3]
-TOOLS = PROJECT / ".state"  # set-up installs here; stacks with a state folder of their own share it
+TOOLS = PROJECT / ".state"  # set-up installs here; stacks with another state folder share it
 
 
 @dataclass(frozen=True)
 class Stack:
-    """One embedded stack. Its folder holds the ports of its last start."""
+    """One embedded stack. Its folder contains the ports of its last start."""
 
     state: Path
     ports: Ports
@@ -51,12 +51,12 @@ class Stack:
         return cls(state, ports)
 
     def record_ports(self) -> None:
-        """Write the chosen ports to where `load` finds them."""
+        """Write the chosen ports to the file that `load` reads."""
         write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
 
     @cached_property
     def credentials(self) -> Credentials:
-        """Return the passwords and keys, from the file of secrets."""
+        """Return the passwords and keys."""
         return read_credentials(self.secrets_file)
 
     @property
@@ -71,7 +71,7 @@ class Stack:
 
     @property
     def brokers(self) -> Path:
-        """Return the folder in which the brokers keep all they write."""
+        """Return the folder of the brokers' data."""
         return self.state / "brokers"
 
     @property
@@ -96,7 +96,7 @@ class Stack:
 
     @property
     def logins(self) -> str:
-        """Return a line on who may log in where, and which file knows the passwords."""
+        """Return a line with the logins and the file of their passwords."""
         airflow, file = self.credentials.airflow_admin_user, self.secrets_file
         return f"Airflow {airflow}, MLflow {ADMIN}; AIRFLOW_ADMIN_PASSWORD and MLFLOW_ADMIN_PASSWORD are in {file}"
 
@@ -117,14 +117,14 @@ class Stack:
 
     @property
     def java(self) -> str:
-        """Return the Java that was found at the start.
+        """Return the Java found at the start.
 
         Raises:
             StackError: If there is none.
         """
         java = find_java(os.environ)
         if java is None:
-            raise StackError("there is no java on the PATH; install Java 17 or newer")
+            raise StackError("java is not on the PATH; install Java 17 or newer")
         return java
 
     @property
@@ -136,11 +136,11 @@ class Stack:
         """
         minio = shutil.which("minio") or shutil.which(str(TOOLS / "bin" / "minio"))
         if minio is None:
-            raise StackError("there is no minio, neither on the PATH nor built; run `make setup`")
+            raise StackError("minio is neither on the PATH nor built; run `make setup`")
         return minio
 
     def settings(self) -> Settings:
-        """Return the library's settings for this stack: a step gets them, and they open its store."""
+        """Return the library's settings for this stack, which steps get and which open its store."""
         return Settings(
             s3_endpoint=self.s3_url,
             s3_access_key=self.credentials.s3_pareto_access_key,
@@ -161,10 +161,9 @@ class Stack:
         return _variables(self.settings().model_dump(exclude_none=True))
 
     def explorer_environment(self) -> dict[str, str]:
-        """Return what Airflow's API server needs.
+        """Return the environment of Airflow's API server.
 
-        The explorer reads the store and MLflow, and examines the brokers. A campaign that is stopped there has its
-        client configuration removed.
+        The explorer reads the store, MLflow and the brokers. Stopping a campaign removes its client configuration.
         """
         logins = {
             "s3_access_key": self.credentials.s3_explorer_access_key,

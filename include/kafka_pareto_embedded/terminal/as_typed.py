@@ -1,4 +1,4 @@
-"""Name commands and options as the user gave them: to `make`, or typed to `kafka-pareto`."""
+"""Print commands and options in the user's form: `make` or `kafka-pareto`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _MODELS = (RunRequest, RollBackRequest, ActiveRequest, IngestRequest, DoctorRequ
 
 
 def called_by_make(environment: Mapping[str, str]) -> bool:
-    """Return whether `make` has called, which passes every option, empty where it was not given."""
+    """Return whether `make` is the caller: it passes every option, empty if not given."""
     return any(name.startswith(PREFIX) for name in environment)
 
 
 def command_name(option: str) -> str:
-    """Return what the command calls the option."""
+    """Return the option's name in the command."""
     return flag(COMMAND_NAMES.get(option, option))
 
 
 def make_name(option: str) -> str:
-    """Return what `make` calls the option."""
+    """Return the option's name in `make`."""
     return MAKE_NAMES.get(option, option.upper())
 
 
@@ -50,9 +50,9 @@ _RENAMED = {"in-force": "active"}
 
 
 def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return a message with commands and options as they are typed; unchanged if `make` has called.
+    """Return a message with commands and options as typed; unchanged if `make` is the caller.
 
-    The library names a command and its options as `make` does, and a step as the step's own argument.
+    The library uses `make`'s names of commands and options, and a step uses its own argument.
     """
     if called_by_make(environment):
         return message

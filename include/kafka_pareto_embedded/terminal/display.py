@@ -1,6 +1,6 @@
 """Show the progress of a campaign: redrawn in place on a terminal, line by line elsewhere.
 
-Ended and waiting tasks are put together, so that 24 lines are enough.
+Ended and waiting tasks are grouped, to fit 24 lines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto_embedded.runs.progress import Progress, Row
 
 _COUNT_EVERY_S = 10.0
-_TIME_EVERY_S = 30.0  # while nothing is measured
+_TIME_EVERY_S = 30.0  # without measurements
 _BEGINS_WITHIN_S = 5.0
 _STYLES = {
     "success": "green",
@@ -41,7 +41,7 @@ _WORDS = {
 
 
 class Display(Protocol):
-    """Show each progress and each message that it is given."""
+    """Show progress and messages."""
 
     def show(self, progress: Progress) -> None:
         """Show the progress."""
@@ -61,7 +61,7 @@ def open_display(console: Console) -> Iterator[Display]:
 
 
 class LiveDisplay:
-    """Show a table that is redrawn in place."""
+    """A table, redrawn in place."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -76,17 +76,17 @@ class LiveDisplay:
 
 
 class LineDisplay:
-    """Print a line for each change of a task, for a queued run, and now and then the count; no control codes."""
+    """Print a line for each change of a task, for a queued run, and periodically the count; no control codes."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self._states: dict[str, str] = {}
-        self._counted_at_s = -_COUNT_EVERY_S  # the plan is told at once
+        self._counted_at_s = -_COUNT_EVERY_S  # print the plan immediately
         self._counted = -1
         self._queued_said = False
 
     def show(self, progress: Progress) -> None:
-        """Print what has changed."""
+        """Print the changes."""
         queued = progress.run_state == "queued" and progress.elapsed_s > _BEGINS_WITHIN_S
         if queued and not self._queued_said:
             self._say(progress, _summary(progress))
@@ -99,7 +99,7 @@ class LineDisplay:
         is_planned = progress.repetitions_likely is not None and progress.run_state != "queued"
         since_s = progress.elapsed_s - self._counted_at_s
         counted = progress.repetitions != self._counted
-        # Without a time left nothing changes but the clock: a run that is held back may be so for hours.
+        # Without a time left only the clock changes: a waiting run may wait for hours.
         is_due = since_s >= (_COUNT_EVERY_S if counted else _TIME_EVERY_S) and (
             counted or progress.time_left is not None
         )
@@ -116,7 +116,7 @@ class LineDisplay:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Format seconds: `45 s`, `3 min 20 s`, `2 h 05 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -148,14 +148,14 @@ def _below(progress: Progress) -> list[RenderableType]:
     so_far = f"{duration(progress.elapsed_s)} so far"
     if progress.repetitions_likely is None:
         return [Text(f"{_summary(progress)}, {so_far}" if progress.run_state == "queued" else so_far)]
-    bar = Table.grid()  # a bar has no line break of its own
+    bar = Table.grid()  # a bar does not end with a line break
     bar.add_row(ProgressBar(progress.repetitions_likely, progress.repetitions, width=_BAR_WIDTH))
     return [bar, Text(f"{_summary(progress)}, {so_far}")]
 
 
 def _summary(progress: Progress) -> str:
     if progress.run_state == "queued":
-        return "waits for the run that is before it"
+        return "waits for an earlier run"
     done, likely, most = progress.repetitions, progress.repetitions_likely, progress.repetitions_most
     if likely is None or most is None:
         return "no plan yet"
@@ -169,7 +169,7 @@ def _summary(progress: Progress) -> str:
 
 
 def time_left_text(left: TimeLeft) -> str:
-    """Return the time left in words: `about 8 min left (6 to 11 min)`, and no range of seconds."""
+    """Format the time left: `about 8 min left (6 to 11 min)`, without a range for seconds."""
     if left.likely_s < 10:
         return "a few seconds left"
     if left.likely_s < 60:
@@ -192,14 +192,14 @@ class Line:
 
 
 def state_text(row: Row) -> str:
-    """Return the row's state in words."""
+    """Return the row's state as text."""
     word = _WORDS.get(row.state, row.state)
     again = row.state == "running" and row.task.try_number > 1
     return f"{word}, try {row.task.try_number}" if again else word
 
 
 def lines_of(rows: Sequence[Row]) -> tuple[list[Line], list[str]]:
-    """Return the lines in the order of the rows (rounds that are over, steps at work), and the steps still to come."""
+    """Return the lines in the order of the rows (finished rounds, active steps), and the pending steps."""
     begun = [row for row in rows if row.has_begun]
     last_begun = max((_part(row) for row in begun), default=(False, 0))
     lines: list[Line] = []
@@ -217,7 +217,7 @@ def _part(row: Row) -> tuple[bool, int]:
 
 
 def _of_step(rows: Iterable[Row]) -> list[Line]:
-    """Return a line for each row at work, and one for all others of the same state."""
+    """Return a line for each active row, and one for all others of the same state."""
     lines = []
     for _, grouped in groupby(rows, state_text):
         same = list(grouped)
@@ -242,7 +242,7 @@ def _together(name: str, rows: Sequence[Row]) -> Line:
 
 
 def _span_s(rows: Sequence[Row]) -> float | None:
-    """Return the seconds from the first begin to the last end; None if nothing has begun."""
+    """Return the seconds from the first start to the last end; None before the first start."""
     begun = [(row.task.started_at, row.seconds) for row in rows if row.task.started_at and row.seconds is not None]
     if not begun:
         return None

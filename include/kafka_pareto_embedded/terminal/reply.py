@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """The fields of the JSON object that `--json` prints, and the exit code."""
+    """The fields of the JSON object printed by `--json`, and the exit code."""
 
     fields: Mapping[str, Any]
     exit_code: int = 0

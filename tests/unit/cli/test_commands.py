@@ -103,7 +103,7 @@ def test_clean_leaves_a_folder_alone_that_holds_no_stack(tmp_path: Path) -> None
     precious.write_text("…")
     done = _stack(tmp_path, "clean")
     assert done.returncode == 65
-    assert "holds no stack, so it is left alone" in done.stderr
+    assert "not removed, since it contains no .kafka-pareto-state" in done.stderr
     assert precious.exists()
 
 
@@ -112,7 +112,7 @@ def test_clean_leaves_a_folder_alone_that_lacks_this_projects_mark_whatever_it_h
         (tmp_path / name).write_text("{}")
     done = _stack(tmp_path, "clean")
     assert done.returncode == 65
-    assert ".kafka-pareto-state is not in it" in done.stderr
+    assert "contains no .kafka-pareto-state" in done.stderr
     assert (tmp_path / "thesis.tex").exists()
 
 
@@ -129,7 +129,7 @@ def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(state: Path)
         port = str(listener.getsockname()[1])
         done = _stack(state, "up", **{VARIABLES["mlflow"]: port})
     assert done.returncode == 65
-    assert f"error: port {port} (mlflow) is taken" in done.stderr
+    assert f"error: port {port} (mlflow) is in use" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (state / "secrets.env").exists()
 
@@ -140,7 +140,8 @@ def test_up_leaves_a_folder_alone_that_holds_somebodys_files(state: Path) -> Non
     done = _stack(state, "up")
     assert done.returncode == 65
     assert done.stderr == (
-        f"error: KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder\n"
+        f"error: KAFKA_PARETO_STATE={state}: contains files that do not belong to a stack; choose an empty or a new "
+        "folder\n"
     )
     assert [path.name for path in state.iterdir()] == ["thesis.tex"]
 

@@ -82,7 +82,7 @@ def test_what_cannot_be_used_is_named_as_it_was_given(options: dict[str, str], m
         ("RECORD_SIZES", "1k", "RECORD_SIZES=1k: must be a whole number"),
         ("RECORD_SIZES", "0", "RECORD_SIZES=0: must be at least 1"),
         ("RECORD_SIZES", "1024,1000001", "RECORD_SIZES=1024,1000001: must be at most 1000000"),
-        ("RECORD_SIZES", "1024,1024", "RECORD_SIZES=1024,1024: must name each once"),
+        ("RECORD_SIZES", "1024,1024", "RECORD_SIZES=1024,1024: must not repeat a value"),
         ("KAFKA", "localhost", "KAFKA=localhost: must be like host:port,host:port"),
         ("BASELINE", "/nowhere", "BASELINE: /nowhere: cannot be read: No such file or directory"),
     ],

@@ -217,6 +217,6 @@ def test_a_server_that_is_not_there_is_said_with_its_address_and_where_to_look()
     url = f"http://127.0.0.1:{free_ports(1)[0]}"
     with (
         AirflowClient(AirflowConnection(url, None, retry_for_s=0)) as client,
-        pytest.raises(AirflowUnreachableError, match=f"Airflow at {url} does not answer GET .*; look at `make status`"),
+        pytest.raises(AirflowUnreachableError, match=f"Airflow at {url} does not answer GET .*; check `make status`"),
     ):
         client.health()

@@ -45,7 +45,7 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
     file = tmp_path / "secrets.env"
     write_credentials(file, Credentials())
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
-    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing; bring the line back, or"):
+    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing; restore the line, or"):
         read_credentials(file)
 
 
@@ -107,7 +107,7 @@ def test_a_full_disk_at_the_start_is_one_message_that_names_the_file(
     monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
     monkeypatch.setattr(lifecycle, "start_problems", lambda *_: [])
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StackError, match=rf"^{tmp_path}/ports\.json: No space left on device; correct this, then"):
+    with pytest.raises(StackError, match=rf"^{tmp_path}/ports\.json: No space left on device; fix this, then"):
         lifecycle.up(lambda _: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".kafka-pareto-state", ".lock"]
 
@@ -164,7 +164,7 @@ def test_the_process_manager_reads_arguments_and_values_as_they_were_meant(tmp_p
     ("argument", "value", "said"),
     [
         *((cut_short, "", "use another folder") for cut_short in ("a ;b", "a #b", "a\nb")),
-        ("a", 'a"b', "VALUE: the process manager can take no value with a double quote"),
+        ("a", 'a"b', "VALUE: supervisord accepts no value with a double quote"),
     ],
 )
 def test_what_the_process_manager_cannot_take_is_refused(tmp_path: Path, argument: str, value: str, said: str) -> None:

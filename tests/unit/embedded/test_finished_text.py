@@ -74,7 +74,7 @@ def test_a_comparison_ends_with_the_explorers_page_of_comparisons_and_a_command_
     said = finished_text(stack, store, keys, "http://run", whole=True)
     assert said.startswith("acks, compared with acks 1, in 3 blocks\n\nExplorer")
     assert f" {stack.airflow_url}/kafka-pareto/comparisons#study=impact_quick&campaign=c\n" in said
-    assert "\n  make run STUDY=impact_quick FACTOR=acks LEVELS=1,all  one factor with levels of your own\n" in said
+    assert "\n  make run STUDY=impact_quick FACTOR=acks LEVELS=1,all  vary one factor, with your own levels\n" in said
 
 
 @pytest.mark.parametrize(

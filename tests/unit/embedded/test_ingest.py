@@ -36,7 +36,7 @@ def test_the_stacks_own_cluster_needs_neither_ceilings_nor_consent(tmp_path: Pat
         ({"kafka_config": Path("client.properties")}, "KAFKA_CONFIG: needs KAFKA"),
         (CEILINGS | {"ceiling_mib_s": None}, "needs CEILING_MIB_S and CEILING_GIB"),
         (CEILINGS | {"ceiling_gib": None}, "needs CEILING_MIB_S and CEILING_GIB"),
-        (CEILINGS | {"ceiling_gib": 0.01, "consent": True}, "has 0.06 GiB, above CEILING_GIB=0.01"),
+        (CEILINGS | {"ceiling_gib": 0.01, "consent": True}, "0.06 GiB, above CEILING_GIB=0.01"),
     ],
 )
 def test_a_cluster_in_use_needs_ceilings_that_the_file_keeps(
@@ -55,12 +55,12 @@ def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytes
 
     plan = capsys.readouterr().out
     assert "plan: not watched: 3 topics of the cluster" in plan
-    assert "to topic books of broker:9092, at no more than 2 MiB/s, in about 32" in plan
+    assert "to topic books of broker:9092, at most 2 MiB/s, in about 32" in plan
     require_consent(request(tmp_path, **CEILINGS, consent=True), cluster)
 
 
 def test_no_file_is_sent_to_a_topic_of_a_name_that_this_tool_makes_and_deletes(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=r"TOPIC=kafka-pareto\.a\.b\.c: names with kafka-pareto\. are those"):
+    with pytest.raises(BadInputError, match=r"TOPIC=kafka-pareto\.a\.b\.c: names with kafka-pareto\. are reserved"):
         wanted_of(request(tmp_path, topic="kafka-pareto.a.b.c"))
 
 

@@ -36,7 +36,7 @@ def test_a_value_that_is_no_port_is_refused_by_name(variable: str, value: str) -
 
 
 def test_a_port_chosen_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="port 9000 is chosen twice"):
+    with pytest.raises(ValueError, match="port 9000 is used twice"):
         read_ports({"KAFKA_PARETO_AIRFLOW_PORT": "9000"})
 
 
@@ -46,6 +46,7 @@ def test_a_taken_port_is_reported_with_the_variable_that_changes_it() -> None:
         listener.listen()
         port = listener.getsockname()[1]
         problems = taken_ports(Ports(mlflow=port))
-    said = f"port {port} (mlflow) is taken: stop what listens there, or choose another by KAFKA_PARETO_MLFLOW_PORT=…"
+    said = f"port {port} (mlflow) is in use: stop the program that listens there, or choose another port with "
+    said += "KAFKA_PARETO_MLFLOW_PORT=…"
     assert said in problems
     assert not any(f"port {port} " in problem for problem in taken_ports(Ports(mlflow=port)))

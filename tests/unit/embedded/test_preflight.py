@@ -71,7 +71,7 @@ def test_a_machine_with_everything_has_no_problem(machine: Path) -> None:
         ("java", "Java is missing: install a JDK 17", "default-jdk-headless"),
         ("javac", "install a JDK, not a JRE", "default-jdk-headless"),
         ("mvn", "Maven is missing: install it", "maven"),
-        ("go", "neither minio nor Go to build it is there: install Go", ""),
+        ("go", "MinIO is missing, and so is Go to build it: install Go", ""),
         ("setpriv", "setpriv is missing: install util-linux", "util-linux"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_study_on_sqlite_needs_no_mariadb_and_parts_that_are_built_no_go(machi
     (machine / "go").unlink()
     _tool(machine, "nginx", "")
     [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
-    assert "Go is missing, which builds Filebeat and the Collector: install Go 1.21 or newer" in problem.text
+    assert "Go is missing; it builds Filebeat and the Collector: install Go 1.21 or newer" in problem.text
 
     _installed(machine, "filebeat")
     assert len(_log_pipeline_problems(machine, "log_pipeline_quick")) == 1
@@ -147,7 +147,7 @@ def test_spark_does_not_run_on_a_java_that_all_else_runs_on(machine: Path) -> No
     _tool(machine, "java", 'openjdk version "21.0.4" 2024-07-16')
     assert _problems(machine) == []
     [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
-    assert "is Java 21, on which Spark 3.5 does not run: point JAVA_HOME at one that is 17 or older" in problem.text
+    assert "is Java 21, which Spark 3.5 does not support: set JAVA_HOME to Java 17 or older" in problem.text
 
 
 @pytest.mark.parametrize(("study", "is_asked"), [("log_pipeline_quick", True), ("quick", False)])
@@ -191,8 +191,8 @@ def test_the_disk_must_hold_what_is_installed_and_what_the_study_quick_sends(
 def test_too_small_a_disk_is_reported_in_gib(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.OTHER_GIB", 10**6)
     [problem] = _problems(machine)
-    assert "GiB are free under" in problem.text
-    assert "1000003 GiB are needed; make room" in problem.text
+    assert "GiB free under" in problem.text
+    assert "1000003 GiB needed: free some space" in problem.text
 
 
 def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_all_that_is_missing_is_said_at_once_with_its_packages(tmp_path: Path) -
     done = _preflight("--tests", {"PATH": str(tmp_path / "bin"), "PYTHONPATH": str(checkout)})
     assert done.returncode == 1
     *errors, packages = done.stderr.splitlines()
-    for missing in ("Java", "Maven", "setpriv", "neither minio nor Go"):
+    for missing in ("Java", "Maven", "setpriv", "MinIO"):
         assert sum(line.startswith(f"error: {missing}") for line in errors) == 1
     words = packages.split()
     assert packages.startswith("On Debian or Ubuntu: apt-get install ")
@@ -251,7 +251,7 @@ def test_all_that_is_missing_is_said_at_once_with_its_packages(tmp_path: Path) -
 def test_a_state_folder_too_deep_for_a_socket_is_refused() -> None:
     problems = start_problems(Path("/tmp") / ("deep" * 30), {})  # noqa: S108 (never made)
     assert len(problems) == 1
-    assert "too long for a socket: use a shorter one, by KAFKA_PARETO_STATE=…" in problems[0]
+    assert "too long for a socket: choose a shorter one with KAFKA_PARETO_STATE=…" in problems[0]
 
 
 def test_the_state_folder_is_the_checkouts_unless_chosen(tmp_path: Path) -> None:
@@ -293,6 +293,6 @@ def test_the_command_runs_without_any_installed_package_and_reports_a_taken_port
             VARIABLES["minio"]: port,
         }
         done = _preflight("--start", environment)
-    assert (f"error: port {port} (minio) is taken" in done.stderr) != has_been_up
+    assert (f"error: port {port} (minio) is in use" in done.stderr) != has_been_up
     assert has_been_up or done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -31,7 +31,11 @@ def test_a_stack_waits_for_the_dag_of_each_kind_that_a_study_of_its_own_cluster_
 
 
 @pytest.mark.parametrize(
-    ("fix", "said"), [("see its log", "not within 0 s: it is up; see its log"), ("", "not within 0 s: it is up")]
+    ("fix", "said"),
+    [
+        ("see its log", "timeout after 0 s, waiting until it is up; see its log"),
+        ("", "timeout after 0 s, waiting until it is up"),
+    ],
 )
 def test_what_does_not_hold_in_time_is_named_with_what_to_do_if_that_is_known(fix: str, said: str) -> None:
     with pytest.raises(StackError) as refused:

@@ -29,9 +29,9 @@ END = "Task failed with exception"
         (["Filling up the DagBag", END, "TypeError: no step was started"], "TypeError: no step was started"),
         (
             [RUN, END, "AirflowException: step x ended with exit code -9"],
-            "it has logged nothing; look at its log in Airflow",
+            "no output; see the task's log in Airflow",
         ),
-        ([], "it has logged nothing; look at its log in Airflow"),
+        ([], "no output; see the task's log in Airflow"),
     ],
 )
 def test_is_found_whole_and_alone(log: list[str], message: str) -> None:

@@ -196,7 +196,7 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
     with pytest.raises(BadInputError, match=r"CAMPAIGN: '20261117T12000': there is no such campaign") as raised:
         dag_parameters(RunRequest(campaign="20261117T12000"), store, settings)
     newest = ["20261118T120000 (quick)", *(f"202611{day}T120000 (paper)" for day in (17, 16, 15, 14))]
-    assert f"the newest are {', '.join(newest)}; without" in str(raised.value)
+    assert f"the newest are {', '.join(newest)}; omit CAMPAIGN" in str(raised.value)
 
 
 @pytest.mark.parametrize(

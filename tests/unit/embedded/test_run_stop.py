@@ -98,7 +98,7 @@ def test_what_the_plan_has_instead_of_the_studys_file_is_said_once(monkeypatch: 
     monkeypatch.setattr(follow, "_POLL_S", 0.01)
     said = io.StringIO()
     follow.follow(LookedAtRuns(), "r 1", Overridden(), Console(file=said))
-    assert said.getvalue().count("Unlike the study's file: protocol.cool_down_s 0 (file: 5)\n") == 1
+    assert said.getvalue().count("Different from the study's file: protocol.cool_down_s 0 (file: 5)\n") == 1
 
 
 class SlowToSee(AirflowRuns):
@@ -211,7 +211,7 @@ class InterruptedRuns(SlowToSee):
         self.stopped.append(run_id)
 
 
-@pytest.mark.parametrize(("looks", "said"), [(-1, "No run was started."), (2, "It has stopped.")])
+@pytest.mark.parametrize(("looks", "said"), [(-1, "No run was started."), (2, "Stopped.")])
 def test_ctrl_c_before_there_is_a_run_stops_one_that_appears_and_says_if_none_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], looks: int, said: str
 ) -> None:

@@ -24,6 +24,12 @@ CheckOutcome = Literal[
 ]
 TUNED_AGAIN: tuple[CheckOutcome, ...] = ("drifted", "not_comparable", "new_record_size")
 
+_OUTCOME_TEXTS: dict[CheckOutcome, str] = {
+    "unchanged": "no drift",
+    "new_record_size": "new case",
+    "baseline_in_force": "baseline active",
+}
+
 # After one of these outcomes, later checks are not compared with earlier ones.
 _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
@@ -99,7 +105,7 @@ class PastCheck(CheckedCase):
 
 def outcome_text(outcome: CheckOutcome) -> str:
     """Return an outcome in words. "No drift" means that no change is significant."""
-    return "no drift" if outcome == "unchanged" else outcome.replace("_", " ")
+    return _OUTCOME_TEXTS.get(outcome, outcome.replace("_", " "))
 
 
 def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:

@@ -12,7 +12,7 @@ from kafka_pareto.study.declarations import label_of
 _TUNED_BECAUSE: dict[CheckOutcome, str] = {
     "drifted": "drift",
     "not_comparable": "cluster or study changed",
-    "new_record_size": "new record size",
+    "new_record_size": "new case",
 }
 
 

@@ -16,6 +16,7 @@ from kafka_pareto.drift.check_records import (
     PlannedCase,
     last_look,
     latest_check,
+    outcome_text,
     read_histories,
     was_answered,
 )
@@ -68,7 +69,7 @@ def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | 
             case=case,
             settings=None,
             outcome="new_record_size",
-            reasons=["this record size was added to the study since the last check"],
+            reasons=["this case was added to the study since the last check"],
         )
         for case in _new_cases(check, histories)
     ]
@@ -139,5 +140,5 @@ def _new_cases(check: Campaign, histories: Mapping[str, Sequence[PastCheck]]) ->
 
 def _line(planned: PlannedCase) -> str:
     what = "to be measured" if planned.settings is None else f"version {planned.settings.version} to be measured"
-    known = planned.outcome.replace("_", " ") if planned.outcome else what
+    known = outcome_text(planned.outcome) if planned.outcome else what
     return "; ".join([f"{case_label(planned.case)}: {known}", *planned.reasons])

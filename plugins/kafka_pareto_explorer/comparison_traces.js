@@ -7,7 +7,7 @@ const GROUPS = [
   { key: "significant", name: "significantly different", symbol: "circle", size: 9, color: "#0072b2" },
   { key: "not_significant", name: "not significantly different", symbol: "square", size: 9, color: "#8a8a8a" },
 ];
-const PUBLISHED = { name: "published, other machine", symbol: "diamond-open", color: "#d55e00" };
+const PUBLISHED = { name: "published elsewhere", symbol: "diamond-open", color: "#d55e00" };
 const [WORSE, SAME, BETTER] = [
   [213, 94, 0],
   [251, 247, 242],
@@ -30,7 +30,7 @@ function intervalText({ value, low, high }) {
 
 function hoverText(point, group) {
   const mean = point.mean ? [`mean ${intervalText(point.mean)}`] : [];
-  const ratio = point.is_reference ? [] : [`ratio to the reference ${intervalText(point.ratio)}`];
+  const ratio = point.is_reference ? [] : [`over the reference ${intervalText(point.ratio)}`];
   return [point.level, ...mean, ...ratio, group.name].map(plain).join("<br>");
 }
 
@@ -100,7 +100,7 @@ export function levels(view, chart, theme) {
       },
       yaxis: {
         type: "log",
-        title: { text: "ratio to the reference" },
+        title: { text: "over the reference" },
         gridcolor: theme.line,
         ...logTicks([...ends, ...published.map((point) => point.published_ratio)]),
       },

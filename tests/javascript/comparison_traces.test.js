@@ -38,7 +38,7 @@ test("levels are drawn at their ratios with intervals, by significance, beside t
       ["not significantly different", [65_536], [0.9]],
     ],
   );
-  const published = named(traces, "published, other machine");
+  const published = named(traces, "published elsewhere");
   assert.deepEqual(published.y, [0.15, 0.35, 1]);
   // The offset is constant on the logarithmic axis.
   const aside = published.x.map((place, at) => (place / POINTS[at].place).toFixed(4));
@@ -59,7 +59,7 @@ test("levels without numbers have an evenly spaced axis", () => {
 
 test("a single published value is not drawn, and there is no chart without a ratio", () => {
   const alone = POINTS.map((each, at) => (at === 2 ? each : { ...each, published_ratio: null }));
-  assert.equal(named(levels(VIEW, { ...CHART, points: alone }, THEME)[0], "published, other machine"), undefined);
+  assert.equal(named(levels(VIEW, { ...CHART, points: alone }, THEME)[0], "published elsewhere"), undefined);
 
   const none = POINTS.map((each) => (each.is_reference ? each : { ...each, ratio: null }));
   assert.equal(levels(VIEW, { ...CHART, points: none }, THEME), null);

@@ -19,7 +19,7 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
         return found
     if now.study.text_file() is None or then.store.get(then.keys.payload()) == now.store.get(now.keys.payload()):
         return []
-    return [f"{now.study.text_key}: holds another text now"]
+    return [f"{now.study.text_key}: the text has changed"]
 
 
 def differences_of_systems(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:

@@ -162,7 +162,7 @@ def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
     past_campaign(tmp_path, study=study)
     store.put(CampaignKeys(study.name, "c0").payload(), b"then")
     store.put(CampaignKeys(study.name, "c9").payload(), b"now")
-    assert read(tmp_path, study=study)[0].campaigns[0].left_out == ["workload.payload.file: holds another text now"]
+    assert read(tmp_path, study=study)[0].campaigns[0].left_out == ["workload.payload.file: the text has changed"]
 
 
 def test_a_record_size_without_a_baseline_is_left_out_and_the_other_one_is_used(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from kafka_pareto.kafka.known_properties import DEFAULTS
 _SATURATED_FRACTION = 0.9
 _NEVER_WAITED_FRACTION = 0.05
 _HARDLY_WAITED_FRACTION = 0.2
-_HELD_FRACTION = 0.97
+_SUSTAINED_FRACTION = 0.97
 _BUFFERS_SENT = 4.0
 # A cold JVM of the generator sends its first record 0.6 to 1.2 s after it was started, on 2 cores.
 _JVM_START_S = 1.0
@@ -65,7 +65,7 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
     if not seconds or waited_s is None or waited_s > _HARDLY_WAITED_FRACTION * seconds:
         return ""
     sent_records_s = result.unthrottled_sent_records_s
-    if limit is not None and sent_records_s is not None and sent_records_s >= _HELD_FRACTION * limit:
+    if limit is not None and sent_records_s is not None and sent_records_s >= _SUSTAINED_FRACTION * limit:
         return ""
     cpu = "" if result.sending_cpu_s is None else f" and used {result.sending_cpu_s:.1f} s of CPU time"
     return f"{_bound_by_threads(request.producers, waited_s, seconds)}{cpu}"
@@ -77,8 +77,8 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     Records that fit the buffer are accepted immediately, however slow Kafka is; only those beyond buffer.memory are
     evidence. Of a load of four buffers, Kafka must have accepted three during sending, or `send()` would have waited.
     """
-    held, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
-    seconds = result.records_sent / held
+    rate, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
+    seconds = result.records_sent / rate
     if waited_s is None or waited_s > _NEVER_WAITED_FRACTION * seconds:
         return ""
     buffer_bytes = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"]))
@@ -86,7 +86,7 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     if buffers_sent < _BUFFERS_SENT:
         return ""
     # The shortfall, in buffers: records sent on time lag by at most one. Beyond two, they were sent late.
-    if limit is not None and (limit / held - 1) * buffers_sent <= 2.0:
+    if limit is not None and (limit / rate - 1) * buffers_sent <= 2.0:
         return ""
     return _bound_by_threads(1, waited_s, seconds)
 
@@ -101,20 +101,20 @@ def _bound_by_threads(threads: int, waited_s: float, seconds: float) -> str:
 
 def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Report a bottleneck if the fixed rate was missed although the buffer had room: records were sent late."""
-    asked, held = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
+    due, sent = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
     waited_s, from_send_ms = result.client.buffer_wait_s, figures.latency_from_send_p95_ms
-    if request.timed is None or asked is None or held is None or waited_s is None or from_send_ms is None:
+    if request.timed is None or due is None or sent is None or waited_s is None or from_send_ms is None:
         return ""
     seconds = request.timed.paced_seconds
-    if held >= _HELD_FRACTION * asked or waited_s > _NEVER_WAITED_FRACTION * request.producers * seconds:
+    if sent >= _SUSTAINED_FRACTION * due or waited_s > _NEVER_WAITED_FRACTION * request.producers * seconds:
         return ""
     # Latency from the due time exceeds that from send() by how late the record was sent. A slow end of the load, which
     # is Kafka's, delays acknowledgements without delaying the sending.
     late_s = (figures.latency_p95_ms - from_send_ms) / 1000
-    if late_s < (1 - held / asked) * seconds / 2:
+    if late_s < (1 - sent / due) * seconds / 2:
         return ""
     return (
-        f"the load generator missed the fixed rate: it sent {held:.0f} of {asked:.0f} records/s, up to {late_s:.2f} s "
+        f"the load generator missed the fixed rate: it sent {sent:.0f} of {due:.0f} records/s, up to {late_s:.2f} s "
         "late, although the buffer had room"
     )
 

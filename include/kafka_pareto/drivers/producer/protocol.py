@@ -11,8 +11,8 @@ from kafka_pareto.study.section import Section
 
 _PACED_LASTS_UP_TO = 3  # times the planned duration: until then the load generator works off a backlog
 _HOLDS_FOR = {
-    "cold_burst": "producers that start, send a burst and end",
-    "steady": "producers that stay up",
+    "cold_burst": "short-lived producers",
+    "steady": "long-lived producers",
 }
 
 

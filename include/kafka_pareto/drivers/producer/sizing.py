@@ -37,7 +37,7 @@ _MIB = 1 << 20
 _FIRST_RECORDS = 20_000
 _FIRST_BYTES = 128 * _MIB
 _MOST_PACE_LOADS = 12
-_HELD_FRACTION = 0.97
+_SUSTAINED_FRACTION = 0.97
 _STANDING_QUEUE_MS = 100.0
 
 
@@ -116,14 +116,14 @@ def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -
     ends_later = 1 + lowest.latency_p50_ms / 1000 / RAMP_STEP_S
     steps = []
     for asked, figures in zip(asked_records_s, found, strict=True):
-        held = figures.throughput_records_s * ends_later
+        reached_records_s = figures.throughput_records_s * ends_later
         queued_ms = figures.latency_p95_ms - lowest.latency_p95_ms
         steps.append(
             RampStep(
                 asked_records_s=asked,
-                held_records_s=held,
+                held_records_s=reached_records_s,
                 latency_p95_ms=figures.latency_p95_ms,
-                sustained=held >= _HELD_FRACTION * asked and queued_ms <= _STANDING_QUEUE_MS,
+                sustained=reached_records_s >= _SUSTAINED_FRACTION * asked and queued_ms <= _STANDING_QUEUE_MS,
             )
         )
     return steps
@@ -134,8 +134,8 @@ def capacity_of(ramp: Sequence[RampStep]) -> float:
 
     Steps above the first failure count too, or a single hiccup would quarter the capacity.
     """
-    held = [step.asked_records_s for step in ramp if step.sustained]
-    return max(held) if held else ramp[0].held_records_s
+    sustained = [step.asked_records_s for step in ramp if step.sustained]
+    return max(sustained) if sustained else ramp[0].held_records_s
 
 
 class _BaselineLoads:

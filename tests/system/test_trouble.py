@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_is_waited_for_before_the_next_block(small_volume: 
         output, errors = step.communicate(timeout=200)
 
     assert "is nearly full: 3." in waiting
-    assert "MiB are free where 3.8 MiB may be written" in waiting
+    assert "MiB are free, but up to 3.8 MiB may be written" in waiting
     assert step.returncode == 0, output + errors
     assert "the cluster has recovered" in output
 

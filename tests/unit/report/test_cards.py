@@ -316,7 +316,7 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
 
 def test_a_pace_that_the_load_tool_set_is_warned_of():
     decision = recorded_decision("all")
-    assert "the load tool, not Kafka" not in flat(text_of(decision))
+    assert "the load generator, not Kafka" not in flat(text_of(decision))
     counts = decision.pick_counts.model_copy(update={"generator_bound": 7})
     bound = decision.model_copy(update={"pick_counts": counts})
     assert "in 7 of 10 fresh blocks the load generator, not Kafka, was the bottleneck for the pick" in flat(

@@ -76,6 +76,6 @@ def test_a_client_that_encodes_slowly_is_named_as_the_limit(tmp_path: Path) -> N
     slow = [each for each in valid if each.quantities["limited_by"] == "load_tool"]
     assert len(slow) > len(valid) / 2
     for each in slow:
-        assert str(each.quantities["generator_bound"]).startswith("the thread that reads the file set the pace")
+        assert str(each.quantities["generator_bound"]).startswith("the reading thread was the bottleneck")
     # While a broker that has just started compiles, both cores may be busy, and that is the limit.
     assert {each.quantities["limited_by"] for each in valid} <= {"load_tool", "cpu"}

@@ -118,7 +118,7 @@ def test_every_malformed_kind_lands_beside_with_its_reason(bench: Bench, path: s
 
     assert output.failure is None
     assert output.malformed == dict.fromkeys(MALFORMED, 1)
-    assert output.first_malformed.startswith("line 102: it has another number of fields than the header: '1,two'")
+    assert output.first_malformed.startswith("line 102: number of fields differs from the header: '1,two'")
     assert bench.cluster.end_offset(topic) == 200
     sent = file.read_bytes()
     for (headers, value), (reason, line) in zip(malformed_records(bench, topic), MALFORMED.items(), strict=True):
@@ -250,7 +250,7 @@ def test_rows_larger_than_a_small_request_are_malformed_to_the_check_as_well(ben
         ({"senders": "threads_2"}, "must be sequential, parallel_stream, fork_join_N"),
         ({"path": "batches", "senders": "parallel_stream"}, "needs --senders sequential"),
         ({"is_resumable": True, "producers": 2}, "one producer and one process"),
-        ({"is_resumable": True}, "there is no such topic"),
+        ({"is_resumable": True}, "does not exist"),
         ({"path": "batches", "properties": {"request.timeout.ms": 2000}}, "was not found within 2000 ms"),
     ],
 )

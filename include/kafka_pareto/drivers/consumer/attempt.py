@@ -1,4 +1,4 @@
-"""One attempt at a repetition of a group of consumers: it reads a topic, then follows a producer, and is judged."""
+"""Attempt one repetition of a consumer group: read a topic, then follow a producer, and judge the outcome."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import psutil
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drivers.consumer.load import ConsumerRequest, ConsumerResult, LiveLoad
 from kafka_pareto.drivers.consumer.quantities import ConsumerQuantities
@@ -22,12 +23,12 @@ _HELD_FRACTION = 0.97
 
 
 def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> Attempt:
-    """Let the group read, and judge the outcome; a failure of the tool is the attempt's reason."""
+    """Let the group read, and judge the outcome; a failure of the tool becomes the attempt's reason."""
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     results, reason, is_excused = [], "", False
     try:
         for request in requests_for(planned, study, testbed):
-            results.append(testbed.load_tool.run(request))  # noqa: PERF401 (what was read before a failure is kept)
+            results.append(testbed.load_tool.run(request))  # noqa: PERF401 (keep results read before a failure)
     except LoadToolError as error:
         reason, is_excused = str(error), isinstance(error, LoadStartError)
     client_cpu_s = sum(result.client_cpu_s for result in results)
@@ -48,7 +49,7 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
 
 
 def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> list[ConsumerRequest]:
-    """Return the requests to the load tool: read the topic and, if the study does, follow a producer."""
+    """Return the load generator's requests: read the topic and, if the study has a live part, follow a producer."""
     protocol, configuration = study.protocol, planned.candidate.configuration
     reading = ConsumerRequest(
         topic=testbed.topic,
@@ -66,7 +67,7 @@ def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: Co
 
 
 def live_load(study: CompareConsumer) -> LiveLoad | None:
-    """Return what a producer sends while the group follows; None if the study has it follow none."""
+    """Return the producer's load while the group follows; None if the study has no live part."""
     live, workload = study.protocol.live, study.workload
     if live is None:
         return None
@@ -76,18 +77,18 @@ def live_load(study: CompareConsumer) -> LiveLoad | None:
 def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
     """Compare the records read with the topic's.
 
-    Each record of the topic must be read once. A group that follows a producer may leave records unread: it lags.
+    Each record of the topic must be read once. A group that follows a producer may lag and leave records unread.
     """
     for result in results:
         found, said = result.quantities, result.errors or "no reason given"
         if found.records_lost:
-            return "records_lost", f"{found.records_lost} of {found.records_expected} records were passed over"
+            return "records_lost", f"{found.records_lost} of {found.records_expected} records were skipped"
         if found.records_twice:
             return "records_duplicated", f"{found.records_twice} records were read more than once"
         if found.mode == "drain" and (result.records_unread or found.records_read != found.records_expected):
             return "failed", f"{found.records_read} of {found.records_expected} records were read: {said}"
         if found.figures is None:
-            return "failed", f"nothing was measured: {said}"
+            return "failed", f"no measurement: {said}"
     return "valid", "; ".join(_reservations(results))
 
 
@@ -97,21 +98,23 @@ def _reservations(results: list[ConsumerResult]) -> list[str]:
     for result in results:
         live = result.quantities.live
         if result.assignments_changed:
-            found.append(f"its figures hold a rebalance: partitions moved {result.assignments_changed} times meanwhile")
+            found.append(
+                f"its figures include a rebalance: partitions moved {counted(result.assignments_changed, 'time')}"
+            )
         if live is not None and live.live_records_unread:
             found.append(
-                f"its latencies are lower bounds: {live.live_records_unread} records were sent and not read in time"
+                f"its latencies are lower bounds: {counted(live.live_records_unread, 'record')} not read in time"
             )
         if live is not None and live.live_rate_records_s < _HELD_FRACTION * live.live_rate_asked_records_s:
             found.append(
-                f"its lag is that of another rate: {live.live_rate_records_s:,.0f} of "
+                f"its lag belongs to a lower rate: {live.live_rate_records_s:,.0f} of "
                 f"{live.live_rate_asked_records_s:,.0f} records/s were sent"
             )
     return found
 
 
 def quantities_of(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
-    """Combine the figures of reading the topic with those of following a producer."""
+    """Combine the figures for reading the topic and for following a producer."""
     by_mode = {result.quantities.mode: result.quantities for result in results}
     read = by_mode.get("drain") or ConsumerQuantities(mode="drain", group_size=consumers)
     return replace(read, live=by_mode["live"].live) if "live" in by_mode else read

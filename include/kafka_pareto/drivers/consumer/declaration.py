@@ -1,4 +1,4 @@
-"""Declare the driver `consumer`: groups of consumers that read a topic, and follow a producer that sends to one."""
+"""Declare the driver `consumer`: groups of consumers that read a topic or follow a producer."""
 
 from __future__ import annotations
 

@@ -19,15 +19,15 @@ MAIN_CLASS = "io.kafkapareto.ConsumerLoad"
 
 _MIB = 1 << 20
 _US_PER_MS = 1_000
-# One fetch in flight from each of three brokers, and one that is being read.
+# One fetch in flight from each of three brokers, plus the one being read.
 _FETCHES_HELD = 4
 
 
 @dataclass(frozen=True)
 class LiveLoad:
-    """The load of a producer in the same process while the group reads: letters, at a fixed rate.
+    """A producer in the same process that sends random letters at a fixed rate while the group reads.
 
-    It sends during the group's warm-up and for `seconds`. The group then has at most `unread_s` to read the rest.
+    It sends during the group's warm-up and for `seconds`. The group then has `unread_s` to read the remaining records.
     """
 
     record_size_bytes: int
@@ -41,10 +41,10 @@ class LiveLoad:
 class ConsumerRequest:
     """One execution: which group reads which topic, and with which consumer properties.
 
-    Without `live`, the group reads what the topic holds. A group id must be new, since what was committed under it is
-    not looked at. No consumer reads before the group is complete; that, and then reaching the end, may take
-    `read_timeout_s` each.
-    `poll_pause_ms` follows each poll that returned records, as if the consumer worked on them.
+    Without `live`, the group reads the topic's existing records. The group id must be new, because offsets committed
+    under it are ignored. No consumer reads before the group is complete. Completing the group and reaching the end may
+    take `read_timeout_s` each.
+    `poll_pause_ms` follows each poll that returned records and simulates processing.
     """
 
     topic: str
@@ -77,7 +77,7 @@ class ConsumerResult:
 
     `bytes_read` counts keys and values, warm-up included. `records_unread` were in the topic when the tool ended.
     `assignments_changed` counts moves of partitions after the group was complete; each may cause duplicate reads.
-    `errors` is the tool's first complaint.
+    `errors` is the tool's first error message.
     """
 
     quantities: ConsumerQuantities
@@ -97,11 +97,11 @@ class ConsumerLoad:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: ConsumerRequest, watch: Callable[[], None] | None = None) -> ConsumerResult:
-        """Execute the request; `watch` is called every second, and an error that it raises ends the load.
+        """Execute the request; `watch` is called every second; an error it raises ends the run.
 
         Raises:
-            LoadToolError: If the tool does not start, ends with an error, runs out of time, or prints what does not add
-                up. Unread records are no error: the result reports them.
+            LoadToolError: If the tool does not start, fails, times out, or prints inconsistent output. Unread records
+                are not an error: the result reports them.
         """
         return self._process.run(
             MAIN_CLASS,
@@ -125,17 +125,17 @@ def consumer_options(request: ConsumerRequest) -> list[str]:
 
 
 def consumer_result(ended: Execution, request: ConsumerRequest) -> ConsumerResult:
-    """Translate the last line that the tool printed.
+    """Parse the tool's last line of output.
 
     Raises:
-        LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
+        LoadToolError: If it is not the tool's JSON, or its numbers are inconsistent.
     """
-    output = read_last_line(ended.output, ConsumerOutput, "the consumers' load tool")
+    output = read_last_line(ended.output, ConsumerOutput, "the consumer load generator")
     failure = output.first_failure()
     is_measured = not failure and output.measured_s > 0 and output.measured_records > 0
     if not (failure or is_measured):
         warmup = f"the warm-up of {request.warmup_s:g} s"
-        failure = f"all was read before {warmup} was over"
+        failure = f"all records were read before {warmup} was over"
         if request.live is not None:
             failure = f"no record arrived in the {request.live.seconds:g} s after {warmup}"
     client = _client(output.client_metrics)

@@ -1,4 +1,4 @@
-"""Read what the project's consumers print, and refuse what does not add up."""
+"""Parse the output of the project's consumers, and refuse inconsistent numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kafka_pareto.drivers.common.trend import LEAST_POINTS, Trend, trend_of
 
 
 class PartitionRead(ToolOutput):
-    """The offsets of a partition that the group read: `first` to `last`, of those from `begin` up to `end`.
+    """The offsets the group read from a partition: `first` to `last`, within `begin` to `end`.
 
-    `lost` were skipped, `twice` came again. Records that came after the end offset was asked for count, too.
+    `lost` counts skipped records, `twice` duplicates. Records appended after the end offset was read count, too.
     """
 
     partition: Count
@@ -32,12 +32,14 @@ class PartitionRead(ToolOutput):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         if {self.first is None, self.last is None} != {self.records == 0}:
-            raise ValueError("there are a first and a last offset where records were read, and only there")
+            raise ValueError("first and last offset must be present if and only if records were read")
         reached = self.begin if self.last is None else self.last + 1
         if self.records - self.twice + self.lost != reached - self.begin:
-            raise ValueError("records read once and records lost must be as many as the offsets that were reached")
+            raise ValueError(
+                "the number of records read once plus records lost must equal the number of offsets reached"
+            )
         if self.unread != max(self.end - reached, 0):
-            raise ValueError("unread are the offsets from the last one read to the end")
+            raise ValueError("unread must equal the number of offsets after the last one read")
         return self
 
 
@@ -50,7 +52,7 @@ class LagSample(ToolOutput):
 
 
 class ConsumerOutput(ToolOutput):
-    """The tool's output; the last six keys are there only if a producer sent beside the group.
+    """The tool's output; the last six keys are present only for a live group.
 
     `sent` counts what it sent, warm-up included; its latencies end with the acknowledgement.
     """
@@ -78,29 +80,29 @@ class ConsumerOutput(ToolOutput):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         if sum(each.records for each in self.partitions) != self.records:
-            raise ValueError("the partitions must hold as many records as were read")
+            raise ValueError("the partitions' record counts must add up to the records read")
         if self.measured_records > self.records or self.measured_bytes > self.bytes:
-            raise ValueError("no more may be measured than was read")
+            raise ValueError("measured records and bytes must not exceed those read")
         if (self.latency_us is not None) != bool(self.latency_records):
-            raise ValueError("there are latencies where records had due times, and only there")
+            raise ValueError("latencies must be present if and only if records had due times")
         if any(later.at_s <= earlier.at_s for earlier, later in pairwise(self.lag_samples or [])):
-            raise ValueError("the lag must be sampled at times that rise")
+            raise ValueError("the times of the lag samples must increase")
         is_whole = self.failure is None
         if is_whole and self.rebalance_s is None:
-            raise ValueError("a group that read was complete at some time")
+            raise ValueError("a group that read records must have been complete")
         if is_whole and self.mode == "drain" and self.records_unread:
-            raise ValueError("a group that ended well must have reached the end offsets")
+            raise ValueError("a group without an error must have reached the end offsets")
         if is_whole and (self.sent is not None) != (self.mode == "live"):
-            raise ValueError("something is sent beside a live group, and only there")
+            raise ValueError("sent records must be present if and only if the group is live")
         return self
 
     @property
     def records_unread(self) -> int:
-        """Return the number of records in the topic that were unread when the tool ended."""
+        """Return the number of unread records in the topic when the tool ended."""
         return sum(each.unread for each in self.partitions)
 
     def first_failure(self) -> str:
-        """Return why the group or its producer failed; empty if neither did."""
+        """Return the reason if the group or its producer failed, else an empty text."""
         refused = self.sent.failures if self.sent else {}
         return self.failure or next((f"{reason} ({records} records)" for reason, records in refused.items()), "")
 
@@ -108,8 +110,8 @@ class ConsumerOutput(ToolOutput):
 def lag_trend(samples: Sequence[LagSample]) -> Trend | None:
     """Return the growth of the lag in records with time; None for fewer than `LEAST_POINTS` samples.
 
-    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads. If fetches wait for
-    many bytes, the lag rises and falls with each of them, and a few seconds of that slope by chance.
+    The slope is about 0 if the group sustains the rate, else the rate minus the reading rate. If fetches wait for many
+    bytes, the lag rises and falls with each fetch, and the slope over a few seconds is random.
     """
     if len(samples) < LEAST_POINTS:
         return None

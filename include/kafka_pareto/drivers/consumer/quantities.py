@@ -1,4 +1,4 @@
-"""Declare the quantities of a group of consumers, from the load tool's parser to the tables, and their costs."""
+"""Declare the quantities of a group of consumers, from the load generator's parser to the tables, and their costs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class ReadingFigures:
     """The reading of a group of consumers after its warm-up.
 
     `poll_idle_fraction` is the share of the consumers' time in which `poll()` waited: the threads' time in `poll()`
-    less their CPU time there, over the measured time of all threads. On a machine whose cores are all in use it holds
-    the waiting for a core as well.
+    less their CPU time there, over the measured time of all threads. If all cores are busy, it includes waiting for a
+    core.
     """
 
     measured_s: float
@@ -25,15 +25,15 @@ class ReadingFigures:
 
 @dataclass(frozen=True)
 class LiveFigures:
-    """The lag and latency of a group beside a producer at a fixed rate, after the warm-up.
+    """The lag and latency of a group that follows a producer at a fixed rate, after the warm-up.
 
-    End-to-end latency counts from the moment a record was due to the return of the `poll()` that brought it. Lag in
-    records is what was acknowledged and not read yet. Lag in seconds is how long ago that record was due that comes
-    next if records are read in the order of their due times. Both are sampled every 250 ms; the slope is the
-    least-squares line's through the lag in records, with its standard error. None: too little was read or sampled.
+    End-to-end latency runs from a record's due time to the return of the `poll()` that delivered it. Lag in records is
+    the number acknowledged and not yet read. Lag in seconds is the age of the next unread record, by due time. Both are
+    sampled every 250 ms. The slope is that of the least-squares line through the lag in records, with its standard
+    error. None: too few records or samples.
 
-    `live_poll_idle_fraction`, `live_fetch_latency_avg_ms` and `live_records_per_fetch_avg` are those of the same names
-    without `live_`: a group that reads all it can waits for other things than one that follows.
+    `live_poll_idle_fraction`, `live_fetch_latency_avg_ms` and `live_records_per_fetch_avg` correspond to the quantities
+    without `live_`. They are kept apart because an unthrottled group waits for other things than a following one.
     """
 
     live_rate_asked_records_s: float
@@ -57,8 +57,7 @@ class LiveFigures:
 class FetchMetrics:
     """The consumers' own metrics (groups `consumer-fetch-manager-metrics` and `consumer-coordinator-metrics`).
 
-    Averages cover the client's last 30 to 60 s and are over all fetches, or rebalances, of all consumers. None: the
-    client did not say.
+    Averages cover the client's last 30 to 60 s and all fetches, or rebalances, of all consumers. None: not reported.
     """
 
     fetch_latency_avg_ms: Annotated[float | None, Shown("fetch latency", maximised=False)] = None
@@ -74,16 +73,16 @@ class ConsumerQuantities(Quantities):
     """All quantities of one repetition of a group of consumers.
 
     Attributes:
-        mode: `drain` reads what is in the topic, `live` what a producer sends meanwhile.
+        mode: `drain` reads the topic's existing records, `live` those a producer sends meanwhile.
         group_size: Consumers, one thread each.
         records_expected: By the topic's offsets, warm-up included.
-        records_read: What the consumers counted.
+        records_read: By the consumers' count.
         records_lost: Skipped offsets; 0 unless records are missing.
-        records_twice: Records that came more than once.
+        records_twice: Records delivered more than once.
         rebalance_s: From the request to join until all partitions were assigned.
-        read_mib_s: Keys and values read after the warm-up, by time.
+        read_mib_s: Keys and values read per second after the warm-up.
         figures: None if nothing was measured.
-        live: None if no producer sent beside it, or nothing was measured.
+        live: None without a live part, or if nothing was measured.
     """
 
     mode: Literal["drain", "live"]
@@ -107,7 +106,7 @@ class ConsumerCosts:
     """Derived from a repetition's values; None if one of them is missing.
 
     Attributes:
-        reading_cores: CPU seconds of the consumers' threads in each second in which they read what the topic held.
+        reading_cores: CPU seconds of the consumers' threads per second of draining the topic.
     """
 
     reading_cores: Annotated[float | None, Shown("consumers' CPU", maximised=False)] = None
@@ -117,6 +116,6 @@ CONSUMER_COSTS = quantities_of(ConsumerCosts)
 
 
 def ratio_in(values: Values, name: str, divisor: str) -> float | None:
-    """Return the ratio of two values of a repetition; None if one is missing, or the divisor not above zero."""
+    """Return the ratio of two values of a repetition; None if one is missing, or the divisor is not above zero."""
     value, by = values[name], values[divisor]
     return value / by if isinstance(value, (int, float)) and isinstance(by, (int, float)) and by > 0 else None

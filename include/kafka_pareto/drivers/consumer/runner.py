@@ -24,7 +24,7 @@ class ConsumerRunner(RepetitionRunner):
         self._restarts_brokers = study.varies_brokers(case)
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Wait for a healthy cluster with room for what is sent meanwhile."""
+        """Wait for a healthy cluster with room for the live records."""
         self._guard.wait_until_healthy(round(self._study.live_bytes * len(planned)))
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
@@ -44,6 +44,6 @@ class ConsumerRunner(RepetitionRunner):
         self._guard.require_log_dirs()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Delete the records that followed producers sent."""
+        """Delete the records of the live parts."""
         if self._study.protocol.live is not None:
             self._testbed.cluster.delete_records(self._testbed.live_topic)

@@ -19,7 +19,7 @@ from kafka_pareto.study.study import Study
 
 _MIB = 1 << 20
 _GIB = 1 << 30
-# Seen on two cores with three brokers; a plan is the most that an undisturbed campaign takes.
+# Measured on two cores with three brokers; a plan gives the longest time of an undisturbed campaign.
 _FILL_MIB_S = 60.0
 _READ_MIB_S = 250.0
 _AROUND_A_PART_S = 4.0
@@ -29,7 +29,7 @@ class ConsumerRuntime(DriverRuntime):
     """Run the consumers' repetitions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Compute the maximum cost of these repetitions, filling the topics included."""
+        """Compute the maximum cost of these repetitions, including filling the topics."""
         found = CompareConsumer.of(study)
         protocol, workload, count = found.protocol, found.workload, sum(repetitions.values())
         reading_s = protocol.warmup_seconds + workload.bytes / _MIB / _READ_MIB_S + _AROUND_A_PART_S
@@ -50,14 +50,14 @@ class ConsumerRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:
-        """Open the runner of one part: cluster, lease, a full topic and the load tool."""
+        """Open the runner of one part: cluster, lease, a filled topic and the load generator."""
         study = CompareConsumer.of(campaign.study)
         with open_consumer_testbed(campaign, study, case, settings) as testbed:
             yield ConsumerRunner(study, case, testbed)
 
 
 def _largest_heap_mib(study: CompareConsumer) -> int:
-    """Return the largest heap that the load tool needs for any level, in MiB."""
+    """Return the largest heap the load generator needs for any level, in MiB."""
     live = live_load(study)
     return max(
         ConsumerRequest("", "", study.properties(level), 0.0, study.consumers(level), live=live).heap_mib

@@ -1,4 +1,4 @@
-"""Define the study that compares settings of a group of consumers, and of the brokers that it reads from."""
+"""Define the study that compares settings of a consumer group and of its brokers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SETTINGS: dict[str, Setting] = {
     CONSUMERS: Setting(CONSUMERS, 1, "load", least=1, most=_MOST_CONSUMERS),
     **BROKER_SETTINGS,
 }
-"""Everything that a comparison of consumers can set."""
+"""All settings of a comparison of consumers."""
 
 
 class Live(Section):
@@ -57,7 +57,7 @@ class ConsumerProtocol(Protocol):
 
     @property
     def live_s(self) -> float:
-        """Return for how long a producer sends in each repetition, warm-up included; 0 where none is followed."""
+        """Return for how many seconds a producer sends in each repetition, warm-up included; 0 without a live part."""
         return self.warmup_seconds + self.live.seconds if self.live else 0.0
 
     @model_validator(mode="after")
@@ -92,7 +92,7 @@ class ReadWorkload(Topic):
         return self.records * self.record_size_bytes
 
     def producer_properties(self) -> dict[str, PropertyValue]:
-        """Return the producer's properties, with idempotence as it is resolved."""
+        """Return the producer's properties, idempotence resolved."""
         return {**self.producer, "enable.idempotence": is_idempotent(self.producer)}
 
 
@@ -119,38 +119,38 @@ class CompareConsumer(Compare, TopicStudy):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """List the pace of reading, and the end-to-end latency where a producer is followed."""
+        """List the reading rate and, with a live part, the end-to-end latency."""
         return ("read_records_s", *(("end_to_end_latency_p95_ms",) if self.protocol.live else ()))
 
     def consumers(self, configuration: Configuration) -> int:
-        """Return how many consumers the group has."""
+        """Return the number of consumers in the group."""
         return int(self.effective(configuration)[CONSUMERS])
 
     @property
     def live_bytes(self) -> float:
-        """Return how much is sent while a group follows, in each repetition; 0 where none does."""
+        """Return the bytes sent while a group follows, per repetition; 0 without a live part."""
         live = self.protocol.live
         return live.rate_records_s * self.protocol.live_s * self.workload.record_size_bytes if live else 0.0
 
     def properties(self, configuration: Configuration) -> dict[str, FactorValue]:
-        """Return the consumers' settings that the reference and the configuration state."""
+        """Return the consumer settings given by reference and configuration."""
         return {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
 
     def derived_quantities(self, values: Values) -> dict[str, Value]:
-        """Return what a repetition cost."""
+        """Return a repetition's cost."""
         return {"reading_cores": ratio_in(values, "consumer_threads_cpu_s", "measured_s")}
 
     def rule_parameters(self) -> dict[str, object]:
-        """Return what the `$…` of the consumer's rules stand for."""
+        """Return the values of the `$…` in the consumer's rules."""
         return {"live_columns": ["live_rate_records_s", "lag_max_records"] if self.protocol.live else []}
 
     def derived_values(self, values: Values) -> dict[str, float]:
-        """Return what follows from a repetition's values, for the consumer's rules."""
+        """Return the values derived from a repetition, for the consumer's rules."""
         held = ratio_in(values, "live_rate_records_s", "live_rate_asked_records_s")
         return {"live_rate_held": math.nan if held is None else held}
 
     def described_protocol(self) -> dict[str, str]:
-        """Describe how one repetition reads, as names and texts for people."""
+        """Describe one repetition as names and texts for people."""
         workload, live = self.workload, self.protocol.live
         described = super().described_protocol() | {
             "read": f"{workload.records:,} records of {workload.record_size_bytes:,} B, after "
@@ -162,20 +162,20 @@ class CompareConsumer(Compare, TopicStudy):
         return described
 
     def conditions(self) -> dict[str, Any]:
-        """Return the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
+        """Return the reference, topic, brokers and protocol of a single repetition by key."""
         return conditions_of(self, self.stated({}))
 
     @model_validator(mode="after")
     def _reads_what_is_its_own(self) -> Self:
         if self.cluster is not None:
             raise ValueError(
-                "cluster: consumers are compared on brokers of the study's own, or on the stack's own cluster; no "
-                "ceiling is kept yet while a topic is filled"
+                "cluster: consumers are compared on the study's own brokers or on the stack's cluster; no "
+                "rate limit applies yet while a topic is filled"
             )
         if self.protocol.live is not None and self.workload.record_size_bytes < _DUE_TIME_BYTES:
             raise ValueError(
                 f"workload.record_size_bytes {self.workload.record_size_bytes}: must be at least {_DUE_TIME_BYTES} "
-                "with protocol.live, since each record holds the time at which it was due"
+                "with protocol.live, because each record holds its due time"
             )
         return self
 
@@ -186,7 +186,7 @@ class CompareConsumer(Compare, TopicStudy):
                 if self.consumers(level) > self.workload.topic_partitions:
                     raise ValueError(
                         f"part {part}: consumers {self.consumers(level)}: must not exceed workload.topic_partitions "
-                        f"{self.workload.topic_partitions}; one without a partition would read nothing"
+                        f"{self.workload.topic_partitions}; a consumer without a partition reads no records"
                     )
                 if conflict := conflict_in(self.properties(level)):
                     raise ValueError(f"part {part}: {conflict}")

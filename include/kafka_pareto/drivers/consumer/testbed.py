@@ -1,4 +1,4 @@
-"""The testbed of consumers: the cluster, its lease, a topic that is full, and one that is sent to meanwhile."""
+"""The testbed of consumers: the cluster, its lease, a filled topic, and a topic for live records."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from kafka_pareto.storage.lease import Lease
 log = logging.getLogger(__name__)
 
 _FILL_TIMEOUT_S = 900.0
-_FOLLOWED_ON_DISK = 4  # some repetitions lie there until their block ends; a group reads the newest
+_FOLLOWED_ON_DISK = 4  # repetitions stay there until their block ends; a group reads the newest
 
 
 @dataclass(frozen=True)
 class ConsumerTestbed:
-    """Everything measuring consumers needs from outside.
+    """The external resources for measuring consumers.
 
     Attributes:
-        topic: With the records that are read.
-        live_topic: Receives what is sent while a group follows.
+        topic: Holds the records to read.
+        live_topic: Receives the records sent while a group follows.
         brokers: The study's own, if any.
     """
 
@@ -50,11 +50,11 @@ class ConsumerTestbed:
 def open_consumer_testbed(
     campaign: Campaign, study: CompareConsumer, case: str, settings: Settings
 ) -> Iterator[ConsumerTestbed]:
-    """Open the cluster, take its lease, and fill the topic that is read.
+    """Open the cluster, take its lease, and fill the topic.
 
     Raises:
         ClusterError: If the cluster cannot be reached, a broker does not start, or the topic cannot be filled.
-        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
+        LeaseHeldError: If another load runs on the cluster, or on this machine if the brokers are the study's own.
     """
     topic = topic_name(campaign.keys, case)
     with open_cluster(study, case, campaign.store, settings) as system:
@@ -64,7 +64,7 @@ def open_consumer_testbed(
         with deleted_at_the_end(system, topics):
             configs = topic_configs(workload, round(max(workload.bytes, study.live_bytes * _FOLLOWED_ON_DISK)))
             for name in topics:
-                cluster.delete_topic(name)  # of a killed try, whose records are nearer their end
+                cluster.delete_topic(name)  # left by a killed attempt; its records would expire sooner
                 cluster.create_topic(name, workload.topic_partitions, workload.replication_factor, configs)
             _fill(
                 cluster, topic, workload, ProducerPerformance(system.bootstrap_servers, system.client_config, settings)
@@ -74,10 +74,10 @@ def open_consumer_testbed(
 
 
 def _fill(cluster: Cluster, topic: str, workload: ReadWorkload, tool: ProducerPerformance) -> None:
-    """Send the records that are read.
+    """Send the records to read.
 
     Raises:
-        ClusterError: If they are not in the topic afterwards.
+        ClusterError: If the topic does not hold all of them afterwards.
     """
     log.info("filling %s with %d records of %d B", topic, workload.records, workload.record_size_bytes)
     tool.run(
@@ -91,4 +91,4 @@ def _fill(cluster: Cluster, topic: str, workload: ReadWorkload, tool: ProducerPe
     )
     grown = cluster.wait_for_end_offset_growth(topic, 0, workload.records, deadline_s=15.0)
     if grown != workload.records:
-        raise ClusterError(f"{topic} holds {grown} records, where {workload.records} were to be sent to it")
+        raise ClusterError(f"topic {topic}: {grown} of {workload.records} records arrived")

@@ -1,1 +1,1 @@
-"""The driver `ingestion`, and sending a user's own file the same way."""
+"""Run the driver `ingestion`, and send a user's own file the same way."""

@@ -1,4 +1,4 @@
-"""The first screen of a comparison of ingestions: rows/s by level, bottlenecks, and rows lost, duplicated or wrong."""
+"""Build the first screen of a comparison of ingestions: rows/s, bottlenecks, and lost, duplicate and wrong rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer_lines(
     found = [(part, level) for part, levels in ranked for level in levels]
     first = [(part, levels[0]) for part, levels in ranked]
     references = [(part, part.reference_level) for part, _ in ranked]
-    # Each part's fastest level comes before any other, and its reference before the rest.
+    # Each part's fastest level comes first, then its reference, then the others.
     by_rate = sorted(found, key=_rate_of, reverse=True)
     wanted = list(dict.fromkeys(id(level) for _, level in (*first, *references, *by_rate)))
     room = MOST_LINES - 1 - len(closing)
@@ -51,7 +51,7 @@ def _row(part: PartComparison, level: Level, shown: Sequence[int]) -> tuple[str,
 
 
 def _named(part: PartComparison, level: Level, *, is_reference_shown: bool = True) -> str:
-    """Return the level's settings, of a variant its part and name; and what they replace if no other row shows that."""
+    """Return the level's settings (a variant's part and name), and the replaced values if no other row shows them."""
     theirs = part.reference_of(level).values
     if is_reference_shown or level.is_reference:
         texts = {name: str(value) for name, value in level.values.items()}
@@ -72,7 +72,7 @@ def _more_line(left: Sequence[tuple[PartComparison, Level]]) -> list[str]:
 
 
 def _checked_lines(study: Compare, repetitions: Mapping[str, Sequence[Repetition]]) -> list[str]:
-    """Count the rows of all accepted repetitions: lost, duplicated and wrong ones, of those that were read back."""
+    """Count the rows of all accepted repetitions: lost, duplicated and wrong ones, if read back."""
     runs = [each for found in repetitions.values() for each in found]
     unread = [each for each in runs if each.quantities.get("read_back") not in ("equal", "different")]
     every = [each.quantities for each in runs]

@@ -10,6 +10,7 @@ from typing import Literal
 
 import psutil
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.limiting_resource import LoadSetting, verdict_on
 from kafka_pareto.bottleneck.load_counters import LoadCounters, LoadWindow
@@ -33,7 +34,7 @@ _HARDLY_WAITED_FRACTION = 0.2
 
 @dataclass(frozen=True)
 class _Ended:
-    """The outcome of an attempt: what was sent, and what the topic holds of it."""
+    """The outcome of an attempt: the rows sent, and the topic's content."""
 
     sent: Sent
     growth: int
@@ -151,16 +152,19 @@ def judge(sent: Sent, growth: int, read_back: RowsFound | None, in_file: RowsFou
     if sent.failure:
         return "failed", sent.failure
     if sent.rows_read != in_file.rows + sent.rows_malformed:
-        return "failed", f"{sent.rows_read} rows were read of a file of {in_file.rows + in_file.malformed}"
+        return "failed", f"{sent.rows_read} of the file's {in_file.rows + in_file.malformed} rows were read"
     if growth < sent.rows_acknowledged:
         return (
             "records_lost",
             f"{sent.rows_acknowledged - growth} of {sent.rows_acknowledged} rows are not in the topic",
         )
     if growth > sent.rows_acknowledged:
-        return "records_duplicated", f"the topic holds {growth - sent.rows_acknowledged} records more than were sent"
+        return (
+            "records_duplicated",
+            f"the topic has {counted(growth - sent.rows_acknowledged, 'record')} more than were sent",
+        )
     if read_back is not None and read_back.hash != in_file.hash:
-        return "failed", f"the {read_back.rows} records of the topic are not the file's rows"
+        return "failed", f"the topic's {read_back.rows} records differ from the file's rows"
     return "valid", ""
 
 
@@ -203,14 +207,14 @@ def _quantities(
 
 
 def load_setting(study: CompareIngestion, configuration: Configuration) -> LoadSetting:
-    """Return what the verdict on an ingestion depends on."""
+    """Return the values that decide the verdict on an ingestion."""
     found = study.effective(configuration)
     threads = int(found["producers"]) * int(found["processes"])
     return LoadSetting(1, study.properties(configuration), None, threads)
 
 
 def _broker_cpu_s_per_million_rows(sent: Sent, figures: IngestionFigures, counters: LoadCounters) -> float | None:
-    """Return the brokers' CPU time for the file alone, or for all that was sent if the tool reports no times."""
+    """Return the brokers' CPU time for the file alone, or for everything sent if the tool reports no times."""
     if sent.ended_at_s is None:
         rows = sent.rows_acknowledged + sent.warmup_rows
         return None if counters.broker_cpu_s is None else 1e6 * counters.broker_cpu_s / rows
@@ -222,5 +226,7 @@ def _bound_by_reader(counters: LoadCounters, threads: int) -> str:
     waited = counters.sending_wait_fraction
     if waited is None or waited > _HARDLY_WAITED_FRACTION:
         return ""
-    who = "the thread that reads the file" if threads == 1 else f"the {threads} threads that read the file"
-    return f"{who} set the pace (reading, checking, encoding, compressing), and waited for {waited:.0%} of the time"
+    who = "the reading thread was" if threads == 1 else f"the {threads} reading threads were"
+    return (
+        f"{who} the bottleneck (reading, checking, encoding, compressing): {waited:.0%} of the time was spent waiting"
+    )

@@ -19,7 +19,7 @@ _CHUNK_BYTES = 1 << 22
 
 
 class BegunIngestion(Record):
-    """The file an ingestion was begun with, which alone may resume it, into the same partitions.
+    """The file of an interrupted ingestion; only this file may resume it, into the same partitions.
 
     Attributes:
         partitions: Of the topic; None in a file of an earlier release.
@@ -67,7 +67,7 @@ class BegunIngestions:
         except FileNotFoundError:
             return None
         except ValidationError as error:
-            raise BadInputError(f"{place}: cannot be read; delete it and its topics, and begin anew") from error
+            raise BadInputError(f"{place}: cannot be read; delete it and its topics, and start again") from error
 
     def keep(self, begun: BegunIngestion) -> None:
         """Write an ingestion's state."""
@@ -87,7 +87,7 @@ class BegunIngestions:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise LeaseHeldError(
-                    f"topic {topic}: another make ingest sends to it; wait until it has ended, or stop it"
+                    f"topic {topic}: another make ingest sends to it; wait for its end, or stop it"
                 ) from None
             yield
 
@@ -100,10 +100,10 @@ def file_digest(file: Path, follow: Callable[[int, int], None]) -> tuple[int, st
         follow: Called repeatedly with bytes read and total bytes: a large file takes minutes.
 
     Raises:
-        BadInputError: If it is no file, or cannot be read.
+        BadInputError: If it is not a file, or cannot be read.
     """
     if not file.is_file():
-        raise BadInputError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
+        raise BadInputError(f"{file}: {'not a file' if file.exists() else 'file not found'}")
     try:
         with file.open("rb") as content:
             digest, size, read = hashlib.sha256(), os.fstat(content.fileno()).st_size, 0

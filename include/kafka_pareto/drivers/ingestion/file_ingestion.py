@@ -28,8 +28,8 @@ _MOST_REPLICAS = 3
 _TOPICS_LIMIT = "max.message.bytes"
 _LIMITED = ("batch.size", "max.request.size")
 _MIB = 1 << 20
-_LEAST_BUFFER_BYTES = 2 * _MIB  # more than a row may have, so that no limit of the pace makes one too large
-_CODEC_BYTES = 4096  # that a codec may add to a batch which does not shrink
+_LEAST_BUFFER_BYTES = 2 * _MIB  # above the largest row, so no rate limit makes a row too large
+_CODEC_BYTES = 4096  # a codec's overhead on an incompressible batch
 _SETTLED_WITHIN_S = 60.0
 _ASKED_EVERY_S = 1.0
 _STAYS_FOR_S = 2.0
@@ -56,14 +56,14 @@ class FileToSend:
 
 @dataclass(frozen=True)
 class Arrived:
-    """The outcome: the tool's counts, and the content of file and topic afterwards."""
+    """The outcome: the tool's counts, and the contents of file and topic afterwards."""
 
     output: IngestionOutput
     held: CheckOutput
 
 
 class FileIngestion:
-    """Send files to topics of one cluster, and remember in a folder what was begun."""
+    """Send files to topics of one cluster, and keep the state of begun ingestions in a folder."""
 
     def __init__(self, cluster: Cluster, tool: IngestionLoad, folder: Path) -> None:
         self._cluster = cluster
@@ -80,15 +80,15 @@ class FileIngestion:
         return self._begun.alone(self._cluster.describe().cluster_id, topic)
 
     def begin(self, wanted: FileToSend, follow: Callable[[int, int], None] = lambda _read, _of: None) -> BegunIngestion:
-        """Create the topics, or find them as an earlier run left them, and return what to send.
+        """Create the topics or reuse those of an interrupted run, and return the ingestion to send.
 
         Args:
             wanted: The file and its topic.
             follow: Called with the bytes of the file compared with the one first sent, and the total.
 
         Raises:
-            BadInputError: If the file is unreadable, no CSV in its encoding, or differs from the one first sent; or if
-                the topic has other partitions or foreign records.
+            BadInputError: If the file is unreadable, not a CSV in its encoding, or differs from the one first sent; or
+                if the topic has other partitions or foreign records.
             ClusterError: If the cluster does not answer.
         """
         description = self._cluster.describe()
@@ -112,12 +112,13 @@ class FileIngestion:
             return begun
         if known.is_done:
             raise BadInputError(
-                f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or {self._anew(known)}"
+                f"topic {wanted.topic}: already holds all rows of {known.file}; use another topic, "
+                f"or {self._restart_advice(known)}"
             )
         if (known.sha256, known.delimiter, known.encoding) != (digest, wanted.delimiter, wanted.encoding):
             raise BadInputError(
-                f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, and this "
-                "is another file, or the same one changed since (or another delimiter or encoding); resume with that "
+                f"{wanted.file}: topic {wanted.topic} was begun with {known.file} of {known.bytes:,} bytes, but this "
+                "file, delimiter or encoding differs, or the file has changed since; resume with the first "
                 "file, or use another topic"
             )
         self._require_same_partitions(known, wanted)
@@ -133,7 +134,7 @@ class FileIngestion:
             begun: From `begin`.
             wanted: As given to `begin`.
             follow: Receives the tool's progress each second, a line of JSON.
-            watch: Called each second; an error it raises ends the load.
+            watch: Called each second; an error it raises ends the run.
 
         Raises:
             BadInputError: If too many lines are malformed, or the topics differ from the file afterwards.
@@ -171,27 +172,27 @@ class FileIngestion:
         if held.file is None or held.topic is None or held.file.hash != held.topic.hash:
             rows = held.topic.rows if held.topic else 0
             raise BadInputError(
-                f"topic {begun.topic}: its {rows:,} records are not the rows of {wanted.file}: something else was "
-                f"sent to it, or records were deleted meanwhile; take another topic, or {self._anew(begun)}"
+                f"topic {begun.topic}: its {rows:,} records differ from the rows of {wanted.file}: another program "
+                f"sent records to it, or records were deleted; use another topic, or {self._restart_advice(begun)}"
             )
         if (sent := self._cluster.end_offset(begun.malformed_topic)) != held.file.malformed:
             raise BadInputError(
-                f"topic {begun.malformed_topic}: got {sent:,} records, and {held.file.malformed:,} rows of "
-                f"{wanted.file} are malformed: something else was sent to it; take another topic, or "
-                f"{self._anew(begun)}"
+                f"topic {begun.malformed_topic}: received {sent:,} records, but {held.file.malformed:,} rows of "
+                f"{wanted.file} are malformed: another program sent records to it; use another topic, or "
+                f"{self._restart_advice(begun)}"
             )
 
-    def _anew(self, begun: BegunIngestion) -> str:
+    def _restart_advice(self, begun: BegunIngestion) -> str:
         place = self._begun.place(begun.cluster_id, begun.topic)
-        return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and begin anew"
+        return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and start again"
 
     def _make_topics(self, begun: BegunIngestion, wanted: FileToSend, replicas: int) -> int:
         """Create both topics, or find them empty; return the number of partitions for rows."""
         for topic in (begun.topic, begun.malformed_topic):
             if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
-                    f"topic {topic}: holds {held:,} records, and no ingestion of this installation began it; take a "
-                    f"topic that is empty or not there yet, or delete the topics {begun.topic} and "
+                    f"topic {topic}: holds {held:,} records that no ingestion of this installation sent; use a new or "
+                    f"empty topic, or delete the topics {begun.topic} and "
                     f"{begun.malformed_topic}"
                 )
         found = self._partitions_of(begun.topic)
@@ -203,13 +204,13 @@ class FileIngestion:
         return found
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
-        """Refuse another number of partitions: rows would be looked for in the wrong one, and sent again."""
+        """Refuse another number of partitions: a resumed run would look in the wrong ones and send rows twice."""
         found = self._partitions_of(known.topic)
         _require_as_asked(wanted, found)
         if found != (known.partitions or found):
             raise BadInputError(
-                f"topic {known.topic}: has {found} partitions, and had {known.partitions} when {known.file} was begun; "
-                f"take another topic, or {self._anew(known)}"
+                f"topic {known.topic}: has {found} partitions, but had {known.partitions} when {known.file} was begun; "
+                f"use another topic, or {self._restart_advice(known)}"
             )
 
     def _partitions_of(self, topic: str) -> int:
@@ -244,7 +245,7 @@ class FileIngestion:
         deadline = time.monotonic() + _SETTLED_WITHIN_S
         while reason := next(filter(None, (self._cluster.topic_health(topic).reason for topic in topics)), ""):
             if time.monotonic() > deadline:
-                raise ClusterError(f"{reason}; nothing is sent before that is mended")
+                raise ClusterError(f"{reason}; fix this first, then run make ingest again")
             time.sleep(_ASKED_EVERY_S)
         ends = [self._cluster.end_offset(topic) for topic in topics]
         while True:
@@ -253,13 +254,15 @@ class FileIngestion:
             if ends == before:
                 return
             if time.monotonic() > deadline:
-                raise ClusterError(f"topic {known.topic}: something else sends to it; nothing is sent before that ends")
+                raise ClusterError(
+                    f"topic {known.topic}: another program sends to it; stop that program, then run make ingest again"
+                )
 
 
 def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, PropertyValue]:
     """Return the producer's properties, with batches and rows within the topic's limit.
 
-    With a rate limit the buffer holds one second's data: all of it leaves at once after a pause of the cluster.
+    With a rate limit the buffer holds one second's data, because the whole buffer is sent in a burst after a pause.
     """
     found, stated = dict(PROPERTIES), {**DEFAULTS, **PROPERTIES}
     if most_mib_s:
@@ -276,6 +279,4 @@ def _check_of(wanted: FileToSend) -> CheckRequest:
 
 def _require_as_asked(wanted: FileToSend, found: int) -> None:
     if found and wanted.partitions not in (None, found):
-        raise BadInputError(
-            f"topic {wanted.topic}: has {found} partitions, and PARTITIONS={wanted.partitions} was asked for"
-        )
+        raise BadInputError(f"topic {wanted.topic}: has {found} partitions; expected PARTITIONS={wanted.partitions}")

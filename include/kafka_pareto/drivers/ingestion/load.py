@@ -23,7 +23,7 @@ _MIB = 1 << 20
 _CHECK_HEAP_MIB = 512
 _BESIDE_BUFFERS_MIB = 384
 _Output = TypeVar("_Output")
-_BESIDE_ROW_BYTES = 128  # of a request: the batch's header, the record's own, and a key
+_BESIDE_ROW_BYTES = 128  # per request: batch header, record header and key
 
 
 def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
@@ -33,7 +33,7 @@ def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
 
 
 MOST_ROW_BYTES = most_row_bytes({})
-"""As large as a row may be with the client's defaults."""
+"""The largest row with the client's defaults."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class IngestionLoad:
 
         Raises:
             LoadToolError: If a process does not start, fails, times out, or prints inconsistent output. Unsent rows are
-                no error: the result reports them.
+                not an error: the result reports them.
         """
         if len(requests) == 1:
             return [self.follow(requests[0])]
@@ -206,7 +206,7 @@ class IngestionLoad:
         ).output
 
     def make_books(self, request: BooksRequest) -> None:
-        """Write the file, whole or not at all.
+        """Write the file atomically.
 
         Raises:
             LoadToolError: If it cannot be written.

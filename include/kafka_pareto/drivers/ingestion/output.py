@@ -26,10 +26,10 @@ class IngestionOutput(ToolOutput):
     """The ingestion's output.
 
     Attributes:
-        is_file_at_fault: More lines are malformed than tolerated, which is the failure.
-        rows_acknowledged: Counts rows twice that were sent again after a leader lost them.
-        resumptions: How often a resumable ingestion reread the partitions' ends after rows were lost.
-        allocated_bytes: None if the allocating threads had ended, and this Java counts only living ones.
+        is_file_at_fault: The run failed because more lines are malformed than tolerated.
+        rows_acknowledged: Rows sent again after a leader lost them count twice.
+        resumptions: How many times a resumable ingestion reread the partitions' ends after a loss of rows.
+        allocated_bytes: None if the allocating threads have ended and this Java counts only live threads.
         partitions: Rows acknowledged per partition.
         rows_s_by_slice: Rate of acknowledgements, in each `slice_s` but the last, shorter one.
         warmup: The warm-up's output; None without one.
@@ -64,11 +64,11 @@ class IngestionOutput(ToolOutput):
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
         if sum(self.partitions) != self.rows_acknowledged:
-            raise ValueError("the partitions must hold as many rows as were acknowledged")
+            raise ValueError("the partitions' row counts must add up to the acknowledged rows")
         if sum(self.malformed.values()) != self.rows_malformed:
-            raise ValueError("each malformed row has one reason")
+            raise ValueError("the counts of malformed rows by reason must add up to their number")
         if self.failure is None and self.rows_acknowledged + self.rows_malformed != self.rows_read:
-            raise ValueError("rows acknowledged and malformed must be as many as were read")
+            raise ValueError("acknowledged and malformed rows must add up to the rows read")
         return self
 
 

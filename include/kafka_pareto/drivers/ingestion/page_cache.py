@@ -17,7 +17,7 @@ def prepare(file: Path, state: str) -> None:
     """Bring a file into a page cache state: `warm` (all in memory) or `cold` (nothing in memory).
 
     Raises:
-        LoadStartError: If the file system does not evict it, such as one that is in memory itself.
+        LoadStartError: If the file system does not evict it, such as an in-memory one.
     """
     with file.open("rb", buffering=0) as content:
         if state == "warm":
@@ -25,14 +25,14 @@ def prepare(file: Path, state: str) -> None:
                 pass
             return
         try:
-            os.fsync(content.fileno())  # what is not on the disk yet would not be dropped
+            os.fsync(content.fileno())  # dirty pages cannot be dropped
             os.posix_fadvise(content.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             stays = _is_in_memory(content.fileno())
-            os.posix_fadvise(content.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # Linux 6.18 fetches what is looked at
+            os.posix_fadvise(content.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # Linux 6.18 fetches sampled pages
         except OSError as error:
-            raise LoadStartError(f"{file}: cannot be dropped from the page cache: {error.strerror}") from error
+            raise LoadStartError(f"{file}: cannot be evicted from the page cache: {error.strerror}") from error
         if stays:
-            raise LoadStartError(f"{file}: stays in the page cache")
+            raise LoadStartError(f"{file}: cannot be evicted from the page cache")
 
 
 def fault_here() -> str:
@@ -43,7 +43,7 @@ def fault_here() -> str:
         try:
             prepare(Path(probe.name), "cold")
         except LoadStartError as error:
-            return f"{error}; name a folder on a disk with TMPDIR"
+            return f"{error}; set TMPDIR to a folder on a disk"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Declare the quantities of an ingestion, each once, from the load tool's parser to the tables."""
+"""Declare the quantities of an ingestion, each once, from the load generator's parser to the tables."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class IngestionFigures:
         broker_cpu_s_per_million_rows: CPU time of the brokers meanwhile.
         allocated_bytes_per_row: Heap allocated by the client's threads; None for thread pools below Java 21.
         collection_s: Time spent in its garbage collections.
-        compilation_s: Time spent by its compilers, beside the work or in its way.
+        compilation_s: Time spent by its compilers, in parallel to the work or not.
         batch_bytes: Mean size of a batch as sent.
-        compression_ratio: Its size over the size of its records.
-        send_blocked_s: How long sending threads waited for room.
+        compression_ratio: Size of a batch as sent over the size of its records.
+        send_blocked_s: How long sending threads waited for buffer space.
     """
 
     elapsed_s: Annotated[float, Shown("time for the file", maximised=False)]
@@ -43,7 +43,7 @@ class IngestionFigures:
     reading_cpu_s: float | None = None
     client_cpu_s_per_million_rows: Annotated[float | None, Shown("client CPU", maximised=False)] = None
     broker_cpu_s_per_million_rows: Annotated[float | None, Shown("broker CPU", maximised=False)] = None
-    allocated_bytes_per_row: Annotated[float | None, Shown("allocated for a row", maximised=False)] = None
+    allocated_bytes_per_row: Annotated[float | None, Shown("allocated per row", maximised=False)] = None
     collections: int | None = None
     collection_s: Annotated[float | None, Shown("garbage collection", maximised=False)] = None
     compilation_s: float | None = None
@@ -67,8 +67,8 @@ class IngestionQuantities(Quantities):
         rows_malformed: Lines sent to the dead-letter topic.
         end_offset_growth: The topic's growth in records, without those of a warm-up in the same topic.
         rows_read_back: Records in the topic afterwards, read one by one.
-        read_back: Whether these were the file's rows, with the same multiplicity, by two hashes each; `not_read` if the
-            tool chooses its own rows.
+        read_back: Whether these were the file's rows with the same multiplicity, by two hashes; `not_read` if the tool
+            chooses its own rows.
         figures: None if nothing was sent.
         generator_bound: Why the file's reader was the bottleneck; empty if Kafka was.
         limited_by: A code of `bottleneck.limiting_resource`.

@@ -1,4 +1,4 @@
-"""Find or make the files that ingestions send, with the content of each."""
+"""Find or make the files that ingestions send, and count and hash their rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RowsFiles:
         return self.books(self._study.rows(configuration))
 
     def books(self, rows: int, name: str = "books") -> Path:
-        """Return a file of made-up books; a smaller one holds the first rows of a larger one.
+        """Return a file of made-up books; a smaller file equals the beginning of a larger one.
 
         Raises:
             PlanError: If the disk has no room for it.
@@ -58,8 +58,8 @@ class RowsFiles:
             needed, free = rows * BYTES_PER_BOOK, shutil.disk_usage(self._folder).free
             if free < needed:
                 raise PlanError(
-                    f"{file}: {rows:,} rows take about {needed / _GIB:.1f} GiB, and {free / _GIB:.1f} GiB are free "
-                    "there; free some, or name another folder with TMPDIR"
+                    f"{file}: {rows:,} rows take about {needed / _GIB:.1f} GiB, but {free / _GIB:.1f} GiB are free; "
+                    "delete files there, or set TMPDIR to another folder"
                 )
             log.info("writing %s with %d rows", file, rows)
             self._tool.make_books(BooksRequest(file, rows, self._study.seed, _TIMEOUT_S))
@@ -68,8 +68,7 @@ class RowsFiles:
     def warmup_file(self, rows: int) -> Path | None:
         """Return the file of this many rows that each process sends first; None for no rows.
 
-        It is a separate file, so that the measured one can stay out of the page cache. For a user's file it repeats its
-        lines as needed.
+        A separate file lets the measured one stay out of the page cache. A user's file is repeated as needed.
 
         Raises:
             PlanError: If the disk has no room for it.
@@ -85,10 +84,10 @@ class RowsFiles:
         return file
 
     def rows_of_level(self, configuration: Configuration) -> RowsFound:
-        """Return the content of a level's file, as the level encodes it, without rows too large for its requests.
+        """Return the count and hashes of a level's file in its encoding, without rows too large for its requests.
 
         Raises:
-            LoadToolError: If it cannot be read, or is no such CSV file.
+            LoadToolError: If it cannot be read, or is not such a CSV file.
         """
         return self.rows_of(
             self.file_of(configuration),
@@ -100,7 +99,7 @@ class RowsFiles:
         """Return the file's number of rows and the hashes of their encodings; it is then in the page cache.
 
         Raises:
-            LoadToolError: If it cannot be read, or is no such CSV file.
+            LoadToolError: If it cannot be read, or is not such a CSV file.
         """
         key = file, encoding, most_bytes
         if key not in self._held:
@@ -113,7 +112,7 @@ class RowsFiles:
             )
             found = self._tool.check(request).file
             if found is None:
-                raise RuntimeError("the check of a file says nothing of it")
+                raise RuntimeError("the check's output lacks the file")
             self._held[key] = found
         return self._held[key]
 

@@ -51,7 +51,7 @@ class IngestionRunner(RepetitionRunner):
         self._guard.begin()
 
     def _warm_up(self) -> None:
-        """Send the reference until its rate stops rising: new brokers are slow until their code is compiled."""
+        """Send the reference until its rate stops rising, because new brokers are slow until their code is compiled."""
         self._warms_up = False
         study, testbed, reference = self._study, self._testbed, self._reference
         file = testbed.files.file_of(reference)
@@ -64,7 +64,7 @@ class IngestionRunner(RepetitionRunner):
             figures = send(reference, study, testbed, file, rows, warmup_rows=0).figures
             return figures.rows_s if figures else 0.0
 
-        log.info("the new brokers are warm: %.0f rows/s", pace_when_warm(load, _MOST_WARMING_LOADS))
+        log.info("the new brokers are warmed up: %.0f rows/s", pace_when_warm(load, _MOST_WARMING_LOADS))
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Send the file to the topic that `begin` created, and judge the outcome."""

@@ -1,4 +1,4 @@
-"""The runtime of the driver `ingestion`."""
+"""Run the driver `ingestion`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
 _MIB = 1 << 20
-# Taken low for two cores with one broker; a plan is the most that an undisturbed campaign takes.
+# A low estimate for two cores with one broker; a plan gives the longest time of an undisturbed campaign.
 _ROWS_S = 300_000.0
 _READ_BACK_ROWS_S = 1_000_000.0
 _AROUND_A_REPETITION_S = 4.0
@@ -41,7 +41,7 @@ class IngestionRuntime(DriverRuntime):
     """Run repetitions of ingestions."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Compute the maximum cost of these repetitions, making the files included."""
+        """Compute the maximum cost of these repetitions, including making the files."""
         found = CompareIngestion.of(study)
         read_back = sum(times * _mean_rows(found, case, rows_of) for case, times in repetitions.items())
         sent = sum(times * _mean_rows(found, case, sent_rows_of) for case, times in repetitions.items())
@@ -62,23 +62,23 @@ class IngestionRuntime(DriverRuntime):
         return open_system(study, settings, lambda: _largest_heap_mib(CompareIngestion.of(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
-        """Return what the verdict on an ingestion depends on."""
+        """Return the values that decide the verdict on an ingestion."""
         return load_setting(CompareIngestion.of(campaign.study), configuration)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
-        """Return what this machine lacks for a level: kcat, a Java with virtual threads, or a usable file."""
+        """Return a level's missing requirement: kcat, a Java with virtual threads, or a usable file."""
         study = CompareIngestion.of(study)
         found = study.effective(configuration)
         if found["path"] == "kcat":
             if shutil.which("kcat") is None:
-                return "this machine has no kcat"
+                return "kcat is not installed"
             if fault := _fault_of_lines(study, settings):
-                return f"kcat sends each line as it stands, and {fault}"
+                return f"kcat sends lines unchanged, but {fault}"
         if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
             return fault
         is_virtual = str(found["senders"]).startswith("virtual_threads")
         if is_virtual and (version := java_version(settings.java)) < _FIRST_OF_VIRTUAL_THREADS:
-            return f"virtual threads need Java {_FIRST_OF_VIRTUAL_THREADS}, and this one is {version}"
+            return f"virtual threads need Java {_FIRST_OF_VIRTUAL_THREADS}; this machine has Java {version}"
         return ""
 
     @contextmanager
@@ -90,13 +90,13 @@ class IngestionRuntime(DriverRuntime):
 
 
 def _fault_of_lines(study: CompareIngestion, settings: Settings) -> str:
-    """Return why the user's file has too many malformed lines; empty if it has not, as every made-up file."""
+    """Describe the malformed lines if a user's file has too many; else return an empty text."""
     file = Path(study.workload.file or "")
     if not (file.is_file() and file.stat().st_size):
         return ""
     with file.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as held:
         if held.find(b"\r\n") >= 0:
-            return f"{file} has carriage returns at the ends of its lines"
+            return f"{file} has lines ending in carriage returns"
         lines = sum(1 for _ in iter(held.readline, b""))
     check = CheckRequest(study.protocol.timeout_s, file=file, delimiter=study.workload.delimiter)
     found = IngestionLoad("", None, settings).check(check).file

@@ -1,4 +1,4 @@
-"""The record of a finished send, and sending a file with existing tools: Kafka's load tool, and kcat."""
+"""Record a finished send, and send a file with existing tools: Kafka's performance tool and kcat."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
 from kafka_pareto.study.factors import Configuration
 
 _MIB = 1 << 20
-# It holds the file as one text, as a text for each line, and as the bytes of each; an estimate with room to spare.
+# The tool keeps the file as one text, as a text per line, and as bytes per line; a generous estimate.
 HEAP_PER_FILE_BYTE = 10
 _KIB = 1 << 10
 
@@ -33,7 +33,7 @@ class Sent:
     """The data sent by one repetition.
 
     Attributes:
-        failure: Why not all was sent; empty if it was.
+        failure: Why rows were not sent; empty if all were.
         process_cpu_s: CPU time of the processes over their lives.
         began_at_s: Start of sending, in wall-clock seconds since 1970; None if the tool does not report it.
         sends_the_files_rows: False for a tool that draws random rows of the file.
@@ -134,7 +134,7 @@ def _mean(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class _WholeFileRequest(LoadRequest):
-    """A load of Kafka's tool, which keeps a whole file in its heap."""
+    """A run of Kafka's tool, which keeps a whole file in its heap."""
 
     @property
     def heap_mib(self) -> int:
@@ -191,7 +191,7 @@ def send_by_kafkas_tool(
 
 
 def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
-    """Return a producer's properties by the names of librdkafka, which kcat is built on."""
+    """Return a producer's properties under the names of librdkafka, kcat's client."""
     found = {**DEFAULTS, **properties}
     return {
         "acks": str(found["acks"]),
@@ -208,20 +208,20 @@ def kcat_properties(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
 def send_by_kcat(
     testbed: IngestionTestbed, study: CompareIngestion, configuration: Configuration, file: Path, rows: int
 ) -> Sent:
-    """Send the file's lines, without the header, by kcat; its time is that of its process.
+    """Send the file's lines without the header by kcat; the time is that of the process.
 
     Raises:
-        LoadStartError: If this machine has no kcat.
+        LoadStartError: If kcat is not installed.
         LoadToolError: If it fails or times out.
     """
     kcat = shutil.which("kcat")
     if kcat is None:
-        raise LoadStartError("this machine has no kcat")
+        raise LoadStartError("kcat is not installed")
     options = [f"-X{name}={value}" for name, value in kcat_properties(study.properties(configuration)).items()]
     argv = [kcat, "-q", "-P", "-b", testbed.tool.bootstrap_servers, "-t", testbed.topic, *options]
     environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
     before, began_at_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    with file.open("rb", buffering=0) as lines:  # kcat goes on where the header was read to, and no buffer is ahead
+    with file.open("rb", buffering=0) as lines:  # unbuffered, so kcat continues right after the header
         lines.readline()
         run_to_end("kcat", argv, environment, study.protocol.timeout_s, stdin=lines)
     ended_at_s, after = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -56,7 +56,7 @@ SETTINGS: dict[str, Setting] = {
     **{each.name: each for each in _LOAD_SETTINGS},
     **BROKER_SETTINGS,
 }
-"""Everything that a comparison of ingestions can set."""
+"""All settings of a comparison of ingestions."""
 
 
 class IngestionProtocol(Protocol):
@@ -105,7 +105,7 @@ class CompareIngestion(Compare, TopicStudy):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """List the rate, a row's cost for the client, and the rate of a new process."""
+        """List the rate, the client's cost per row, and the rate of a new process."""
         cold = ("cold_rows_s",) if self.protocol.warmup_rows else ()
         return ("rows_s", "client_cpu_s_per_million_rows", *cold)
 
@@ -131,15 +131,15 @@ class CompareIngestion(Compare, TopicStudy):
         topic = self.workload
         named = topic.file or f"{topic.rows:,} made-up books"
         warmup = (
-            f"{self.protocol.warmup_rows:,} rows of each process, sent before the file to another topic; Kafka's own "
-            "tool sends them to the same topic, and kcat sends none"
+            f"{self.protocol.warmup_rows:,} rows of each process, sent to another topic before the file; Kafka's "
+            "tool sends them to the same topic; kcat sends none"
         )
         return super().described_protocol() | {
-            "file": f"{named}, read before each repetition, so that it is in memory, or dropped from it",
-            "rows": "as many as a part fixes, else all",
+            "file": f"{named}, loaded into the page cache or evicted from it before each repetition",
+            "rows": "all, unless a part fixes the number",
             "warm-up": warmup if self.protocol.warmup_rows else "none: each process sends its part of the file cold",
-            "topic": f"{topic.replication_factor} replicas, min.insync.replicas {topic.min_insync_replicas}; made anew "
-            "for each repetition, and read back whole after it",
+            "topic": f"{topic.replication_factor} replicas, min.insync.replicas {topic.min_insync_replicas}; recreated "
+            "for each repetition, and fully read back after it",
         }
 
     def conditions(self) -> dict[str, Any]:
@@ -150,30 +150,28 @@ class CompareIngestion(Compare, TopicStudy):
     def _on_brokers_of_its_own(self) -> Self:
         if self.cluster is not None:
             raise ValueError(
-                "cluster: ingestions are compared on brokers of the study's own, or on the stack's own cluster; a "
-                "file is sent to any cluster with make ingest"
+                "cluster: ingestions are compared on the study's own brokers or on the stack's cluster; a "
+                "file can be sent to any cluster with make ingest"
             )
         return self
 
     def conflict_in(self, level: Configuration) -> str:
-        """Return which settings of a level cannot go together; empty if all can."""
+        """Return a level's conflict of settings; empty if it has none."""
         found = self.effective(level)
         path = found["path"]
         if path != "producer" and found["senders"] != "sequential":
-            return f"senders {found['senders']}: needs path producer; {path} sends from the thread that reads"
+            return f"senders {found['senders']}: needs path producer; {path} sends from the reading thread"
         if self.workload.file and found["rows"]:
-            return f"rows {found['rows']}: must be 0 with workload.file, which is sent whole"
+            return f"rows {found['rows']}: must be 0 with workload.file, because a file is sent whole"
         ours = {"encoding": "bytes", "resumable": "false", PRODUCERS: 1, "processes": 1}
         if path in OTHER_TOOLS and (own := [name for name, value in ours.items() if found[name] != value]):
-            return f"{own[0]} {found[own[0]]}: path {path} knows nothing of it; fix {own[0]} at {ours[own[0]]} there"
+            return f"{own[0]} {found[own[0]]}: path {path} ignores it; keep {own[0]} at {ours[own[0]]} there"
         if found["resumable"] == "true":
             alone = {"senders": "sequential", PRODUCERS: 1, "processes": 1}
             if other := [name for name, value in alone.items() if found[name] != value]:
-                return (
-                    f"{other[0]} {found[other[0]]}: must be {alone[other[0]]} with resumable, which keeps rows in order"
-                )
+                return f"{other[0]} {found[other[0]]}: must be {alone[other[0]]} with resumable, to keep rows in order"
             if self.durability_of(level) is not Durability.acks_all_idempotent:
-                return "resumable: needs acks all and idempotence, so that no row is lost, twice, or out of order"
+                return "resumable: needs acks all and idempotence, or rows could be lost, duplicated or reordered"
         return ""
 
 

@@ -24,12 +24,12 @@ from kafka_pareto.measurement.own_topics import topic_configs, topic_name
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import Lease
 
-_RECORD_BYTES_PER_ROW_BYTE = 4  # the record of a short row is mostly its head
+_RECORD_BYTES_PER_ROW_BYTE = 4  # a short row's record consists largely of its header
 
 
 @dataclass(frozen=True)
 class IngestionTestbed:
-    """Everything measuring ingestions needs from outside.
+    """The external resources for measuring ingestions.
 
     Attributes:
         topic: Recreated for each repetition.
@@ -49,7 +49,7 @@ class IngestionTestbed:
 
     @property
     def warmup_topic(self) -> str:
-        """Return the topic of the rows a process sends first."""
+        """Return the topic of the warm-up rows."""
         return f"{self.topic}.warmup"
 
     @property

@@ -1,1 +1,1 @@
-"""The driver `services`."""
+"""Run the driver `services`."""

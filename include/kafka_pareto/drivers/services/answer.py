@@ -1,4 +1,4 @@
-"""The first screen of a comparison of topologies: orders/s of each, the fastest at each load, the effects of faults."""
+"""Build the first screen of a comparison of topologies: orders/s, the fastest at each load, the effects of faults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answer_lines(
     if ranked := [each for found in rankings.values() for each in found]:
         lines += _ranking_table(ranked)
         alike = [part for part, found in rankings.items() if found and not any(each.is_conclusive for each in found)]
-        # Parts without any effect share the line of those without a ranking.
+        # Parts without an effect share the line of parts without a ranking.
         alike += [part.part for part in others if not effects_of(part)]
         others = [part for part in others if effects_of(part)]
         lines += [listed(f"No significant difference ({blocks_text(parts)}): ", alike)] if alike else []
@@ -75,7 +75,7 @@ def _ranking_table(rankings: Sequence[Ranking]) -> list[str]:
             groups[-1].append(each)
         else:
             groups.append([each])
-    rows = [("part: orders or load", "lowest latency", "others: times as slow (* significant)")]
+    rows = [("part: orders or load", "lowest latency", "others: slowdown (* significant)")]
     rows += [(_where(group), group[0].fastest, _slower(group)) for group in groups]
     return screen_table(rows)
 
@@ -105,7 +105,7 @@ def _slower(group: Sequence[Ranking]) -> str:
 
 
 def _fault_lines(parts: Sequence[PartComparison], room: int) -> list[str]:
-    """Return a row for each fault, the largest ratio of latencies first, and the parts without a significant one."""
+    """Return a row per fault, largest latency ratio first, and the parts without a significant fault."""
     found = [(part, level) for part in parts for level in part.levels if level.values[_FAULT] != NO_FAULT]
     found.sort(key=lambda each: -_latency_ratio(each[1]))
     told = {part.part for part, level in found if is_significant(level.estimate(LATENCY))}
@@ -149,7 +149,7 @@ def _times(ratio: float) -> str:
 
 
 def _orders_line(repetitions: Mapping[str, Sequence[Repetition]]) -> str:
-    """Count over all accepted repetitions, with any outcome."""
+    """Sum the order counts of all accepted repetitions, whatever their outcome."""
     every = [each.quantities for found in repetitions.values() for each in found]
     names = ("orders_placed", "orders_complete", "orders_out_of_order", "repeats_dropped")
     placed, complete, swapped, repeats = (sum(int(each.get(name) or 0) for each in every) for name in names)

@@ -35,14 +35,14 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     opened = testbed.topology_for(configuration)
     started_at, cpu_before, began_at = datetime.now(UTC).isoformat(), psutil.cpu_times(), time.time()
     chain_before_s = opened.chain.cpu_s()
-    handed: OrdersRun | None = None
+    orders_run: OrdersRun | None = None
     reason, is_excused = "", False
     before = read_all(opened.brokers)
     counted = HostCounters(None, opened.brokers)
     with counted:
         counted_from = time.time()
         try:
-            handed = _sent_orders(planned, study, testbed, opened)
+            orders_run = _sent_orders(planned, study, testbed, opened)
         except (LoadToolError, ClusterError) as error:
             reason, is_excused = str(error), is_to_be_repeated(error, fault)
     chain_cpu_s = max(opened.chain.cpu_s() - chain_before_s, 0.0)
@@ -50,22 +50,22 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     found = ServicesQuantities()
     outcome: Outcome = "failed"
     timeline: Timeline | None = None
-    if handed:
-        placed = handed.placed
+    if orders_run:
+        placed = orders_run.placed
         load_window = LoadWindow(placed["began_at"] - counted_from, placed["ended_at"] - counted_from)
         window = load_window if placed["confirmed"] else None
-        found = quantities(handed, load, counted.counters(window), testbed.script_orders_s)
+        found = quantities(orders_run, load, counted.counters(window), testbed.script_orders_s)
         if load.kind != "capacity":
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
-        # A key moves once partitions are added.
+        # Added partitions move keys.
         is_keyed = study.topology_of(configuration)[1].partitioning == "key"
-        outcome, reason = judge(handed, keeps_order=is_keyed and fault != PARTITIONS_ADDED)
+        outcome, reason = judge(orders_run, keeps_order=is_keyed and fault != PARTITIONS_ADDED)
         if outcome == "valid":
             reason = found.generator_bound
-        timeline = timeline_of(handed.fault, placed) if handed.fault else None
+        timeline = timeline_of(orders_run.fault, placed) if orders_run.fault else None
     if outcome != "valid" or fault in CHANGING_THE_CLUSTER:
-        # Neither orders that are left nor partitions, leaders that have moved, or a broker that is cold, must reach the
-        # next level.
+        # The next level must not inherit leftover orders, added partitions, moved leaders or a cold broker.
+        # The next level must not inherit leftover orders, added partitions, moved leaders or a cold broker.
         testbed.end_topology()
     return Attempt(
         outcome=outcome,
@@ -77,13 +77,13 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         client_cpu_s=chain_cpu_s,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
-        client_is_known=handed is not None,
+        client_is_known=orders_run is not None,
         timeline=timeline,
     )
 
 
 def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
-    """Return whether an attempt failed for a cause its level cannot have.
+    """Return whether an attempt failed for a cause outside its level.
 
     A service that exits by itself is not the level's fault, unless a fault was injected that may have ended it.
     """
@@ -95,7 +95,7 @@ def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
 def _sent_orders(
     planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed, opened: OpenTopology
 ) -> OrdersRun:
-    """Run the orders under the load the level asks for.
+    """Run the orders under the level's load.
 
     Raises:
         CapacityError: If not even one order a second is sustained.
@@ -103,7 +103,7 @@ def _sent_orders(
     """
     configuration, protocol = planned.candidate.configuration, study.protocol
     found, load = study.effective(configuration), study.load_of(configuration)
-    # Each attempt's orders have ids of their own.
+    # Each attempt has its own order ids.
     run = f"{planned.candidate.configuration_id}.{planned.block}.{token_hex(4)}"
     asked = Asked(run, int(found["orders"]), hospitals=int(found["hospitals"]), timeout_s=protocol.timeout_s)
     if load.kind == "capacity":
@@ -124,24 +124,24 @@ def _sent_orders(
     return run_orders(opened, paced, None if kind == NO_FAULT else Fault(kind, protocol.fault))
 
 
-def judge(handed: OrdersRun, *, keeps_order: bool) -> tuple[Outcome, str]:
+def judge(orders_run: OrdersRun, *, keeps_order: bool) -> tuple[Outcome, str]:
     """Check that every order completed and, without a fault, that none was duplicated.
 
     Out-of-order events are a failure only if the level `keeps_order` (partitions by key); otherwise they are counted.
     """
-    asked, placed, seen = handed.asked, handed.placed, handed.seen
+    asked, placed, seen = orders_run.asked, orders_run.placed, orders_run.seen
     if placed["failure"]:
         return "failed", f"the hospital could not place its orders: {placed['failure']}"
     if placed["sent"] != asked.orders:
         return "failed", f"{placed['sent']} of {asked.orders} orders were placed within {asked.timeout_s:g} s"
-    if handed.lost:
+    if orders_run.lost:
         waited_s = 2 * asked.timeout_s
-        return "records_lost", f"{handed.lost} of {asked.orders} orders did not come to their end in {waited_s:g} s"
-    if handed.late:
-        return "failed", f"{handed.late} of {asked.orders} orders came to their end only after {asked.timeout_s:g} s"
+        return "records_lost", f"{orders_run.lost} of {asked.orders} orders were not completed within {waited_s:g} s"
+    if orders_run.late:
+        return "failed", f"{orders_run.late} of {asked.orders} orders took longer than {asked.timeout_s:g} s"
     repeated = placed["repeated"] + seen["repeated"]
-    if repeated and handed.fault is None:
-        return "records_duplicated", f"{repeated} confirmations or events came again"
+    if repeated and orders_run.fault is None:
+        return "records_duplicated", f"{repeated} confirmations or events were duplicates"
     if keeps_order and seen["out_of_order"]:
         return "failed", f"{seen['out_of_order']} orders were delivered before they were picked up"
     return "valid", ""

@@ -34,8 +34,8 @@ class Chain(Opened):
     """A context in which the five services and a client run on a cluster that has their topics.
 
     Args:
-        bootstrap_servers: Of the cluster.
-        topology: How records are partitioned, and how many brokers there should be.
+        bootstrap_servers: The cluster's addresses.
+        topology: The partitioning and the expected number of brokers.
         producer: librdkafka settings of every service's producer.
         delivery: `at_least_once`, or `exactly_once` for services that use transactions.
         rules: The monitor's bounds, by watched value.
@@ -100,14 +100,14 @@ class Chain(Opened):
         self._processes[name] = ChildProcess(f"service {name}", argv, self._environment)
 
     def script_orders_s(self) -> float:
-        """Measure the hospital's own limit: its rate with no service reading, in orders a second.
+        """Measure the hospital's own limit: its rate with no service reading, in orders per second.
 
         Raises:
             LoadToolError: If it fails.
         """
         options = [*self._common, "--place-only", str(_PLACED_ONLY)]
         argv = [sys.executable, "-m", "kafka_pareto.drivers.services.programs.hospital", *options]
-        said = run_to_end("the hospital that places orders alone", argv, self._environment, _READY_S)
+        said = run_to_end("the hospital without services", argv, self._environment, _READY_S)
         return float(json.loads(said)["orders_s"])
 
     def kill(self, name: str) -> None:
@@ -117,7 +117,7 @@ class Chain(Opened):
         process.kill()
 
     def ask(self, asked: Asked) -> None:
-        """Tell the hospital to place orders.
+        """Make the hospital place orders.
 
         Raises:
             LoadToolError: If it has exited.
@@ -125,7 +125,7 @@ class Chain(Opened):
         self._processes["hospital"].tell(asdict(asked))
 
     def answer(self, asked: Asked) -> Record:
-        """Return the hospital's report on the requested orders, once all are confirmed or time is over.
+        """Return the hospital's report on the requested orders, once all are confirmed or the timeout expires.
 
         Raises:
             LoadToolError: If a service has exited meanwhile.
@@ -133,7 +133,7 @@ class Chain(Opened):
         return self._next("hospital", asked.timeout_s + _GRACE_S, "run", asked.run)
 
     def after(self, asked: Asked) -> Record:
-        """Return how many of these orders are confirmed by now, and how many confirmations were duplicates.
+        """Return the numbers of confirmed orders and of duplicate confirmations so far.
 
         Raises:
             LoadToolError: If a service has exited meanwhile.
@@ -151,7 +151,7 @@ class Chain(Opened):
         since: float = 0.0,
         alerts_within_s: float = 0.0,
     ) -> Record:
-        """Return what the client has seen of a run, once it is complete or time is over.
+        """Return the client's report on a run, once it is complete or the timeout expires.
 
         Args:
             run: Prefix of its order ids.

@@ -1,4 +1,4 @@
-"""Declare the driver `services`: orders that pass through five services on a cluster of a named topology."""
+"""Declare the driver `services`: orders processed by five services on a cluster of a named topology."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class FaultRecord:
         what: The process.
         began_at: Start of the fault.
         ended_at: When the process resumed or restarted, or the change was complete.
-        whole_at: When every replica was in sync afterwards; None if not within two minutes. For a killed service, its
+        whole_at: When every replica was in sync again; None if not within two minutes. For a killed service, its
             restart.
         is_noticed: True if the cluster lacked a replica or a leader after a broker's fault.
     """
@@ -47,7 +47,7 @@ class FaultRecord:
 
     @property
     def full_isr_s(self) -> float | None:
-        """Return how long after the fault all replicas were in sync; None if none was missing, or one still is."""
+        """Return the time from the fault to all replicas in sync; None if no replica was missing, or one still is."""
         return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 
@@ -57,8 +57,8 @@ class Fault:
 
     Attributes:
         kind: As in the setting `fault`.
-        times: Its start after the first order, and a broker's downtime. A service restarts at once; added partitions
-            stay.
+        times: Its start after the first order, and a broker's downtime. A service restarts immediately; added
+            partitions stay.
     """
 
     kind: str
@@ -77,7 +77,7 @@ class Fault:
         began_at = time.time()
         if broker_fault is not None:
             health = opened.cluster.topic_health(ORDER_PLACED)
-            began_at = time.time()  # that may take long, and is no part of the fault
+            began_at = time.time()  # this can take long and does not belong to the fault
             with broken(opened.brokers, broker_fault, health) as what:
                 watch.watch_until(began_at + self.times.for_s)
         elif self.kind == PARTITIONS_ADDED:
@@ -88,7 +88,7 @@ class Fault:
             opened.chain.start(what)
         ended_at = time.time()
         whole_at = watch.whole_at() if self.kind in CHANGING_THE_CLUSTER else ended_at
-        # Partitions that are added are without a leader for a moment, which a look may catch or not.
+        # Added partitions briefly have no leader; whether a poll sees that is random.
         is_noticed = watch.is_noticed and broker_fault is not None
         return FaultRecord(self.kind, what, began_at, ended_at, whole_at, is_noticed)
 
@@ -111,13 +111,13 @@ def _add_partitions(opened: OpenTopology) -> str:
 
 
 class SyncWatch:
-    """Poll a cluster's replicas, and remember whether any was ever out of sync.
+    """Poll a cluster's replicas, and record whether any was ever out of sync.
 
     A killed broker counts as in sync until its session expires, nine seconds by default.
 
     Args:
-        topic_health: Returns a topic's health within so many seconds.
-        is_single: True for one broker: if it does not answer, it is gone.
+        topic_health: Returns a topic's health within the given seconds.
+        is_single: True for one broker: if it does not answer, it is down.
 
     Attributes:
         is_noticed: True once a replica or a leader was missing.
@@ -132,7 +132,7 @@ class SyncWatch:
         """Return at this time, in seconds since 1970; poll once a second until something is missing."""
         while (left_s := until - time.time()) > 0:
             if not self.is_noticed:
-                # One topic is enough: the broker leads one of its partitions. Each look is a load, too.
+                # One topic is enough: the broker leads one of its partitions, and each poll adds load.
                 self._is_whole((ORDER_PLACED,), min(left_s, _ANSWERS_WITHIN_S))
             time.sleep(min(_NOTICED_EVERY_S, max(until - time.time(), 0.0)))
 
@@ -150,7 +150,7 @@ class SyncWatch:
             is_whole = all(self._topic_health(topic, within_s).is_healthy for topic in topics)
             is_missing = not is_whole
         except ClusterError:
-            # Of several brokers the one that was asked may be gone while the others still count on it.
+            # The queried broker may be down while the others still list it as in sync.
             is_whole, is_missing = False, self._is_single
         self.is_noticed = self.is_noticed or is_missing
         return is_whole

@@ -1,4 +1,4 @@
-"""Compute the quantities of a repetition from what hospital and client report."""
+"""Compute the quantities of a repetition from the reports of hospital and client."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _AS_REPORTED = ("orders_s", "jitter_ms", "smoothed_jitter_ms", "request_ms", "se
 
 
 def quantities(
-    handed: OrdersRun, load: Load, counters: LoadCounters, script_orders_s: float | None
+    orders_run: OrdersRun, load: Load, counters: LoadCounters, script_orders_s: float | None
 ) -> ServicesQuantities:
     """Return the quantities of completed orders.
 
     Args:
-        handed: The outcome.
-        load: How they were placed; totals over all rates of a search are left out.
+        orders_run: The outcome.
+        load: How they were placed; totals over all rates of a search are omitted.
         counters: Resource use of brokers and machine meanwhile.
-        script_orders_s: The hospital's rate with no service behind it.
+        script_orders_s: The hospital's rate without services.
     """
-    placed, seen = handed.placed, handed.seen
+    placed, seen = orders_run.placed, orders_run.seen
     counters = LoadCounters() if load.kind == "capacity" else counters
     states = [each["state"] for each in seen["alerts"]]
     return ServicesQuantities(
@@ -41,15 +41,15 @@ def quantities(
         orders_overtaken=placed["overtaken"],
         alerts_raised=states.count("raised"),
         alerts_cleared=states.count("cleared"),
-        figures=_order_figures(handed, counters),
-        fault=fault_figures(handed.fault, placed, handed.asked.skip_s) if handed.fault else FaultFigures(),
+        figures=_order_figures(orders_run, counters),
+        fault=fault_figures(orders_run.fault, placed, orders_run.asked.skip_s) if orders_run.fault else FaultFigures(),
         generator_bound=bound_of(placed, load, script_orders_s),
         counters=counters,
     )
 
 
-def _order_figures(handed: OrdersRun, counters: LoadCounters) -> OrderFigures | None:
-    placed, seen = handed.placed, handed.seen
+def _order_figures(orders_run: OrdersRun, counters: LoadCounters) -> OrderFigures | None:
+    placed, seen = orders_run.placed, orders_run.seen
     latency = placed["latency"]
     if not latency or not placed["orders_s"]:
         return None
@@ -61,7 +61,7 @@ def _order_figures(handed: OrdersRun, counters: LoadCounters) -> OrderFigures | 
         **{name: placed[name] for name in _AS_REPORTED},
         **{f"latency_{name}": value for name, value in latency.items()},
         **means,
-        services_cpu_ms_per_order=handed.chain_cpu_s * per_order,
+        services_cpu_ms_per_order=orders_run.chain_cpu_s * per_order,
         brokers_cpu_ms_per_order=None if counters.broker_cpu_s is None else counters.broker_cpu_s * per_order,
     )
 
@@ -69,27 +69,27 @@ def _order_figures(handed: OrdersRun, counters: LoadCounters) -> OrderFigures | 
 def bound_of(placed: Record, load: Load, script_orders_s: float | None) -> str:
     """Return why the ordering script, not the services, was the bottleneck; empty if it was not.
 
-    It was if it placed orders almost as fast as it can alone, or if a burst was still being sent for almost all of the
-    time until the last confirmation.
+    It was if it placed orders almost as fast as it can alone, or if sending a burst took almost all of the time until
+    the last confirmation.
     """
     orders_s = placed["orders_s"]
     if not orders_s:
         return ""
     if script_orders_s and orders_s > _BOUND_FRACTION * script_orders_s:
         return (
-            f"the script set the pace: {orders_s:,.0f} orders/s, where it places {script_orders_s:,.0f} orders/s "
-            "with no service behind it"
+            f"the ordering script was the bottleneck: {orders_s:,.0f} orders/s, compared with {script_orders_s:,.0f} "
+            "orders/s without services"
         )
     sending = placed["sending_s"] / (placed["ended_at"] - placed["began_at"])
     if load.kind == "burst" and sending >= _BOUND_FRACTION:
-        return f"the script set the pace: it was sending for {sending:.0%} of the time until the last confirmation"
+        return f"the ordering script was the bottleneck: it sent for {sending:.0%} of the time to the last confirmation"
     return ""
 
 
 def fault_figures(fault: FaultRecord, placed: Record, skip_s: float) -> FaultFigures:
     """Return the effects of a fault; the latency before it excludes the first `skip_s` seconds of orders."""
     recovered_s = None
-    # The notification is not on a confirmation's way.
+    # A confirmation does not pass through the notification.
     if fault.kind != NOTIFICATION_KILLED and fault.whole_at is not None:
         began_s, whole_s = (at - placed["began_at"] for at in (fault.began_at, fault.whole_at))
         recovered_s = seconds_to_former_p95(placed["seconds"], began_s, whole_s, skip_s)

@@ -23,7 +23,7 @@ _POLL_S = 0.2
 
 
 class CapacityError(LoadToolError):
-    """A topology does not sustain even one order a second."""
+    """A topology does not sustain even one order per second."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class OrdersRun:
     """The outcome of a run of orders.
 
     Attributes:
-        placed: The hospital's report once all is confirmed, or time is over.
+        placed: The hospital's report once all orders are confirmed or the timeout expires.
         seen: The client's report.
         fault: The injected fault, if any.
-        chain_cpu_s: CPU time of services and client, from the first order until all were seen and, after a fault, the
-            cluster is whole again.
+        chain_cpu_s: CPU time of services and client, from the first order until all were seen and, after a fault, all
+            replicas are in sync again.
         late: Orders confirmed after `asked.timeout_s`, but within twice that time.
     """
 
@@ -92,12 +92,12 @@ def find_capacity(
         opened: The services.
         asked: Names the runs and limits the wait for the last confirmation; its rate and number are replaced.
         rule: When a rate counts as sustained.
-        guesses_s: The first rate by topology name, in orders a second; updated with the result.
+        guesses_s: The first rate by topology name, in orders per second; updated with the result.
         offset: Starts the search this many steps of the rule's precision above its guess. Independent searches need
             different offsets, or they try the same rates.
 
     Raises:
-        CapacityError: If not one order a second is sustained.
+        CapacityError: If one order per second is not sustained.
         LoadToolError: If a service has exited by itself.
     """
     tries = 0
@@ -105,7 +105,7 @@ def find_capacity(
     def probe(rate_s: float) -> OrdersRun | None:
         nonlocal tries
         tries += 1
-        handed = run_orders(
+        orders_run = run_orders(
             opened,
             replace(
                 asked,
@@ -116,32 +116,34 @@ def find_capacity(
                 most_open=max(round(rate_s * rule.most_open_s), 1),
             ),
         )
-        fault = fault_of(handed, rule)
-        log.info("%s: %.0f orders/s %s", opened.name, rate_s, f"not held: {fault}" if fault else "held")
-        return None if fault else handed
+        fault = fault_of(orders_run, rule)
+        log.info("%s: %.0f orders/s %s", opened.name, rate_s, f"not sustained: {fault}" if fault else "sustained")
+        return None if fault else orders_run
 
     found = highest_sustained(probe, guesses_s[opened.name] * rule.precision**offset, rule.precision)
     if found is None:
-        raise CapacityError(f"topology {opened.name} does not hold one order a second")
+        raise CapacityError(f"topology {opened.name} does not sustain one order per second")
     guesses_s[opened.name] = found.rate_s
     return found.found
 
 
-def fault_of(handed: OrdersRun, rule: Capacity) -> str:
+def fault_of(orders_run: OrdersRun, rule: Capacity) -> str:
     """Return why a rate was not sustained, by Theodolite's lag trend and latency metrics; empty if it was."""
-    placed, latency, rate_s = handed.placed, handed.placed["latency"], handed.asked.rate_s
+    placed, latency, rate_s = orders_run.placed, orders_run.placed["latency"], orders_run.asked.rate_s
     if placed["failure"]:
         return str(placed["failure"])
-    if placed["sent"] < handed.asked.orders:
-        return f"more than {handed.asked.most_open} orders waited"
-    if handed.lost:
-        return f"{handed.lost} orders were lost"
-    if handed.late:
-        return f"{handed.late} orders were late"
+    if placed["sent"] < orders_run.asked.orders:
+        return f"more than {orders_run.asked.most_open} orders waited"
+    if orders_run.lost:
+        return f"{orders_run.lost} orders were lost"
+    if orders_run.late:
+        return f"{orders_run.late} orders were late"
     if not latency or latency["p95_ms"] > rule.latency_p95_ms:
-        return f"p95 latency {latency['p95_ms']:.0f} ms" if latency else "nothing was confirmed"
+        return f"p95 latency {latency['p95_ms']:.0f} ms" if latency else "no order was confirmed"
     if placed["open_slope_s"] is None:
         return ""
-    # Only growth that stands out from the ups and downs of the number of orders on their way.
+    # Only growth that is significant against the fluctuation of open orders.
     growth_s = placed["open_slope_s"] - _ERRORS * placed["open_slope_error_s"]
-    return f"{growth_s:.0f} more orders wait each second" if growth_s > rule.open_growth_fraction * rate_s else ""
+    return (
+        f"the backlog grew by {growth_s:.0f} orders per second" if growth_s > rule.open_growth_fraction * rate_s else ""
+    )

@@ -12,7 +12,7 @@ from kafka_pareto.drivers.services.quantities import ProduceTimes
 from kafka_pareto.errors import ClusterError
 
 SERVICES_METRICS = Path(__file__).with_name("metrics.yaml")
-"""The beans that the JMX agents of the topologies' brokers read."""
+"""The beans read by the JMX agents of the topologies' brokers."""
 
 _COUNT = "kafka_produce_total_ms_count"
 _PARTS = {
@@ -26,7 +26,7 @@ _REPLICATED = "kafka_replicated_bytes"
 _MIB = 1 << 20
 
 Readings = Mapping[int, BrokerReading]
-"""A reading of each broker, by its process."""
+"""One reading per broker, by its process."""
 
 
 def read_all(brokers: Brokers) -> Readings:

@@ -45,8 +45,8 @@ class OrderFigures:
     completing_ms: Annotated[float | None, Shown("completing", maximised=False)] = None
     open_slope_s: float | None = None
     silent_s: Annotated[float | None, Shown("longest silence", maximised=False)] = None
-    services_cpu_ms_per_order: Annotated[float | None, Shown("services' CPU for an order", maximised=False)] = None
-    brokers_cpu_ms_per_order: Annotated[float | None, Shown("brokers' CPU for an order", maximised=False)] = None
+    services_cpu_ms_per_order: Annotated[float | None, Shown("services' CPU per order", maximised=False)] = None
+    brokers_cpu_ms_per_order: Annotated[float | None, Shown("brokers' CPU per order", maximised=False)] = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ProduceTimes:
     """The brokers' metrics of the produce requests of all services: means, and replicated bytes.
 
     Attributes:
-        produce_total_ms: From a request's arrival to the end of its answer.
+        produce_total_ms: From a request's arrival to the end of its response.
         produce_queue_ms: Of that, waiting for a handler.
         produce_local_ms: Appending on the leader.
         produce_remote_ms: Waiting for the followers.
@@ -76,7 +76,7 @@ class FaultFigures:
 
     Attributes:
         full_isr_s: From its end until every replica was in sync again; None if none was seen missing (the fault ended
-            before the brokers noticed), if one still was after two minutes, or if no broker was broken.
+            before the brokers noticed), if one still was after two minutes, or if no broker had a fault.
         recovered_s: From its start until the p95 latency stayed near its earlier level: at most twice the median of the
             seconds before, or their maximum. Seconds count once the fault is over and all replicas are in sync.
     """
@@ -93,7 +93,7 @@ class ServicesQuantities(Quantities):
         orders_placed: Sent by the hospital; None, like all others, if it did not report.
         orders_confirmed: Confirmations at the hospital.
         orders_complete: Seen by the client as confirmed, picked up and delivered.
-        repeats_dropped: Duplicate confirmations at the hospital and events at the client, recognised by id.
+        repeats_dropped: Duplicate confirmations at the hospital and events at the client, recognized by id.
         events_repeated: Of these, the events.
         orders_out_of_order: Seen as delivered before picked up; with partitioning by key that invalidates the
             repetition, unless partitions were added meanwhile.

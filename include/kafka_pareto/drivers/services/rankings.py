@@ -29,7 +29,7 @@ class Ranking:
 
     @property
     def is_conclusive(self) -> bool:
-        """Return whether any topology is significantly slower than the fastest."""
+        """Return whether any topology is significantly slower than the fastest one."""
         return any(is_significant for _, is_significant in self.slower.values())
 
 

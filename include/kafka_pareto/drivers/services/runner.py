@@ -1,4 +1,4 @@
-"""Run repetitions on one topology after the other."""
+"""Run repetitions, one topology at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ServicesRunner(RepetitionRunner):
         self.limits, self.lease = limits, testbed.lease
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """End the services, so that a repeated block also starts with empty topics."""
+        """End the services, so a repeated block also starts with empty topics."""
         self._testbed.end_services()
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
@@ -46,14 +46,14 @@ class ServicesRunner(RepetitionRunner):
             raise ClusterError(str(error)) from error
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """End the services: each block starts its own, with empty topics."""
+        """End the services; each block starts its own, with empty topics."""
         self._testbed.end_services()
 
     def _capacity_of(self, opened: OpenTopology) -> float:
-        """Search the highest rate a topology sustains.
+        """Search a topology's highest sustainable rate.
 
         Raises:
-            CapacityError: If it does not sustain one order a second.
+            CapacityError: If it does not sustain one order per second.
             LoadToolError: If a service exits by itself.
         """
         asked = Asked(f"capacity.{token_hex(4)}", 1, timeout_s=self._study.protocol.timeout_s)

@@ -1,4 +1,4 @@
-"""The runtime of the driver `services`."""
+"""Run the driver `services`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ServicesRuntime(DriverRuntime):
     """Run repetitions of services."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
-        """Compute the maximum cost of these repetitions, topology starts included."""
+        """Compute the maximum cost of these repetitions, including topology starts."""
         found = CompareServices.of(study)
         count = sum(repetitions.values())
         # Each block measures every level of its part once, and starts the services of each group.
@@ -47,7 +47,7 @@ class ServicesRuntime(DriverRuntime):
         services_starts = sum(times * len(groups[case]) for case, times in blocks.items())
         loads = [(times, level) for case, times in blocks.items() for level in found.levels_of(case)]
         orders = sum(times * _orders(found, level) for times, level in loads)
-        # A topology whose cluster was changed is ended after the repetition.
+        # A topology with a changed cluster is ended after the repetition.
         restarts = sum(times for times, level in loads if found.effective(level)["fault"] in CHANGING_THE_CLUSTER)
         of_capacities = {found.capacity_topology(level) for _, level in loads if found.load_of(level).capacity_fraction}
         duration_s = (
@@ -57,7 +57,7 @@ class ServicesRuntime(DriverRuntime):
             + sum(times * _handing_on_s(found, level) for times, level in loads)
             + len(of_capacities) * (_SERVICES_START_S + _searching_s(found))
         )
-        # Each group's services start with empty topics; the first group's topics also hold the warm-up.
+        # Each group's services start with empty topics; the first group's topics also receive the warm-up.
         peak = max((most for each in groups.values() for most in each.values()), default=0.0) + _warming(found)
         return Plan(
             repetitions=count,
@@ -72,7 +72,7 @@ class ServicesRuntime(DriverRuntime):
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ServicesRunner]:
-        """Open what runs the repetitions of one part: the machine's lease, brokers and services."""
+        """Open the runner of one part: the machine's lease, brokers and services."""
         study = CompareServices.of(campaign.study)
         with open_services_testbed(campaign, study, case, settings) as testbed:
             yield ServicesRunner(study, testbed)

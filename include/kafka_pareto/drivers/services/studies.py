@@ -1,4 +1,4 @@
-"""The study that compares topologies of a cluster under a chain of services."""
+"""Define the study that compares topologies of a cluster under a chain of services."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TopologyName = Annotated[str, Field(pattern=f"^{CASE}$")]
 
 @dataclass(frozen=True)
 class Load:
-    """Orders: the pace at which they are placed.
+    """The rate at which orders are placed.
 
     Attributes:
         kind: As fast as possible, at a rate, or at the highest sustained rate, which is searched.
@@ -73,7 +73,7 @@ def load_of(text: str) -> Load:
     found = _LOAD.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"load: {text!r}: must be burst, capacity, a rate as 500/s, or a share of the capacity as 60% or 60% own"
+            f"load: {text!r}: must be burst, capacity, a rate such as 500/s, or a capacity share such as 60% or 60% own"
         )
     rate, percent, own = found.groups()
     if rate:
@@ -153,7 +153,7 @@ class CompareServices(Compare):
 
     @property
     def own_brokers(self) -> OwnBrokers:
-        """Return as many brokers as run at once: those of all topologies of a part."""
+        """Return the number of brokers running at the same time: those of all topologies of a part."""
         return OwnBrokers(brokers=max(map(self._brokers_at_once, self.cases)), heap_mib=self.heap_mib)
 
     @property
@@ -162,7 +162,7 @@ class CompareServices(Compare):
         return ("latency_mean_ms", "request_ms", "jitter_ms", "orders_s")
 
     def topologies_of(self, case: str) -> set[str]:
-        """Return the topologies whose brokers all run while a part is measured."""
+        """Return the topologies whose brokers run while a part is measured."""
         levels = self.levels_of(case)
         shared = {self.capacity_topology(level) for level in levels if self.load_of(level).capacity_fraction}
         return shared | {self.topology_of(level)[0] for level in levels}
@@ -180,7 +180,7 @@ class CompareServices(Compare):
         return load_of(str(self.effective(configuration)["load"]))
 
     def capacity_topology(self, configuration: Configuration) -> str:
-        """Return the topology of whose capacity a level's rate is a share: its own, or the reference's."""
+        """Return the topology whose capacity a level's rate refers to: its own or the reference's."""
         load = self.load_of(configuration)
         return self.topology_of(configuration if load.of_own else {})[0]
 
@@ -204,13 +204,13 @@ class CompareServices(Compare):
                 f"min.insync.replicas {each.min_insync_replicas}, {each.partitioning.replace('_', ' ')}"
                 for name, each in self.topologies.items()
             ),
-            "warm-up": f"{self.protocol.warmup_orders} orders on services that have just started, for "
-            f"{self.protocol.warmup_s:g} s where brokers have; at a rate, the first {self.protocol.paced_warmup_s:g} s "
+            "warm-up": f"{self.protocol.warmup_orders} orders on new services, for "
+            f"{self.protocol.warmup_s:g} s on new brokers; at a rate, the first {self.protocol.paced_warmup_s:g} s "
             "do not count",
-            "a rate is held": f"p95 latency at most {capacity.latency_p95_ms:g} ms, orders that wait grow by at most "
-            f"{capacity.open_growth_fraction:.0%} of it and never reach {capacity.most_open_s:g} s of it, "
-            f"none is lost; looked at for {capacity.seconds:g} s after "
-            f"{capacity.warmup_s:g} s, and found to {capacity.precision - 1:.0%}",
+            "sustained rate": f"p95 latency at most {capacity.latency_p95_ms:g} ms, backlog growth at most "
+            f"{capacity.open_growth_fraction:.0%} of the rate, backlog below {capacity.most_open_s:g} s of the rate, "
+            f"no order lost; measured for {capacity.seconds:g} s after "
+            f"{capacity.warmup_s:g} s, to within {capacity.precision - 1:.0%}",
         }
 
     def conditions(self) -> dict[str, Any]:
@@ -226,18 +226,18 @@ class CompareServices(Compare):
     @model_validator(mode="after")
     def _on_own_brokers_that_fit_one_machine(self) -> Self:
         if self.cluster is not None:
-            raise ValueError("cluster: must not be given; each of the topologies is a cluster of the study's own")
+            raise ValueError("cluster: must not be given; the study starts its own cluster for each topology")
         for case in self.cases:
             if (brokers := self._brokers_at_once(case)) > MOST_BROKERS:
                 names = ", ".join(sorted(self.topologies_of(case)))
                 raise ValueError(
-                    f"part {case}: topologies {names} have {brokers} brokers, which all run at once: must be at most "
+                    f"part {case}: topologies {names} have {brokers} brokers running at the same time: must be at most "
                     f"{MOST_BROKERS}; spread them over several parts"
                 )
         return self
 
     def conflict_in(self, level: Configuration) -> str:
-        """Name the settings of a level that cannot go together; empty if all can."""
+        """Return a level's conflict of settings; empty if it has none."""
         found = self.effective(level)
         try:
             load = load_of(str(found["load"]))
@@ -249,26 +249,23 @@ class CompareServices(Compare):
             return ""
         times = self.protocol.fault
         if load.kind != "paced":
-            return (
-                f"fault {found['fault']}: needs a load at a rate, so that it is seen what a fault does to it; "
-                f"{found['load']} has none"
-            )
+            return f"fault {found['fault']}: needs a load at a rate; the load {found['load']} is not one"
         if times.at_s <= self.protocol.paced_warmup_s:
             return (
-                f"fault {found['fault']}: must begin (protocol.fault.at_s {times.at_s:g}) after the first "
-                f"{self.protocol.paced_warmup_s:g} s (protocol.paced_warmup_s), which do not count"
+                f"fault {found['fault']}: must begin (protocol.fault.at_s {times.at_s:g}) after the uncounted first "
+                f"{self.protocol.paced_warmup_s:g} s (protocol.paced_warmup_s)"
             )
         if int(found["paced_s"]) <= times.at_s + times.for_s:
             return (
-                f"paced_s {found['paced_s']}: must be above {times.at_s + times.for_s:g} s, when the fault is over "
-                "(protocol.fault); what follows is looked at, too"
+                f"paced_s {found['paced_s']}: must be above {times.at_s + times.for_s:g} s, the end of the fault "
+                "(protocol.fault), because the recovery is measured, too"
             )
         if found["fault"] == "broker_stopped" and self.topology_of(level)[1].replication_factor < 2:
             return f"fault broker_stopped: topology {found[TOPOLOGY]} has no followers (replication_factor 1)"
         if found["fault"] == PARTITIONS_ADDED and self.topology_of(level)[1].partitioning != "key":
             return (
-                f"fault partitions_added: topology {found[TOPOLOGY]} has partitioning round_robin, which keeps to the "
-                "partitions that there were; must be key"
+                f"fault partitions_added: topology {found[TOPOLOGY]} has partitioning round_robin, which never uses "
+                "added partitions; must be key"
             )
         return ""
 

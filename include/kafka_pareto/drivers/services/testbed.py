@@ -35,7 +35,7 @@ _FIRST_GUESS_S = 1000.0
 
 
 class TopologyCapacity(Record):
-    """The highest rate of orders a topology sustains, from which shares are computed."""
+    """A topology's highest sustainable rate of orders; shares are computed from it."""
 
     topology: str
     capacity_orders_s: float
@@ -45,7 +45,7 @@ class TopologyCluster(Opened):
     """A context in which the brokers of a topology run; services on them come and go.
 
     Attributes:
-        is_warm: True once the study's warm-up orders have passed through.
+        is_warm: True once the study's warm-up orders are completed.
         is_ending: True once the cluster is about to be discarded with all its topics.
 
     Raises:
@@ -92,7 +92,7 @@ class OpenTopology(Opened):
 
     Raises:
         ClusterError: On entering, if a topic cannot be created.
-        LoadStartError: On entering, if a service does not start, or the first orders do not pass through.
+        LoadStartError: On entering, if a service does not start, or the first orders are not completed.
     """
 
     def __init__(self, study: CompareServices, configuration: Configuration, on: TopologyCluster) -> None:
@@ -122,7 +122,7 @@ class OpenTopology(Opened):
         return self._on.is_whole and self.chain.is_whole
 
     def script_orders_s(self) -> float:
-        """Measure the hospital's rate with no service reading, on topics with one replica, in orders a second.
+        """Measure the hospital's rate with no service reading, on topics with one replica, in orders per second.
 
         Raises:
             ClusterError: If their topic cannot be created.
@@ -135,7 +135,7 @@ class OpenTopology(Opened):
             self.cluster.delete_topic(PLACED_ONLY)
 
     def _warm_up(self) -> None:
-        """Run uncounted orders: many on freshly started brokers, else a few."""
+        """Run uncounted orders: many on new brokers, else a few."""
         until = time.monotonic() + self._protocol.warmup_s
         self._send_warm_up_orders()
         while not self._on.is_warm and time.monotonic() < until:
@@ -150,7 +150,7 @@ class OpenTopology(Opened):
         seen = self.chain.seen(asked.run, orders, timeout_s)
         if seen["complete"] != orders:
             raise LoadStartError(
-                f"{seen['complete']} of the first {orders} orders were handed on within {timeout_s:g} s; lower "
+                f"{seen['complete']} of the first {orders} orders were completed within {timeout_s:g} s; lower "
                 "protocol.warmup_orders, or raise protocol.timeout_s"
             )
 
@@ -161,7 +161,7 @@ class OpenTopology(Opened):
             "message.timestamp.type": "LogAppendTime",  # hops are measured between the brokers' append times
         }
         if self.cluster.create_topic(topic, partitions, replicas, configs) != "created":
-            raise ClusterError(f"topology {self.name}: topic {topic} is still there, with orders of before in it")
+            raise ClusterError(f"topology {self.name}: topic {topic} still exists and holds earlier orders")
 
     def _delete(self, topic: str) -> None:
         if not self._on.is_ending and self._on.is_whole:
@@ -169,12 +169,12 @@ class OpenTopology(Opened):
 
 
 class ServicesTestbed:
-    """Services running on one topology at a time. Brokers stay until the end: cold ones are slow for minutes.
+    """Services running on one topology at a time. Brokers run until the end, because new ones are slow for minutes.
 
     Attributes:
         lease: The machine's, since its cores are measured.
         guesses_orders_s: The first rate of a capacity search, by topology name: the capacity found last.
-        script_orders_s: The hospital's rate with no service behind it; None until a topology has run.
+        script_orders_s: The hospital's rate without services; None until a topology has run.
     """
 
     def __init__(self, campaign: Campaign, study: CompareServices, settings: Settings, lease: ClusterLease) -> None:
@@ -202,18 +202,18 @@ class ServicesTestbed:
             try:
                 opened = self._opened = OpenTopology(self._study, configuration, on).__enter__()
             except BaseException:
-                self._end_cluster(on.name)  # its trouble must not reach the next attempt
+                self._end_cluster(on.name)  # its error must not affect the next attempt
                 raise
             if self.script_orders_s is None:
                 self.script_orders_s = opened.script_orders_s()
-                log.info("the script places %.0f orders/s with no service behind it", self.script_orders_s)
+                log.info("the ordering script places %.0f orders/s without services", self.script_orders_s)
         return opened
 
     def rate_of(self, configuration: Configuration) -> float:
-        """Return the rate of a level that has one, in orders a second.
+        """Return the rate of a level that has one, in orders per second.
 
         Raises:
-            MissingArtifactError: If it is a share of a capacity that `find_what_is_shared` was not asked for.
+            MissingArtifactError: If it is a share of a capacity that `find_what_is_shared` has not measured.
         """
         load = self._study.load_of(configuration)
         if load.capacity_fraction is None:
@@ -222,7 +222,7 @@ class ServicesTestbed:
         return load.capacity_fraction * self._campaign.read_record(key, TopologyCapacity).capacity_orders_s
 
     def find_what_is_shared(self, configuration: Configuration, search: Callable[[OpenTopology], float]) -> None:
-        """Search the capacity that a level's rate is a share of, once per campaign and topology.
+        """Search the capacity a level's rate refers to, once per campaign and topology.
 
         Raises:
             ClusterError: As `topology_for`, and its other errors likewise.
@@ -234,10 +234,10 @@ class ServicesTestbed:
         try:
             self._campaign.read_record(key, TopologyCapacity)
         except MissingArtifactError:
-            # With the reference's settings, whichever level asks first.
+            # With the reference's settings, so the result does not depend on the first level.
             found = search(self.topology_for({TOPOLOGY: name}))
             self.end_services()  # its logs are full
-            log.info("topology %s holds %.0f orders/s", name, found)
+            log.info("topology %s sustains %.0f orders/s", name, found)
             self._campaign.write_record(key, TopologyCapacity(topology=name, capacity_orders_s=found))
 
     def end_services(self) -> None:
@@ -248,7 +248,7 @@ class ServicesTestbed:
         try:
             opened.__exit__(None, None, None)
         except ClusterError as error:
-            log.warning("topology %s is started anew: %s", opened.name, error)
+            log.warning("topology %s is restarted: %s", opened.name, error)
             self._end_cluster(opened.name)
 
     def end_topology(self) -> None:
@@ -260,7 +260,7 @@ class ServicesTestbed:
             self._end_cluster(name)
 
     def close(self) -> None:
-        """End everything that runs."""
+        """End all services and brokers."""
         with ExitStack() as ending:
             for name, cluster in self._clusters.items():
                 cluster.is_ending = True

@@ -1,4 +1,4 @@
-"""Topologies: how many brokers a cluster has, and how topics are spread over them."""
+"""Define topologies: the number of brokers in a cluster, and the layout of topics on them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Topology(Section):
     def _fits_its_brokers(self) -> Self:
         if self.replication_factor > self.brokers:
             raise ValueError(
-                f"replication_factor {self.replication_factor}: must not exceed brokers {self.brokers}; each replica "
-                "is on a broker of its own"
+                f"replication_factor {self.replication_factor}: must not exceed brokers {self.brokers}, because each "
+                "replica needs its own broker"
             )
         if self.min_insync_replicas > self.replication_factor:
             raise ValueError(

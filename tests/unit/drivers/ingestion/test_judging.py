@@ -23,10 +23,10 @@ def test_rows_that_are_all_there_count() -> None:
     ("sent", "growth", "read_back", "outcome", "reason"),
     [
         (Sent(102, 90, 2, "TimeoutException: no", None, 1.0), 90, None, "failed", "TimeoutException: no"),
-        (Sent(90, 88, 2, "", None, 1.0), 88, None, "failed", "90 rows were read of a file of 102"),
+        (Sent(90, 88, 2, "", None, 1.0), 88, None, "failed", "90 of the file's 102 rows were read"),
         (SENT, 97, None, "records_lost", "3 of 100 rows are not in the topic"),
         (SENT, 104, None, "records_duplicated", "4 records more than were sent"),
-        (SENT, 100, OTHERS, "failed", "are not the file's rows"),
+        (SENT, 100, OTHERS, "failed", "differ from the file's rows"),
     ],
 )
 def test_anything_else_does_not(

@@ -53,7 +53,7 @@ def test_kcat_can_send_lines_that_are_rows_and_other_paths_any_file(tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (CARRIAGE_RETURNS, "carriage returns at the ends of its lines"),
+        (CARRIAGE_RETURNS, "lines ending in carriage returns"),
         (ROWS + b"malformed\n", "4 lines for a header and 2 rows"),
         (ROWS + b"\n", "4 lines for a header and 2 rows"),
         (b"sep=,\n" + ROWS, "4 lines for a header and 2 rows"),
@@ -62,4 +62,4 @@ def test_kcat_can_send_lines_that_are_rows_and_other_paths_any_file(tmp_path: Pa
     ids=["carriage returns", "malformed", "blank", "before the header", "quoted line break"],
 )
 def test_lines_that_are_no_rows_would_be_sent_along(tmp_path: Path, content: bytes, says: str) -> None:
-    assert fault(tmp_path, content) == f"kcat sends each line as it stands, and {tmp_path / 'rows.csv'} has {says}"
+    assert fault(tmp_path, content) == f"kcat sends lines unchanged, but {tmp_path / 'rows.csv'} has {says}"

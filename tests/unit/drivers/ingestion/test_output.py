@@ -146,9 +146,9 @@ def test_the_failure_of_one_process_is_that_of_all() -> None:
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"partitions": [60, 41]}, "as many rows as were acknowledged"),
-        ({"malformed": {}}, "each malformed row has one reason"),
-        ({"rows_read": 102}, "as many as were read"),
+        ({"partitions": [60, 41]}, "must add up to the acknowledged rows"),
+        ({"malformed": {}}, "the counts of malformed rows by reason must add up"),
+        ({"rows_read": 102}, "must add up to the rows read"),
         ({"elapsed_s": -1}, "elapsed_s"),
     ],
 )

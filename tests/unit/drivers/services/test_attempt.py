@@ -1,4 +1,4 @@
-"""The judgement of a repetition's orders, and of whether a rate is held."""
+"""The judgement of a repetition's orders, and of whether a rate is sustained."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> O
         ({}, "valid", ""),
         ({"failure": "no leader"}, "failed", "could not place its orders: no leader"),
         ({"sent": 90}, "failed", "90 of 100 orders were placed"),
-        ({"complete": 98}, "records_lost", "2 of 100 orders did not come to their end in 240 s"),
+        ({"complete": 98}, "records_lost", "2 of 100 orders were not completed within 240 s"),
         ({"confirmed": 97}, "records_lost", "3 of 100 orders"),
-        ({"confirmed": 97, "late": 3}, "failed", "3 of 100 orders came to their end only after"),
+        ({"confirmed": 97, "late": 3}, "failed", "3 of 100 orders took longer than"),
         ({"confirmed": 97, "late": 2}, "records_lost", "1 of 100 orders"),
-        ({"repeated": 1}, "records_duplicated", "1 confirmations or events came again"),
+        ({"repeated": 1}, "records_duplicated", "1 confirmations or events were duplicates"),
         ({"out_of_order": 4}, "failed", "4 orders were delivered before they were picked up"),
     ],
 )
@@ -119,12 +119,12 @@ def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> 
         ({"failure": "no leader"}, "no leader"),
         ({"latency": {"p95_ms": 501.0}}, "p95 latency 501 ms"),
         ({"open_slope_s": 0.6}, ""),
-        ({"open_slope_s": 2.0}, "2 more orders wait each second"),
+        ({"open_slope_s": 2.0}, "the backlog grew by 2 orders per second"),
         ({"open_slope_s": 2.0, "open_slope_error_s": 1.0}, ""),
         ({"open_slope_s": None}, ""),
         ({"sent": 99}, "more than 0 orders waited"),
         ({"complete": 99}, "1 orders were lost"),
-        ({"latency": None}, "nothing was confirmed"),
+        ({"latency": None}, "no order was confirmed"),
     ],
 )
 def test_a_rate_is_held_within_latency_and_without_a_growing_queue(changes: dict[str, Any], fault: str) -> None:

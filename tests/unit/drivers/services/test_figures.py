@@ -60,13 +60,13 @@ def test_orders_that_warm_up_are_no_part_of_what_was_before() -> None:
 def test_the_script_sets_the_pace_where_it_places_no_faster_alone() -> None:
     assert bound_of(placed(), PACED, 1000.0) == ""
     assert bound_of(placed(), PACED, None) == ""
-    assert "100 orders/s, where it places 110 orders/s" in bound_of(placed(), PACED, 110.0)
+    assert "100 orders/s, compared with 110 orders/s without" in bound_of(placed(), PACED, 110.0)
     assert bound_of(placed(orders_s=None), BURST, 110.0) == ""
 
 
 def test_the_script_sets_the_pace_of_a_burst_that_it_sends_until_the_end() -> None:
     assert bound_of(placed(sending_s=35.9), BURST, 1000.0) == ""
-    assert "it was sending for 90% of the time" in bound_of(placed(sending_s=36.0), BURST, 1000.0)
+    assert "it sent for 90% of the time" in bound_of(placed(sending_s=36.0), BURST, 1000.0)
     assert bound_of(placed(sending_s=39.0), PACED, 1000.0) == ""  # a rate is sent until the end
 
 

@@ -38,7 +38,7 @@ def test_a_load_is_a_burst_a_rate_a_share_of_a_capacity_or_the_search_of_one() -
     assert load_of("60%") == Load("paced", capacity_fraction=0.6)
     assert load_of("60% own") == Load("paced", capacity_fraction=0.6, of_own=True)
     for text in ("", "0/s", "0%", "101%", "60 %", "fast", "60%own"):
-        with pytest.raises(ValueError, match=r"load: .*must be burst, capacity, a rate as 500/s"):
+        with pytest.raises(ValueError, match=r"load: .*must be burst, capacity, a rate such as 500/s"):
             load_of(text)
 
 

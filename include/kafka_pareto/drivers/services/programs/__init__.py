@@ -1,1 +1,1 @@
-"""Five small services that pass orders on through Kafka, and the client that watches them; each is a process."""
+"""Five small services that process orders through Kafka, and a client that follows the events; each is a process."""

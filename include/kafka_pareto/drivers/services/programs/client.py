@@ -1,4 +1,4 @@
-"""A client that follows the notification's events and reports, per run of orders, what it has seen.
+"""A client that follows the notification's events and reports the events of each run of orders.
 
 Each line of JSON on its standard input names a run and is answered by a line.
 """
@@ -47,7 +47,7 @@ class Client:
         self._changed = threading.Condition()
 
     def take(self, event: Record, now: float) -> None:
-        """Take an event that arrived at this time."""
+        """Record an event that arrived at this time."""
         with self._changed:
             if event["kind"] == "alert":
                 self._alerts.setdefault(event["alert_id"], event)
@@ -81,7 +81,7 @@ class Client:
         since: float = 0.0,
         alerts_within_s: float = 0.0,
     ) -> Record:
-        """Wait until every order of the run is complete or time is over, and report what was seen.
+        """Wait until every order of the run is complete or the timeout expires, and report the events.
 
         Orders created before `since` are excluded from latencies. Alerts are those of rules broken after `began_at`;
         the wait for raised ones to clear is at most `alerts_within_s`.
@@ -128,7 +128,7 @@ def follow(client: Client, port: int, token: str) -> None:
                 for line in response:
                     if line.startswith(_DATA):
                         client.take(json.loads(line[len(_DATA) :]), time.time())
-        except (OSError, http.client.HTTPException, ValueError):  # an event that was cut short comes again
+        except (OSError, http.client.HTTPException, ValueError):  # the server sends an incomplete event again
             pass
         finally:
             connection.close()

@@ -52,7 +52,7 @@ def slope_of(points: Sequence[tuple[float, float]]) -> tuple[float, float] | Non
 
 
 def longest_gap_s(times: Sequence[float]) -> float | None:
-    """Return the longest time between successive ones, in seconds; None for fewer than two."""
+    """Return the longest time between successive times, in seconds; None for fewer than two."""
     return float(np.diff(np.asarray(times)).max()) if len(times) > 1 else None
 
 

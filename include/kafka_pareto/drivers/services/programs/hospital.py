@@ -1,4 +1,4 @@
-"""The hospital, which is the load: it places orders at a rate or as fast as it can, and receives the confirmations.
+"""The hospital, the load generator: it places orders at a rate or as fast as it can, and receives the confirmations.
 
 Each line of JSON on its standard input requests orders and is answered by a line. A line that names a run as `after`
 asks for its current totals: the last run's confirmations are still counted after its answer.
@@ -44,7 +44,7 @@ class Asked:
         rate_s: Orders due per second; 0 for as fast as possible.
         hospitals: The number of different keys; 0 for a key per order.
         timeout_s: The longest wait for the last confirmation, from the first order on.
-        skip_s: Orders of the first so many seconds are excluded from latencies and backlog.
+        skip_s: Orders of this many first seconds are excluded from latencies and backlog.
         most_open: Stop placing once more orders than this are unconfirmed; 0 for no limit.
     """
 
@@ -81,7 +81,7 @@ class _Run:
     failure: str = ""
 
     def is_over(self, now: float) -> bool:
-        """Return whether all is confirmed, nothing more can be sent, or time is over."""
+        """Return whether all orders are confirmed, no more can be sent, or the timeout has expired."""
         is_confirmed = self.is_placed and len(self.confirmed) >= len(self.sent_at)
         return bool(self.failure) or is_confirmed or now > self.began_at + self.asked.timeout_s
 
@@ -134,11 +134,11 @@ class Hospital(Handler):
         """Return the totals of the last finished run: confirmed orders, and duplicates."""
         ended = self._ended
         if ended is None or ended.asked.run != run:
-            raise ValueError(f"{run}: is not the run that ended last")
+            raise ValueError(f"{run}: must be the run that ended last")
         return {"after": run, "confirmed": len(ended.confirmed), "repeated": ended.repeated}
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
-        """Take a confirmation."""
+        """Record a confirmation."""
         now, order_id = time.time(), record["order_id"]
         runs = (run for run in (self._run, self._ended) if run and order_id.startswith(f"{run.asked.run}-"))
         run = next(runs, None)
@@ -164,7 +164,7 @@ class Hospital(Handler):
         if run is not None and not run.is_placed and (not run.open_at or now > run.open_at[-1][0] + _OPEN_EVERY_S):
             run.open_at.append((now, len(run.sent_at) - len(run.confirmed)))
         if run is not None and run.is_over(now):
-            self._run, self._ended = None, run  # before whoever reads the result asks what came after
+            self._run, self._ended = None, run  # before the reader of the result asks for later totals
             say(self._result(run))
         if self._run is None:
             try:
@@ -199,7 +199,7 @@ class Hospital(Handler):
             run.sent_at.append(time.time())
             self._sender.send(Outgoing(ORDER_PLACED, _order(asked, number, due_at)))
         self._sender.flush(max(run.began_at + asked.timeout_s - time.time(), 1.0))
-        # The window of statistics that has the last requests is still to come.
+        # The statistics window with the last requests has not arrived yet.
         windows, until = self._requests.windows, time.time() + 3 * STATISTICS_EVERY_S
         while self._requests.windows == windows and time.time() < until:
             self._sender.poll(STATISTICS_EVERY_S / 10)
@@ -208,7 +208,7 @@ class Hospital(Handler):
         counted, sent_at = run.counted(run.latencies_s), run.sent_at or [run.began_at]
         ended_at = run.confirmed_at[-1] if run.confirmed_at else sent_at[-1]
         elapsed_s = ended_at - sent_at[0]
-        # After the last one was sent, the number falls.
+        # After the last order was sent, the number falls.
         counted_from = run.began_at + run.asked.skip_s
         slope = slope_of([(at, number) for at, number in run.open_at if counted_from <= at <= sent_at[-1]])
         return {
@@ -252,7 +252,7 @@ def _read_requests(hospital: Hospital) -> None:
 
 
 def place_only(options: Namespace) -> None:
-    """Place orders no service reads, and report the rate: the script's own limit."""
+    """Place orders without services, and report the rate: the script's own limit."""
     asked = Asked("only-placed", options.place_only)
     sender, began_at = Sender(options), time.time()
     for number in range(asked.orders):
@@ -264,7 +264,7 @@ def place_only(options: Namespace) -> None:
 def main() -> None:
     """Run the hospital until SIGTERM."""
     parser = options_of("hospital")
-    parser.add_argument("--place-only", type=int, help="place so many orders in a topic that nobody reads, and end")
+    parser.add_argument("--place-only", type=int, help="place this many orders in a topic without readers, and exit")
     options = parser.parse_args()
     if options.place_only:
         place_only(options)

@@ -1,4 +1,4 @@
-"""The manufacturer, which fills orders from its stock, makes what is missing, and confirms."""
+"""The manufacturer, which fills orders from its stock, makes missing drugs, and confirms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MADE_AT_ONCE = 1000
 
 
 class Manufacturer(OrderHandler):
-    """Keep a stock of each drug, and make a lot of one that runs out."""
+    """Keep a stock of each drug, and make a new lot of a drug that runs out."""
 
     reads: ClassVar = (ORDER_PLACED,)
 

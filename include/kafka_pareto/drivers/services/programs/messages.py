@@ -33,7 +33,7 @@ Record = dict[str, Any]
 
 
 class MalformedRecordError(ValueError):
-    """Raised for a record that is no JSON object, or lacks a field of its topic."""
+    """Raised for a record that is not a JSON object, or lacks a field of its topic."""
 
 
 def handed_on(record: Record) -> Record:
@@ -50,17 +50,17 @@ def decode(value: bytes | None, topic: str) -> Record:
     """Return the record in a Kafka record of a topic.
 
     Raises:
-        MalformedRecordError: If it holds none, or a field is missing or of the wrong type.
+        MalformedRecordError: If it is not a JSON object, or a field is missing or of the wrong type.
     """
     try:
         record = json.loads(value or b"")
     except (ValueError, RecursionError) as error:
-        raise MalformedRecordError(f"is no JSON: {str(error)[:80]}") from error
+        raise MalformedRecordError(f"not JSON: {str(error)[:80]}") from error
     if not isinstance(record, dict):
-        raise MalformedRecordError("is no JSON object")
+        raise MalformedRecordError("not a JSON object")
     for name, is_right in _FIELDS[topic].items():
         if not is_right(record.get(name)):
-            raise MalformedRecordError(f"has no {name} as records of {topic} have it")
+            raise MalformedRecordError(f"lacks a valid {name}, required in records of {topic}")
     return record
 
 
@@ -70,7 +70,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    # Neither NaN and infinity, which JSON has here, nor what is too large to be computed with.
+    # Python's JSON accepts NaN, infinity and numbers too large to compute with.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
 
 

@@ -32,10 +32,10 @@ _ANSWERS_WITHIN_S = 2.0
 
 
 class ClusterHealth:
-    """Poll the brokers' health in a separate thread, so that a hanging broker does not hold up orders.
+    """Poll the brokers' health in a separate thread, so a hanging broker does not delay orders.
 
-    A killed broker stays in the metadata until its session expires, nine seconds by default, and metadata may not come
-    at all if the broker asked is gone. So every known broker is also asked for a connection.
+    A killed broker stays in the metadata until its session expires, nine seconds by default. If the queried broker is
+    down, no metadata may arrive at all. So the monitor also tries to connect to every known broker.
     """
 
     def __init__(self, bootstrap_servers: str, brokers: int, answers_within_s: float = _ANSWERS_WITHIN_S) -> None:
@@ -126,8 +126,8 @@ def _accepts(address: tuple[str, int], within_s: float) -> bool:
 def main() -> None:
     """Run the monitor until SIGTERM."""
     parser = options_of("monitor")
-    parser.add_argument("--brokers", type=int, required=True, help="how many there are to be")
-    parser.add_argument("--rules", default="{}", help="a JSON object of bounds by what is watched")
+    parser.add_argument("--brokers", type=int, required=True, help="expected number of brokers")
+    parser.add_argument("--rules", default="{}", help="bounds by watched value, as a JSON object")
     options = parser.parse_args()
     serve(Service("monitor", Monitor(options), options))
 

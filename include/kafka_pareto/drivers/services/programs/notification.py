@@ -22,7 +22,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 class Notification(Handler):
-    """Keep events until a client has received them; a duplicate is passed on once."""
+    """Keep events until a client has received them; duplicates are dropped."""
 
     reads: ClassVar = (ORDER_CONFIRMATION, SHIPMENT_STATUS, MONITOR_ALERTS)
 

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from kafka_pareto.drivers.services.programs.messages import Record, encode
 
 STATISTICS_EVERY_S = 0.1
-# Kafka's default is five minutes, after which no study that adds partitions looks any more.
+# Kafka's default of five minutes is longer than any study that adds partitions.
 KNOWS_PARTITIONS_WITHIN_MS = 10_000
 _POLL_S = 0.02
 _STOP_S = 10.0
@@ -40,7 +40,7 @@ class Sender:
         self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
     ) -> None:
         self._is_keyed = options.partitioning == "key"
-        # By turns: Kafka's default would stick to one partition for a while.
+        # Round robin: Kafka's default would stick to one partition for a while.
         self._partitions: defaultdict[str, Iterator[int]] = defaultdict(lambda: cycle(range(options.partitions)))
         self.failure = ""
         settings: dict[str, object] = {
@@ -77,7 +77,7 @@ class Sender:
         self.poll()
 
     def restart(self) -> None:
-        """Take outstanding answers and clear a failure."""
+        """Process outstanding acknowledgements and clear a failure."""
         self._producer.poll(0)
         self.failure = ""
 
@@ -105,7 +105,7 @@ class Sender:
         self.poll()
 
     def poll(self, seconds: float = 0.0) -> None:
-        """Take answers.
+        """Process acknowledgements.
 
         Raises:
             KafkaException: If a record could not be stored.
@@ -115,7 +115,7 @@ class Sender:
             raise KafkaException(KafkaError(KafkaError._FAIL, self.failure))
 
     def flush(self, seconds: float = _STOP_S) -> None:
-        """Wait until all is stored, at most so long.
+        """Wait until all records are stored, at most for this long.
 
         Raises:
             KafkaException: If that fails or takes too long.

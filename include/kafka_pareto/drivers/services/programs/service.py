@@ -1,6 +1,6 @@
 """Run a service: read topics as a group, pass each record to the handler, and commit once its output is stored.
 
-A killed service rereads what was not committed: duplicates rather than losses, recognised by their order id.
+A killed service rereads uncommitted records: this causes duplicates, recognized by their order id, but no losses.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kafka_pareto.drivers.services.programs.sender import KNOWS_PARTITIONS_WITHI
 
 _MOST_AT_ONCE = 500
 _POLL_S = 0.02
-# Each commit is a record that is replicated, too, so that one after each reading would be part of what is measured.
+# Each commit is a replicated record; a commit after each read would distort the measurement.
 _COMMIT_EVERY_S = 1.0
 # How long records are gathered for one transaction, as Kafka Streams does it (commit.interval.ms with exactly once).
 _TRANSACTION_S = 0.1
 _MOST_MEMBERS = 5
-# A group whose coordinator was lost may take a static member for another one.
+# After losing its coordinator, a group may mistake a static member for another.
 _OF_THE_MEMBER = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID)
 
 
@@ -43,11 +43,11 @@ class Handler(ABC):
         """Return the response to a record appended at this time (seconds since 1970)."""
 
     def tick(self) -> Iterable[Outgoing]:
-        """Return what to send because time has passed; called after each poll."""
+        """Return the records due by time; called after each poll."""
         return ()
 
     def has_passed_on(self) -> bool:
-        """Return whether all output so far has left the service other than through Kafka; if not, it is reread."""
+        """Return whether all output that does not go through Kafka is delivered; if not, its input is reread."""
         return True
 
 
@@ -75,7 +75,7 @@ class OrderHandler(Handler):
 
 @dataclass
 class _Batch:
-    """The offsets read so far, and how much of their output is not stored yet."""
+    """The offsets read so far, and the number of their outputs not stored yet."""
 
     offsets: dict[tuple[str, int], int] = field(default_factory=dict)
     outstanding: int = 0
@@ -97,7 +97,7 @@ class Service:
         self._consumer_settings: dict[str, str | int | bool] = {
             "bootstrap.servers": options.bootstrap_servers,
             "group.id": f"{options.groups}{name}",
-            "group.instance.id": name,  # one that is started anew has its partitions back at once
+            "group.instance.id": name,  # a restarted service gets its partitions back immediately
             "session.timeout.ms": 10_000,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
@@ -123,12 +123,12 @@ class Service:
             try:
                 self._run_as_member()
             except KafkaException as error:
-                # What the consumer is refused ends the member, what the producer is refused the service.
+                # A fatal consumer error ends the membership; a fatal producer error ends the service.
                 is_of_the_member = error.args[0].code() in _OF_THE_MEMBER or self._transactional
                 if begun == _MOST_MEMBERS or not is_of_the_member or self._sender.failure:
                     raise
                 begun += 1
-                print(f"{self._name}: begins anew after {error}", file=sys.stderr, flush=True)
+                print(f"{self._name}: rejoins the group after {error}", file=sys.stderr, flush=True)
 
     def _run_as_member(self) -> None:
         self._consumer = Consumer(self._consumer_settings)
@@ -149,11 +149,11 @@ class Service:
                         self._commit()
             self._settle()
         except KafkaException:
-            self._sender.flush()  # what was handled is not handled again, so it must be stored
-            self._open.clear()  # and is committed when it is read again
+            self._sender.flush()  # handled records are not handled again, so their output must be stored
+            self._open.clear()  # they are committed when they are read again
             raise
         finally:
-            with suppress(KafkaException):  # a member that the group does not know cannot leave it
+            with suppress(KafkaException):  # a member unknown to the group cannot leave it
                 self._consumer.close()
 
     def _read(self) -> list[Message]:
@@ -191,7 +191,7 @@ class Service:
             except MalformedRecordError as error:
                 self._malformed += 1
                 where = f"{topic}/{partition} at {offset}"
-                said = f"{self._name}: {where} {error}; passed over, as {self._malformed} so far"
+                said = f"{self._name}: {where}: {error}; skipped, {self._malformed} malformed so far"
                 print(said, file=sys.stderr, flush=True)
                 continue
             self._send(self._handler.handle(topic, record, message.timestamp()[1] / 1e3), batch)
@@ -233,11 +233,11 @@ def options_of(name: str) -> ArgumentParser:
     """Return the options every service has."""
     parser = ArgumentParser(prog=name)
     parser.add_argument("--bootstrap-servers", required=True)
-    parser.add_argument("--partitions", type=int, required=True, help="of each topic")
+    parser.add_argument("--partitions", type=int, required=True, help="partitions of each topic")
     parser.add_argument("--partitioning", choices=("round_robin", "key"), required=True)
     parser.add_argument("--delivery", choices=("at_least_once", "exactly_once"), default="at_least_once")
-    parser.add_argument("--groups", default="", help="begins the name of the service's consumer group")
-    parser.add_argument("--producer", default="{}", help="librdkafka's settings of the producer, as a JSON object")
+    parser.add_argument("--groups", default="", help="prefix of the service's consumer group")
+    parser.add_argument("--producer", default="{}", help="librdkafka settings of the producer, as a JSON object")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The transport, which picks up what was made, and delivers it."""
+"""The transport, which picks up the drugs made and delivers them."""
 
 from __future__ import annotations
 

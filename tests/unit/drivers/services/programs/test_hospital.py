@@ -50,5 +50,5 @@ def test_confirmations_of_another_run_are_not_counted(hospital: Hospital) -> Non
     confirmed(hospital, "ab-1")
     confirmed(hospital, "b-1")
     assert hospital.after("a")["confirmed"] == 1
-    with pytest.raises(ValueError, match="b: is not the run that ended last"):
+    with pytest.raises(ValueError, match="b: must be the run that ended last"):
         hospital.after("b")

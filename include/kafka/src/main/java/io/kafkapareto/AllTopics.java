@@ -15,13 +15,13 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
-/** Queries about all topics that this user may describe; Kafka silently leaves out the others. */
+/** Query all topics this user may describe; Kafka silently omits the others. */
 final class AllTopics {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private AllTopics() {}
 
-    /** Map the name of each topic with the prefix to its id; a topic that is created again gets another id. */
+    /** Map the name of each topic with the prefix to its id; a recreated topic gets another id. */
     static ObjectNode ids(Admin admin, JsonNode request) throws Exception {
         ObjectNode found = JSON.createObjectNode();
         for (TopicListing topic : listed(admin, request)) {
@@ -41,7 +41,7 @@ final class AllTopics {
         ArrayNode troubled = health.putArray("troubled");
         for (KafkaFuture<TopicDescription> answer : answers.values()) {
             if (ClusterAdmin.failsWith(answer, UnknownTopicOrPartitionException.class)) {
-                continue; // deleted since it was listed
+                continue; // deleted after it was listed
             }
             TopicDescription topic = answer.get();
             long leaderless = topic.partitions().stream().filter(AllTopics::isLeaderless).count();

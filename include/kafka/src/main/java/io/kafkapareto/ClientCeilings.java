@@ -32,9 +32,9 @@ public final class ClientCeilings {
     public static void main(String[] arguments) throws Exception {
         ArgumentParser parser = ArgumentParsers.newArgumentParser("client-ceilings", true);
         parser.addArgument("--record-size").type(Integer.class).required(true).help("bytes of a record's value");
-        parser.addArgument("--batch-size").type(Integer.class).required(true).help("bytes that are compressed at a time");
-        parser.addArgument("--payload-file").help("one value per line, sent in turn; else random letters");
-        parser.addArgument("--seconds").type(Double.class).setDefault(0.4).help("of CPU time for each of the five");
+        parser.addArgument("--batch-size").type(Integer.class).required(true).help("bytes compressed at a time");
+        parser.addArgument("--payload-file").help("one value per line, sent cyclically; else random letters");
+        parser.addArgument("--seconds").type(Double.class).setDefault(0.4).help("CPU time per measurement");
         CommandLine.run(parser, arguments, ClientCeilings::measure);
     }
 
@@ -53,7 +53,7 @@ public final class ClientCeilings {
         return found;
     }
 
-    /** Return what was compressed, by its size before, in each second of this thread's CPU time. */
+    /** Return the uncompressed bytes processed per second of this thread's CPU time. */
     private static double compressedMibPerSecond(String codec, Payloads payloads, int batchSize, double seconds)
             throws IOException {
         Compression compression = Compression.of(codec).build();
@@ -78,7 +78,7 @@ public final class ClientCeilings {
         return bytes / MIB / (takenNs / 1e9);
     }
 
-    /** Return what the generator's own loop hands to a producer that does nothing, as fast as it goes. */
+    /** Return the unthrottled rate of the generator's own loop with an idle producer. */
     private static double generatedPerSecond(Payloads payloads, int recordSize, double seconds) throws IOException {
         LoadGenerator generator = new LoadGenerator(
                 "none", payloads, IdleProducer::new, MonotonicClock.SYSTEM, limit -> true);

@@ -11,7 +11,7 @@ import java.util.function.ToDoubleFunction;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
-/** Those of a producer's own metrics that show where the latency arises. */
+/** Select the producer metrics that show the sources of latency. */
 final class ClientMetrics {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Set<String> NAMES = Set.of(
@@ -26,14 +26,14 @@ final class ClientMetrics {
             "records-per-request-avg",
             "request-latency-avg",
             "request-latency-max");
-    /** Averages over requests; all others are over batches. */
+    /** Averages over requests; the others are over batches. */
     private static final Set<String> OF_REQUESTS = Set.of("records-per-request-avg", "request-latency-avg");
 
     private ClientMetrics() {}
 
-    /** The metrics of one of several producers, and how many records it has sent. */
+    /** The metrics of one of several producers, and its number of records sent. */
     record OfProducer(ObjectNode metrics, double recordsSent) {
-        /** Return a number in proportion to the batches, or requests, that an average is over; all records are alike. */
+        /** Return the relative number of batches or requests in an average; all records have the same size. */
         double weightOf(String average) {
             double each = metrics.path(OF_REQUESTS.contains(average) ? "records-per-request-avg" : "batch-size-avg")
                     .asDouble(1);
@@ -41,12 +41,12 @@ final class ClientMetrics {
         }
     }
 
-    /** Return those that have a finite value. */
+    /** Return the metrics with a finite value. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
         return finite(metrics, name -> name.group().equals("producer-metrics") && NAMES.contains(name.name()));
     }
 
-    /** Return the wanted metrics that have a finite value; Kafka gives NaN where nothing was measured. */
+    /** Return the requested metrics with a finite value; Kafka returns NaN without measurements. */
     static ObjectNode finite(Map<MetricName, ? extends Metric> metrics, Predicate<MetricName> isWanted) {
         ObjectNode found = JSON.createObjectNode();
         metrics.forEach((name, metric) -> {
@@ -57,7 +57,7 @@ final class ClientMetrics {
         return found;
     }
 
-    /** Return how many records the producer has sent in its life. */
+    /** Return the producer's total number of records sent. */
     static double recordsSent(Map<MetricName, ? extends Metric> metrics) {
         return metrics.entrySet().stream()
                 .filter(entry -> entry.getKey().group().equals("producer-metrics")
@@ -68,7 +68,7 @@ final class ClientMetrics {
 
     /**
      * Return one set of metrics for all producers of a part: totals are summed, the highest maximum counts, and an
-     * average is weighted by the batches or requests that each producer's is over.
+     * average is weighted by each producer's number of batches or requests.
      */
     static ObjectNode merged(List<OfProducer> producers) {
         if (producers.size() == 1) {

@@ -48,7 +48,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.server.common.MetadataVersion;
 
 /**
- * Kafka's AdminClient behind a pipe: one JSON request per line on stdin, one JSON answer per line on stdout.
+ * Runs Kafka's AdminClient behind a pipe: one JSON request per line on stdin, one JSON reply per line on stdout.
  *
  * <p>A request is {@code {"id", "operation", "timeout_ms", ...}}, an answer {@code {"id", "ok"}} or
  * {@code {"id", "error": {"type", "message"}}}. The first request is {@code connect}. The process ends with its stdin.
@@ -57,7 +57,7 @@ public final class ClusterAdmin implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String METADATA_VERSION = "metadata.version";
 
-    /** By topic. They never change: this program creates the topics, and changing one breaks the campaign. */
+    /** Partitions by topic; constant, because this program creates the topics and a change breaks the campaign. */
     private final Map<String, List<TopicPartition>> partitions = new HashMap<>();
 
     private Admin admin;
@@ -144,7 +144,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return found.put("controller_id", controllerId(request));
     }
 
-    /** The metadata quorum's leader, or null where this user may not ask for it. */
+    /** Return the metadata quorum's leader, or null if this user lacks the permission. */
     private Integer controllerId(JsonNode request) throws InterruptedException {
         try {
             return admin.describeMetadataQuorum(within(new DescribeMetadataQuorumOptions(), request))
@@ -168,7 +168,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return failsWith(created, TopicExistsException.class) ? "existed" : "created";
     }
 
-    /** Return the topic that the request describes, with so many partitions. */
+    /** Return the requested topic with this number of partitions. */
     static NewTopic newTopic(JsonNode request, int partitions) {
         Map<String, String> configs = request.get("configs").properties().stream()
                 .collect(Collectors.toMap(Map.Entry::getKey, entry -> entry.getValue().asText()));
@@ -183,7 +183,7 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     private Object topicHealth(JsonNode request) throws Exception {
-        KafkaFuture<Config> configs = askForConfigs(request); // both questions at once: this one is asked often
+        KafkaFuture<Config> configs = askForConfigs(request); // both requests in parallel: this operation is frequent
         ArrayNode found = JSON.createArrayNode();
         for (TopicPartitionInfo partition : describeTopic(request).partitions()) {
             found.addObject().put("partition", partition.partition())
@@ -208,7 +208,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return Map.of();
     }
 
-    /** The named settings of each broker; those that it does not know are left out. */
+    /** Return the named settings of each broker; unknown ones are omitted. */
     private Object brokerConfigs(JsonNode request) throws Exception {
         var nodes = admin.describeCluster(within(new DescribeClusterOptions(), request)).nodes().get();
         List<ConfigResource> brokers = nodes.stream()
@@ -221,7 +221,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return found;
     }
 
-    /** The named settings; null for one without a value. Sensitive and unknown ones are left out. */
+    /** Return the named settings; null for one without a value. Sensitive and unknown ones are omitted. */
     static ObjectNode namedOf(Config config, JsonNode request) {
         ObjectNode found = JSON.createObjectNode();
         for (JsonNode name : request.get("names")) {
@@ -271,7 +271,7 @@ public final class ClusterAdmin implements AutoCloseable {
         return options.timeoutMs(request.get("timeout_ms").asInt());
     }
 
-    /** Wait for the answer, and return whether it is one of these errors. */
+    /** Wait for the result, and return whether it is one of these errors. */
     static boolean failsWith(KafkaFuture<?> answer, Class<?>... errors) throws Exception {
         try {
             answer.get();

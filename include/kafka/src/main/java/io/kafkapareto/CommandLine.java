@@ -11,7 +11,7 @@ import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Run a tool by its options, and read the files of client properties that they name. */
+/** Run a tool with its options, and read the client property files they name. */
 public final class CommandLine {
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -22,7 +22,7 @@ public final class CommandLine {
 
     private CommandLine() {}
 
-    /** Print the tool's result on one line; arguments that cannot be used end the process with status 2. */
+    /** Print the tool's result on one line; invalid arguments end the process with status 2. */
     public static void run(ArgumentParser parser, String[] arguments, Tool tool) throws Exception {
         try {
             System.out.println(JSON.writeValueAsString(tool.run(parser.parseArgs(arguments))));
@@ -40,7 +40,7 @@ public final class CommandLine {
         return properties;
     }
 
-    /** Read properties of a producer whose keys and values are bytes. */
+    /** Read the properties of a producer with byte keys and values. */
     public static Properties producerProperties(String file) throws IOException {
         Properties properties = properties(file);
         properties.setProperty("key.serializer", ByteArraySerializer.class.getName());

@@ -28,11 +28,11 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * A group of consumers that reads one topic, one thread each: either what the topic holds, as fast as it goes, or what a
- * producer of this JVM sends meanwhile at a fixed rate.
+ * Runs a group of consumers that reads one topic, one thread each: either the topic's existing records, unthrottled, or
+ * those a producer in this JVM sends meanwhile at a fixed rate.
  *
- * <p>The first eight bytes of such a record are the time at which it was due, by this JVM's clock: end-to-end latency
- * counts from there to the return of {@code poll()}, and omits no waiting. The last line on stdout is one JSON object.
+ * <p>The first eight bytes of such a record are its due time by this JVM's clock. End-to-end latency runs from there to
+ * the return of {@code poll()}, so it includes all waiting. The last line on stdout is one JSON object.
  */
 public final class ConsumerLoad {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -66,7 +66,7 @@ public final class ConsumerLoad {
             int partitions = asked.partitions().size();
             if (members > partitions) {
                 throw new IllegalArgumentException(members + " consumers for " + partitions
-                        + " partitions: each needs one, or has nothing to read");
+                        + " partitions: each consumer needs one");
             }
             Map<TopicPartition, Long> ends = asked.ends();
             ReadOffsets offsets = new ReadOffsets(isLive() ? ends : asked.begins(), ends);
@@ -163,7 +163,7 @@ public final class ConsumerLoad {
         }
     }
 
-    /** Give the group some time to read what was sent, and return the time it needed. */
+    /** Let the group read the remaining records within a time limit, and return the time it needed. */
     private double awaitRead(ReadOffsets offsets) throws InterruptedException {
         long beganNs = clock.nanoTime();
         while (offsets.ahead() > 0 && !stopped.get()
@@ -207,24 +207,24 @@ public final class ConsumerLoad {
     static ArgumentParser parser() {
         ArgumentParser parser = ArgumentParsers.newArgumentParser("consumer-load", true);
         parser.addArgument("--mode").choices("drain", LIVE).required(true)
-                .help("read what the topic holds, or what is sent meanwhile");
+                .help("read the topic's existing records, or those sent meanwhile");
         parser.addArgument("--topic").required(true);
-        parser.addArgument("--group").required(true).help("id of the group, which nobody has used before");
+        parser.addArgument("--group").required(true).help("id of a group that has never been used");
         parser.addArgument("--command-config").required(true).help("a file of consumer properties");
         parser.addArgument("--consumers").type(Integer.class).choices(Arguments.range(1, 1_000)).setDefault(1)
                 .help("number of consumers, each with a thread");
         parser.addArgument("--poll-pause-ms").type(Double.class).setDefault(0.0)
-                .help("time that a consumer waits after a poll that returned records, as if it worked on them");
-        parser.addArgument("--warmup-seconds").type(Double.class).setDefault(0.0).help("of reading, not measured");
+                .help("pause after a poll that returned records, to simulate processing");
+        parser.addArgument("--warmup-seconds").type(Double.class).setDefault(0.0).help("uncounted reading first");
         parser.addArgument("--timeout-seconds").type(Double.class).setDefault(60.0)
-                .help("most that the group may take to be complete, and then to reach the end offsets");
+                .help("time limit for completing the group, and again for reaching the end offsets");
         parser.addArgument("--producer-config").help("live: a file of producer properties");
         parser.addArgument("--record-size").type(Integer.class).choices(Arguments.range(8, Integer.MAX_VALUE))
                 .setDefault(1_024).help("live: bytes of a record's value");
         parser.addArgument("--rate").type(Double.class).setDefault(1.0).help("live: records per second");
-        parser.addArgument("--seconds").type(Double.class).setDefault(1.0).help("live: of sending that is measured");
+        parser.addArgument("--seconds").type(Double.class).setDefault(1.0).help("live: measured time of sending");
         parser.addArgument("--unread-seconds").type(Double.class).setDefault(5.0)
-                .help("live: most that the group may take at the end to read what is left");
+                .help("live: time limit for reading the remaining records at the end");
         return parser;
     }
 }

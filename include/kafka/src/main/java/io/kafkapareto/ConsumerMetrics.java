@@ -9,7 +9,7 @@ import java.util.function.Function;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
-/** Those of a consumer's own metrics that show how it fetches and how long it takes to join a group. */
+/** Select the consumer metrics about fetching and joining a group. */
 final class ConsumerMetrics {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FETCHES = "fetch-total";
@@ -28,7 +28,7 @@ final class ConsumerMetrics {
 
     private ConsumerMetrics() {}
 
-    /** Return those of the whole client that have a finite value. */
+    /** Return the client-wide metrics with a finite value. */
     static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
         return ClientMetrics.finite(metrics, ConsumerMetrics::isWanted);
     }
@@ -44,7 +44,7 @@ final class ConsumerMetrics {
 
     /**
      * Return one set of metrics for all members of a group: totals are summed, the highest maximum counts, and an
-     * average is weighted by the fetches or rebalances that each member's is over.
+     * average is weighted by each member's number of fetches or rebalances.
      */
     static ObjectNode merged(List<ObjectNode> members) {
         ObjectNode merged = JSON.createObjectNode();

@@ -25,7 +25,7 @@ final class GroupMember implements ConsumerRebalanceListener {
     private static final Duration WHILE_JOINING = Duration.ofMillis(10);
     private static final Duration WHILE_READING = Duration.ofMillis(100);
 
-    /** Records that were read, and the bytes of their keys and values. */
+    /** Records read, and the bytes of their keys and values. */
     static final class Tally {
         long records;
         long bytes;
@@ -70,7 +70,7 @@ final class GroupMember implements ConsumerRebalanceListener {
                     poll(WHILE_JOINING);
                 }
             }
-            poll(Duration.ZERO); // only the next poll counts a fetch that is used up in the client's metrics
+            poll(Duration.ZERO); // the client's metrics count a consumed fetch only in the next poll
             metrics = ConsumerMetrics.read(consumer.metrics());
         }
     }
@@ -117,7 +117,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         }
     }
 
-    /** Begin where the group is told to, whatever was committed; what comes later goes by what is committed. */
+    /** Start at the given offsets regardless of commits; later assignments start at the committed offsets. */
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> added) {
         if (!shared.measured().isKnown()) {
@@ -127,7 +127,7 @@ final class GroupMember implements ConsumerRebalanceListener {
         shared.start().assign(number, added);
     }
 
-    /** Count partitions that are revoked; those revoked by closing are no rebalance. */
+    /** Count revoked partitions; those revoked by closing do not count as a rebalance. */
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> removed) {
         if (!shared.stopped().get()) {
@@ -135,12 +135,12 @@ final class GroupMember implements ConsumerRebalanceListener {
         }
     }
 
-    /** Return the metrics of the consumer's whole life; null where it failed. */
+    /** Return the metrics of the consumer's whole life; null if it failed. */
     ObjectNode metrics() {
         return metrics;
     }
 
-    /** Return the measured time that the thread spent in {@code poll()} without using a core. */
+    /** Return the thread's idle time in {@code poll()} during the measurement. */
     double waitedS() {
         return waitedNs / 1e9;
     }

@@ -11,8 +11,8 @@ import org.apache.kafka.common.TopicPartition;
 /**
  * Decides when a group is complete: all partitions are assigned, evenly, to all members.
  *
- * <p>Until then nobody reads, so that joining is no part of what is measured, and what a member gives up while others
- * join is not read twice. All of Kafka's assignors balance the partitions of one topic that way.
+ * <p>No member reads before that. This keeps joining out of the measurement, and prevents duplicate reads of partitions
+ * that move while others join. All of Kafka's assignors balance the partitions of one topic evenly.
  */
 final class GroupStart {
     private final MonotonicClock clock;
@@ -32,7 +32,7 @@ final class GroupStart {
         askedNs = clock.nanoTime();
     }
 
-    /** Begin to count the time that the group takes to be complete. */
+    /** Start measuring the time until the group is complete. */
     synchronized void ask() {
         askedNs = clock.nanoTime();
     }
@@ -72,12 +72,12 @@ final class GroupStart {
         return startedNs;
     }
 
-    /** Return how long the group took to be complete, from the request to join to the last assignment. */
+    /** Return the time from the request to join to the last assignment. */
     synchronized double rebalanceS() {
         return (startedNs - askedNs) / 1e9;
     }
 
-    /** Return how many times a member lost or got partitions after the group was complete. */
+    /** Return how many times a member lost or gained partitions after the group was complete. */
     synchronized long changesSince() {
         return changesSince;
     }

@@ -9,7 +9,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** A producer that does nothing: every record is acknowledged within the call of {@code send()}, and forgotten. */
+/** A producer that does no work: it acknowledges every record within the call of {@code send()} and discards it. */
 final class IdleProducer extends MockProducer<byte[], byte[]> {
     private static final RecordMetadata DONE = new RecordMetadata(new TopicPartition("none", 0), 0, 0, 0, 0, 0);
     private static final Future<RecordMetadata> COMPLETED = CompletableFuture.completedFuture(DONE);

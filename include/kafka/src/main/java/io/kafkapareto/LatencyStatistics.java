@@ -10,16 +10,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.HdrHistogram.Histogram;
 
 /**
- * Outcomes of the records that one producer sent in one part: latencies in microseconds, acknowledgements by window,
- * and the reasons of failures.
+ * Outcomes of one producer's records in one part: latencies in microseconds, acknowledgements by window, and the
+ * reasons for failures.
  *
- * <p>Written by the producer's I/O thread and, for what fails at once, by the sending thread; hence synchronized.
+ * <p>Written by the producer's I/O thread and, for immediate failures, by the sending thread; hence synchronized.
  */
 final class LatencyStatistics {
     private static final long HIGHEST_US = 3_600_000_000L;
     private static final int SIGNIFICANT_DIGITS = 3;
     private static final int WINDOW_MS = 100;
-    /** Messages often name a partition or a time, so that there may be as many as failures. */
+    /** Messages often name a partition or a time, so their number must be limited. */
     private static final int MAX_REASONS = 10;
 
     private final Histogram fromDue = histogram();
@@ -31,14 +31,14 @@ final class LatencyStatistics {
     private long startedNs;
     private long lastNs;
 
-    /** Several producers of a part share {@code failed}: the failure of one is that of all. */
+    /** The producers of a part share {@code failed}: if one fails, all stop. */
     LatencyStatistics(MonotonicClock clock, AtomicBoolean failed) {
         this.clock = clock;
         this.failed = failed;
         startedNs = clock.nanoTime();
     }
 
-    /** Forget the latencies of the warm-up, but not its failures. */
+    /** Discard the latencies of the warm-up, but keep its failures. */
     synchronized void startAfresh(long nowNs) {
         fromDue.reset();
         fromSend.reset();
@@ -61,8 +61,8 @@ final class LatencyStatistics {
     }
 
     /**
-     * Return what became of the records of all producers of a part together. They must have started afresh at the same
-     * time, or not at all.
+     * Return the combined outcomes of a part's producers. Either all must have discarded a warm-up at the same time, or
+     * none.
      */
     static LatencyStatistics merged(List<LatencyStatistics> producers) {
         LatencyStatistics first = producers.get(0);
@@ -119,7 +119,7 @@ final class LatencyStatistics {
         failures.forEach(reasons::put);
     }
 
-    /** Make an empty histogram of microseconds; an hour and more are one. */
+    /** Make an empty histogram of microseconds; values are capped at one hour. */
     static Histogram histogram() {
         return new Histogram(HIGHEST_US, SIGNIFICANT_DIGITS);
     }
@@ -128,7 +128,7 @@ final class LatencyStatistics {
         histogram.recordValue(Math.min(latencyNs / 1_000, HIGHEST_US));
     }
 
-    /** Return the histogram's figures in microseconds; null where it is empty. */
+    /** Return the histogram's figures in microseconds; null if it is empty. */
     static ObjectNode describe(Histogram histogram, ObjectNode parent) {
         if (histogram.getTotalCount() == 0) {
             return null;

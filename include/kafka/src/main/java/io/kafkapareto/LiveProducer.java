@@ -10,9 +10,9 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * The producer beside a group that reads live: it sends at a fixed rate, and says how far the group is behind.
+ * The producer of a live group: it sends at a fixed rate, and samples the group's lag.
  *
- * <p>The first eight bytes of each value are the time at which the record was due, by this JVM's clock.
+ * <p>The first eight bytes of each value are the record's due time by this JVM's clock.
  */
 final class LiveProducer implements AutoCloseable {
     private static final long SAMPLE_EVERY_NS = 250_000_000;
@@ -31,14 +31,14 @@ final class LiveProducer implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** Send from then on, and return when everything is acknowledged or has failed. */
+    /** Send from then on, and return when all records are acknowledged or have failed. */
     void send(long startedNs) {
         sender.send(startedNs, seconds);
     }
 
     /**
-     * Note every quarter of a second, from {@code fromNs} to the end of the planned time, what the group has not read yet
-     * of what was acknowledged, and how long ago the record was due that comes next in the order of sending.
+     * Sample every quarter of a second, from {@code fromNs} to the end of the planned time, the number of acknowledged
+     * records the group has not read yet, and the age of the next one by due time.
      */
     void sampleLag(long startedNs, long fromNs, LongSupplier recordsRead, BooleanSupplier stopped, ArrayNode samples) {
         long untilNs = startedNs + (long) (1e9 * seconds);
@@ -55,7 +55,7 @@ final class LiveProducer implements AutoCloseable {
         }
     }
 
-    /** Describe what was sent, once all of it is acknowledged or has failed. */
+    /** Describe the records sent, once all are acknowledged or have failed. */
     void describe(long startedNs, ObjectNode sent) {
         sent.put("planned", pace.records(seconds));
         sent.put("attempted", sender.attempted());
@@ -69,7 +69,7 @@ final class LiveProducer implements AutoCloseable {
     }
 
     private static ProducerRecord<byte[], byte[]> stamped(ProducerRecord<byte[], byte[]> record, long dueNs) {
-        byte[] value = record.value().clone(); // other records share it
+        byte[] value = record.value().clone(); // shared with other records
         ByteBuffer.wrap(value).putLong(dueNs);
         return new ProducerRecord<>(record.topic(), record.key(), value);
     }

@@ -25,13 +25,13 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 
 /**
- * A load on one topic that hides no waiting: first as fast as it goes, for the throughput, then at a fixed rate, for
- * the latency, which counts from the moment at which each record was due.
+ * Sends a load to one topic: first unthrottled, for the throughput, then at a fixed rate, for the latency, measured
+ * from each record's due time.
  *
- * <p>Latency from {@code send()} alone omits whatever a blocked {@code send()} kept waiting (coordinated omission: Gil
- * Tene, How NOT to Measure Latency). Either part has producers of its own, with a thread each and their own warm-up, and
- * may be left out. The rate is that of all producers together. A record that fails ends the load, which cannot count any
- * more. The last line on stdout is one JSON object.
+ * <p>Latency measured from {@code send()} omits records delayed by a blocked {@code send()} (coordinated omission: Gil
+ * Tene, How NOT to Measure Latency). Each part is optional, and has its own producers, with a thread each, and its own
+ * warm-up. The rate is that of all producers together. A failed record ends the load, because its result would be
+ * invalid. The last line on stdout is one JSON object.
  */
 public final class LoadGenerator {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -43,7 +43,7 @@ public final class LoadGenerator {
     private final MonotonicClock clock;
     private final Predicate<Duration> writeBack;
 
-    /** Take fresh producers from {@code producers} for each part; {@code writeBack} settles what a part has left. */
+    /** Take fresh producers from {@code producers} for each part; {@code writeBack} writes a part's dirty pages. */
     LoadGenerator(
             String topic, Payloads payloads, Supplier<Producer<byte[], byte[]>> producers, MonotonicClock clock,
             Predicate<Duration> writeBack) {
@@ -71,7 +71,7 @@ public final class LoadGenerator {
                 .load(options);
     }
 
-    /** Send both parts; the second one not where the first has failed. */
+    /** Send both parts; skip the second if the first fails. */
     ObjectNode load(Namespace options) {
         ObjectNode result = JSON.createObjectNode();
         ArrayNode parts = result.putArray("parts");
@@ -125,7 +125,7 @@ public final class LoadGenerator {
         }
     }
 
-    /** Send with all senders at once, each in a thread of its own, and return when all have flushed. */
+    /** Send with all senders in parallel, each in its own thread, and return when all have flushed. */
     private static void send(List<Sender> senders, ExecutorService threads, long startedNs, double seconds) {
         List<Future<?>> sending = new ArrayList<>();
         senders.forEach(each -> sending.add(threads.submit(() -> each.send(startedNs, seconds))));
@@ -153,20 +153,20 @@ public final class LoadGenerator {
         parser.addArgument("--record-size").type(Integer.class).required(true).help("bytes of a record's value");
         MutuallyExclusiveGroup contents = parser.addMutuallyExclusiveGroup();
         contents.addArgument("--payload").choices("random", ZEROS).setDefault("random")
-                .help("what values hold: random letters, or zero bytes");
-        contents.addArgument("--payload-file").help("one value per line, sent in turn");
+                .help("content of the values: random letters, or zero bytes");
+        contents.addArgument("--payload-file").help("one value per line, sent cyclically");
         parser.addArgument("--keys").type(Integer.class).setDefault(0).help("number of distinct keys; 0 for none");
         parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 1_000)).setDefault(1)
                 .help("number of producers, each with a sending thread; they share all rates");
         parser.addArgument("--command-config").required(true).help("a file of producer properties");
         parser.addArgument("--warmup-seconds").type(Double.class).setDefault(0.0);
-        parser.addArgument("--seconds").type(Double.class).setDefault(0.0).help("of sending as fast as it goes");
+        parser.addArgument("--seconds").type(Double.class).setDefault(0.0).help("duration of unthrottled sending");
         parser.addArgument("--max-rate").type(Double.class).setDefault(Double.POSITIVE_INFINITY)
-                .help("records per second that sending as fast as it goes may not exceed");
+                .help("limit of unthrottled sending, in records per second");
         parser.addArgument("--settle-seconds").type(Double.class).setDefault(0.0)
-                .help("most that this machine may take between the parts to write what the first has left; 0: not asked");
+                .help("time limit for writing dirty pages between the parts; 0: no write-back");
         parser.addArgument("--paced-warmup-seconds").type(Double.class).setDefault(0.0);
-        parser.addArgument("--paced-seconds").type(Double.class).setDefault(0.0).help("of sending at the fixed rate");
+        parser.addArgument("--paced-seconds").type(Double.class).setDefault(0.0).help("duration at the fixed rate");
         parser.addArgument("--paced-rate").type(Double.class).setDefault(1.0).help("records per second");
         return parser;
     }

@@ -11,13 +11,13 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Many loads in one warm JVM: one JSON array of the load generator's options per line on stdin, one JSON object per line
- * on stdout.
+ * Runs many loads in one warm JVM: one JSON array of the load generator's options per line on stdin, one JSON object
+ * per line on stdout.
  *
- * <p>An answer is what the load generator prints, or {@code {"failure": "..."}} of a request that came to nothing; each
- * has {@code process_cpu_s}. Nothing but compiled code and loaded classes is left of a load: payloads, histograms and
- * producers are each load's own, and the heap is collected before the next. The process ends with its stdin, and at the
- * first line that is no request.
+ * <p>A reply is the load generator's output, or {@code {"failure": "..."}} for a failed request; each has
+ * {@code process_cpu_s}. Loads share only compiled code and loaded classes: each has its own payloads, histograms and
+ * producers, and the heap is collected before the next. The process ends with its stdin, and at the first line that is
+ * not a request.
  */
 public final class LoadServer {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -30,7 +30,7 @@ public final class LoadServer {
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-        System.setOut(System.err); // whatever else is printed is no answer
+        System.setOut(System.err); // keeps other output out of the replies
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         LoadServer server = new LoadServer();
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
@@ -50,7 +50,7 @@ public final class LoadServer {
         return answer.put("process_cpu_s", cpuSinceLastAnswerS());
     }
 
-    /** Count all threads, from the last answer on, or from the start of the JVM: the answers add up to its whole cost. */
+    /** Count all threads since the last reply or the JVM's start: the replies add up to the total cost. */
     private double cpuSinceLastAnswerS() {
         long beforeNs = answeredCpuNs;
         answeredCpuNs = PROCESS.getProcessCpuTime();

@@ -15,7 +15,7 @@ import org.apache.kafka.clients.admin.LogDirDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.Node;
 
-/** The folders in which the brokers keep their logs: what lies there, and how much room is left. */
+/** Describe the brokers' log folders: their content and free space. */
 final class LogFolders {
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -39,7 +39,7 @@ final class LogFolders {
         return found;
     }
 
-    /** Count the topics with replicas there, including those that this user may not describe. */
+    /** Count the topics with replicas there, including those this user may not describe. */
     static int topics(Admin admin, JsonNode request) throws Exception {
         Set<String> names = new HashSet<>();
         for (var broker : ask(admin, request).values()) {

@@ -3,7 +3,7 @@ package io.kafkapareto;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** The time in which a group is measured. Reading begins when it is known; what is read before it is the warm-up. */
+/** The time in which a group is measured. Reading starts when it is known; earlier records are the warm-up. */
 final class MeasuredTime {
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile boolean known;
@@ -41,12 +41,12 @@ final class MeasuredTime {
         return known && timeNs - fromNs >= 0 && (untilNs == Long.MAX_VALUE || timeNs - untilNs <= 0);
     }
 
-    /** Return the length; 0 of a time that ended before it began. */
+    /** Return the length; 0 if the time ended before its start. */
     long lengthNs() {
         return known && untilNs != Long.MAX_VALUE ? Math.max(untilNs - fromNs, 0) : 0;
     }
 
-    /** Return how much of the interval lies within the measured time, as a share of the interval. */
+    /** Return the share of the interval within the measured time. */
     double shareOf(long beganNs, long endedNs) {
         if (!known || endedNs <= beganNs) {
             return 0;

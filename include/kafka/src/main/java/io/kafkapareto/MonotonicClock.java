@@ -2,7 +2,7 @@ package io.kafkapareto;
 
 import java.util.concurrent.locks.LockSupport;
 
-/** Time that only goes forward, in nanoseconds from an arbitrary start. */
+/** Monotonic time in nanoseconds from an arbitrary start. */
 public interface MonotonicClock {
     MonotonicClock SYSTEM = new MonotonicClock() {
         @Override
@@ -10,7 +10,7 @@ public interface MonotonicClock {
             return System.nanoTime();
         }
 
-        /** Park rather than spin, since a spinning core is one that the broker may need; wakes some 0.1 ms late. */
+        /** Park rather than spin, because the broker may need the core; wakes about 0.1 ms late. */
         @Override
         public void waitUntil(long deadlineNs) {
             for (long left = deadlineNs - nanoTime(); left > 0; left = deadlineNs - nanoTime()) {
@@ -21,6 +21,6 @@ public interface MonotonicClock {
 
     long nanoTime();
 
-    /** Return at the deadline, or at once where it has passed. */
+    /** Return at the deadline, or immediately if it has passed. */
     void waitUntil(long deadlineNs);
 }

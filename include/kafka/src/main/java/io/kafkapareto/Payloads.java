@@ -8,18 +8,18 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** Records made before the load begins, so that making them costs it nothing; sent in turn, again and again. */
+/** Records generated before the load starts, to keep generation out of the measurement; sent cyclically. */
 final class Payloads {
-    /** More than a batch holds, so that no codec finds the same value twice in one. */
+    /** Larger than a batch, so no codec finds the same value twice in one batch. */
     private static final int RANDOM_BYTES = 8 << 20;
-    /** Tiny records would cost the heap far more as objects than as bytes. */
+    /** Limit for tiny records, whose objects need far more heap than their bytes. */
     private static final int MAX_VALUES = 100_000;
 
     private final byte[][] values;
     private final byte[][] keys;
     private long sent;
 
-    /** Without a file the values are random letters, as those of Kafka's own tool. */
+    /** Without a file the values are random letters, like those of Kafka's own tool. */
     Payloads(String file, int recordSize, int keyCount) throws IOException {
         this(file == null ? randomLetters(recordSize) : lines(Path.of(file), recordSize), keys(keyCount), 0);
     }
@@ -30,12 +30,12 @@ final class Payloads {
         sent = first;
     }
 
-    /** Make records that hold nothing but zero bytes. */
+    /** Make records of zero bytes. */
     static Payloads zeros(int recordSize, int keyCount) {
         return new Payloads(new byte[1][recordSize], keys(keyCount), 0);
     }
 
-    /** Return the same records for a producer of its own, beginning with the n-th one, counted from 0. */
+    /** Return the same records for another producer, starting with the n-th one, counted from 0. */
     Payloads from(long first) {
         return new Payloads(values, keys, first);
     }
@@ -56,11 +56,11 @@ final class Payloads {
         byte[][] values = Files.readAllLines(file).stream()
                 .map(line -> line.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
         if (values.length == 0) {
-            throw new IOException(file + ": holds no line");
+            throw new IOException(file + ": has no lines");
         }
         for (byte[] value : values) {
             if (value.length != recordSize) {
-                throw new IOException(file + ": a line has " + value.length + " bytes instead of " + recordSize);
+                throw new IOException(file + ": a line has " + value.length + " bytes; expected " + recordSize);
             }
         }
         return values;

@@ -12,10 +12,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Offsets of each partition that a group has read once, twice, or passed over.
+ * Offsets of each partition that a group has read once, read twice, or skipped.
  *
- * <p>Of a topic without transactions and compaction, so that every offset holds a record. A partition may go from one
- * member's thread to another's.
+ * <p>The topic must have no transactions and no compaction, so every offset holds a record. A partition may move from
+ * one member's thread to another's.
  */
 final class ReadOffsets {
     private final Map<TopicPartition, Partition> partitions = new HashMap<>();
@@ -27,7 +27,7 @@ final class ReadOffsets {
         endAt(ends);
     }
 
-    /** Set other end offsets, as of records that were sent since. */
+    /** Set new end offsets, including records sent since. */
     void endAt(Map<TopicPartition, Long> ends) {
         partitions.forEach((key, partition) -> {
             synchronized (partition) {
@@ -42,7 +42,7 @@ final class ReadOffsets {
         return partitions.keySet();
     }
 
-    /** Return the offset that comes after all that was read of the partition. */
+    /** Return the offset after the last one read from the partition. */
     long next(TopicPartition partition) {
         Partition found = partitions.get(partition);
         synchronized (found) {
@@ -50,7 +50,7 @@ final class ReadOffsets {
         }
     }
 
-    /** Count what one poll returned of the partition. */
+    /** Count the partition's records from one poll. */
     void read(TopicPartition partition, List<ConsumerRecord<byte[], byte[]>> records) {
         Partition found = partitions.get(partition);
         synchronized (found) {
@@ -60,7 +60,7 @@ final class ReadOffsets {
         }
     }
 
-    /** Return how many offsets the group has still to reach; below 0 where records came after the end offsets. */
+    /** Return how many offsets the group has yet to reach; negative if records arrived after the end offsets. */
     long ahead() {
         return ahead.get();
     }

@@ -37,27 +37,27 @@ final class Sender implements AutoCloseable {
         outcomes = new LatencyStatistics(clock, failed);
     }
 
-    /** Return how many records were due; as many as were tried where none has a due time. */
+    /** Return the number of records due; without due times, the number tried. */
     long planned(double seconds) {
         return pace.fixed() ? pace.records(seconds) : attempted;
     }
 
-    /** Return how many records the last sending tried. */
+    /** Return the number of records tried by the last call. */
     long attempted() {
         return attempted;
     }
 
-    /** Return when its last sending was over, before the producer was flushed. */
+    /** Return the end of the last sending, before the flush. */
     long endedNs() {
         return endedNs;
     }
 
-    /** Return the CPU time of the last sending's thread while it sent. */
+    /** Return the sending thread's CPU time in the last call. */
     long cpuNs() {
         return cpuNs;
     }
 
-    /** Note the totals of the warm-up, which are no part of what {@link #metrics} returns later. */
+    /** Record the totals of the warm-up, which {@link #metrics} later excludes. */
     void endWarmup() {
         warmupMetrics = ClientMetrics.read(producer.metrics());
     }
@@ -68,7 +68,7 @@ final class Sender implements AutoCloseable {
                 ClientMetrics.recordsSent(producer.metrics()));
     }
 
-    /** Send from {@code startedNs} on until the records or the time are used up, or one has failed; then flush. */
+    /** Send from {@code startedNs} until the records or the time run out, or a record fails; then flush. */
     void send(long startedNs, double seconds) {
         long cpuBeforeNs = THREADS.getCurrentThreadCpuTime();
         attempted = 0;
@@ -91,7 +91,7 @@ final class Sender implements AutoCloseable {
         producer.flush();
     }
 
-    /** End the producer at once: everything is flushed or has failed, so there is nothing left to wait for. */
+    /** Close the producer immediately: all records are flushed or have failed. */
     @Override
     public void close() {
         producer.close(Duration.ZERO);

@@ -30,9 +30,9 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * A topic as a mark: one of several who make it at once gets an id, and whoever deletes it does so by that id.
+ * A topic as a mark: of several concurrent creators one gets an id, and deletion requires that id.
  *
- * <p>Its one partition holds what its maker says of itself, record by record.
+ * <p>Its one partition holds its creator's records.
  */
 final class TopicMark implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -51,7 +51,7 @@ final class TopicMark implements AutoCloseable {
         }
     }
 
-    /** Return the id of the topic that this call created, empty if it only asks; null if the topic exists. */
+    /** Return the id of the topic this call created, empty for a dry run; null if the topic exists. */
     static String make(Admin admin, JsonNode request) throws Exception {
         String name = ClusterAdmin.topicOf(request);
         CreateTopicsOptions options = ClusterAdmin.within(new CreateTopicsOptions(), request)
@@ -63,12 +63,12 @@ final class TopicMark implements AutoCloseable {
         return options.shouldValidateOnly() ? "" : idOf(made, name, admin);
     }
 
-    /** Return the mark's id; a mark without one is removed, since marks are deleted by their ids. */
+    /** Return the mark's id; remove a mark without one, because deletion needs the id. */
     private static String idOf(CreateTopicsResult made, String name, Admin admin) throws Exception {
         try {
             Uuid id = made.topicId(name).get();
             if (id.equals(Uuid.ZERO_UUID)) {
-                throw new UnsupportedVersionException("these brokers give topics no id");
+                throw new UnsupportedVersionException("these brokers do not assign topic ids");
             }
             return id.toString();
         } catch (ExecutionException | UnsupportedVersionException noId) {
@@ -77,7 +77,7 @@ final class TopicMark implements AutoCloseable {
         }
     }
 
-    /** Return the topic's present id, or null if there is no such topic. */
+    /** Return the topic's current id, or null if it does not exist. */
     static String id(Admin admin, JsonNode request) throws Exception {
         String name = ClusterAdmin.topicOf(request);
         var described = admin.describeTopics(List.of(name), ClusterAdmin.within(new DescribeTopicsOptions(), request))
@@ -94,14 +94,14 @@ final class TopicMark implements AutoCloseable {
                 ? "absent" : "deleted";
     }
 
-    /** Append a record, which all replicas in sync have when this returns. */
+    /** Append a record, and wait until all in-sync replicas have it. */
     long append(JsonNode request) throws Exception {
-        int timeoutMs = request.get("timeout_ms").asInt() / 2; // sending may block for as long as the answer may take
+        int timeoutMs = request.get("timeout_ms").asInt() / 2; // sending may block as long as the reply may take
         if (producer == null) {
             Properties properties = client(StringSerializer.class, ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG,
                     ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG);
             properties.put(ProducerConfig.ACKS_CONFIG, "all");
-            properties.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, "false"); // it would need one more right
+            properties.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, "false"); // idempotence needs another permission
             properties.put(ProducerConfig.LINGER_MS_CONFIG, "0");
             properties.put(ProducerConfig.BUFFER_MEMORY_CONFIG, String.valueOf(1 << 20));
             properties.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, String.valueOf(timeoutMs));
@@ -115,7 +115,7 @@ final class TopicMark implements AutoCloseable {
 
     /** Return the partition's end and its last record, null if it has none. */
     ObjectNode last(JsonNode request) {
-        Duration patience = Duration.ofMillis(request.get("timeout_ms").asInt() / 3); // of each of three questions
+        Duration patience = Duration.ofMillis(request.get("timeout_ms").asInt() / 3); // for each of three requests
         Properties properties = client(StringDeserializer.class, ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG,
                 ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG);
         properties.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, "false");
@@ -132,7 +132,7 @@ final class TopicMark implements AutoCloseable {
         }
     }
 
-    /** Return null if this user may not read: the end alone shows whether the mark is kept up. */
+    /** Return null if this user may not read: the end offset alone shows renewals of the mark. */
     private static String read(KafkaConsumer<String, String> consumer, TopicPartition partition, Duration patience) {
         try {
             var records = consumer.poll(patience).records(partition);

@@ -10,7 +10,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.TopicPartition;
 
-/** Ask a cluster from where to where the partitions of one topic hold records. */
+/** Query the first and end offsets of a topic's partitions. */
 final class TopicOffsets implements AutoCloseable {
     private final Admin admin;
     private final List<TopicPartition> partitions;

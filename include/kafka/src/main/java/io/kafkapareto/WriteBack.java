@@ -5,13 +5,13 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Writes back dirty pages. Whatever brokers on this machine wrote stays in its memory for half a minute, and then goes
- * to the disk at once: the kernel is asked to do that now, not during the next measurement.
+ * Writes back dirty pages. Data written by brokers on this machine stays in memory for half a minute, and then goes to
+ * the disk in a burst. This class makes the kernel write it now instead of during the next measurement.
  */
 final class WriteBack {
     private WriteBack() {}
 
-    /** Return whether all of this machine's files were on their disks within the limit. */
+    /** Return whether all of this machine's files were written to disk within the limit. */
     static boolean settle(Duration limit) {
         try {
             Process sync = new ProcessBuilder("sync")

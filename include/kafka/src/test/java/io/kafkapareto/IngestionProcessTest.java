@@ -22,8 +22,8 @@ class IngestionProcessTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "a,b|holds a header and no row",
-        "a,b\\n1;2\\n3;4|line 2: it has another number of fields than the header: '1;2' (2 of the first 2 rows are malformed",
+        "a,b|has a header but no rows",
+        "a,b\\n1;2\\n3;4|line 2: number of fields differs from the header: '1;2' (2 of the first 2 rows are malformed",
     })
     void aFileThatIsNoSuchCsvIsRefused(String text, String says) throws Exception {
         Path file = folder.resolve("rows.csv");
@@ -34,8 +34,8 @@ class IngestionProcessTest {
 
     @Test
     void whatIsNoFileIsRefused() throws Exception {
-        refused(folder.resolve("none.csv"), "there is no such file");
-        refused(folder, "is no file");
+        refused(folder.resolve("none.csv"), "file not found");
+        refused(folder, "not a file");
     }
 
     private void refused(Path file, String says) throws Exception {

@@ -112,7 +112,7 @@ class PayloadsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"'abcd\nabc\n', a line has 3 bytes instead of 4", "'', holds no line"})
+    @CsvSource({"'abcd\nabc\n', a line has 3 bytes; expected 4", "'', has no lines"})
     void linesOfAnotherSizeOrNoneAreRefused(String content, String says) throws IOException {
         String file = file(content);
         IOException refused = assertThrows(IOException.class, () -> new Payloads(file, 4, 0));

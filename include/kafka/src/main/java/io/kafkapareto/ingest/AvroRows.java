@@ -14,9 +14,9 @@ import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.EncoderFactory;
 
 /**
- * Encode rows as Avro records: whole numbers as long, those with a decimal point as double, all else as text.
+ * Encode rows as Avro records: whole numbers as long, decimal numbers as double, all else as text.
  *
- * <p>Which field is which follows from the file's first row. An empty field is null.
+ * <p>The file's first row determines each field's type. An empty field is null.
  */
 final class AvroRows implements RowEncoder {
     private static final String WHOLE = "[+-]?[0-9]{1,18}";
@@ -53,7 +53,7 @@ final class AvroRows implements RowEncoder {
         return fields.endRecord();
     }
 
-    /** Return a name that Avro takes, and that no other field has. */
+    /** Return a unique name that is valid in Avro. */
     private static String nameOf(String header, int number, Set<String> taken) {
         String plain = header.strip().replaceAll("[^A-Za-z0-9_]", "_");
         String name = (plain.matches("[A-Za-z_].*") ? plain : "_" + plain) + (header.isBlank() ? number : "");

@@ -38,11 +38,10 @@ import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Send whole record batches over the client's own network layer, and keep the client's promise: with acks=all and
- * idempotence each batch is stored once and in its order, by the producer's id and sequence numbers that it holds
- * (KIP-98).
+ * Send record batches over the client's own network layer with the client's guarantee: with acks=all and idempotence
+ * each batch is stored once and in order, by its producer id and sequence numbers (KIP-98).
  *
- * <p>One thread of its own does all the sending. A request carries one batch.
+ * <p>A separate thread does all the sending. A request carries one batch.
  */
 final class BatchSender implements AutoCloseable {
     private static final long IDLE_MS = 100;
@@ -75,7 +74,7 @@ final class BatchSender implements AutoCloseable {
     private volatile String failure = "";
     private volatile String lostRows = "";
 
-    /** Connect to the cluster, and ask for a producer id where the properties say that it is idempotent. */
+    /** Connect to the cluster, and request a producer id if the properties enable idempotence. */
     BatchSender(Properties properties, String topic, BufferPool buffers, Time source) throws IOException {
         time = new MonotonicTime(source);
         ProducerConfig config = new ProducerConfig(properties);
@@ -129,7 +128,7 @@ final class BatchSender implements AutoCloseable {
         return identity;
     }
 
-    /** Queue what a builder has written, behind everything queued before for its partition. */
+    /** Queue a builder's batch behind those already queued for its partition. */
     void send(long number, int partition, ByteBuffer written, int rows, long rowBytes) {
         SentBatch batch = new SentBatch(
                 number, partition, MemoryRecords.readableRecords(written), written, rows, rowBytes, time.milliseconds());
@@ -140,14 +139,14 @@ final class BatchSender implements AutoCloseable {
         client.wakeup();
     }
 
-    /** Begin with the producer's next epoch, once all is flushed: sequences begin at 0 again in all partitions. */
+    /** Start the producer's next epoch after a flush: sequences restart at 0 in all partitions. */
     void renew() {
         identity = identity.next();
         lostRows = "";
         handedOver.add(() -> partitions.replaceAll(each -> new PartitionQueue()));
     }
 
-    /** Wait until every batch is acknowledged or dropped, or one has failed for good. */
+    /** Wait until every batch is acknowledged or dropped, or one has failed permanently. */
     synchronized void flush() throws InterruptedException {
         while (outstanding > 0 && failure.isEmpty()) {
             wait(IDLE_MS);
@@ -175,7 +174,7 @@ final class BatchSender implements AutoCloseable {
         return acknowledgedBytes;
     }
 
-    /** Return how the batches were sent; {@code uncompressedBytes} is what they held before the codec. */
+    /** Return the metrics of sending; {@code uncompressedBytes} is the batches' size before the codec. */
     synchronized SinkMetrics metrics(long uncompressedBytes) {
         long rows = Arrays.stream(acknowledged).sum();
         double each = Math.max(requests, 1);
@@ -200,13 +199,13 @@ final class BatchSender implements AutoCloseable {
                 if (!lostRows.isEmpty()) {
                     waiting.removeIf(this::isDropped);
                 }
-                metadata.add(topic, nowMs);  // else it is forgotten after METADATA_MS
+                metadata.add(topic, nowMs);  // else it expires after METADATA_MS
                 requireInTime(nowMs);
                 sendWaiting(nowMs);
                 client.poll(IDLE_MS, nowMs);
                 metadata.maybeThrowAnyException();
             }
-        } catch (Throwable error) {  // whatever ends this thread, the reader waits for it
+        } catch (Throwable error) {  // the reader must learn of any failure of this thread
             fail(error);
         } finally {
             buffers.close();
@@ -215,7 +214,7 @@ final class BatchSender implements AutoCloseable {
 
     private void requireInTime(long nowMs) {
         SentBatch oldest = waiting.peekFirst();
-        if (oldest != null && nowMs - oldest.handedOverMs() > deliveryTimeoutMs) {
+        if (oldest != null && nowMs - oldest.submittedMs() > deliveryTimeoutMs) {
             throw new TimeoutException(
                     "a batch for partition " + oldest.partition() + " was not acknowledged within " + deliveryTimeoutMs
                             + " ms (delivery.timeout.ms)");
@@ -223,8 +222,8 @@ final class BatchSender implements AutoCloseable {
     }
 
     /**
-     * Send what may be sent, in order; a partition's batches all wait where its first one does. A node that is not ready
-     * is asked once: while metadata is due, the client answers by a backoff with jitter, which may say yes a moment later.
+     * Send the batches that may be sent, in order; if a partition's first batch waits, all its batches wait. A node's
+     * readiness is checked once, because the client's backoff with jitter could otherwise change the result in between.
      */
     private void sendWaiting(long nowMs) {
         Cluster cluster = metadata.fetch();
@@ -263,7 +262,7 @@ final class BatchSender implements AutoCloseable {
                 response -> take(response, batch)), nowMs);
     }
 
-    /** Take an answer; the client only logs what is thrown here. */
+    /** Process a response; the client only logs exceptions thrown here. */
     private void take(ClientResponse response, SentBatch batch) {
         try {
             answered(batch, response);
@@ -297,9 +296,9 @@ final class BatchSender implements AutoCloseable {
     }
 
     private RecordTooLargeException tooLarge(SentBatch batch) {
-        return new RecordTooLargeException("a batch of " + batch.records().sizeInBytes() + " bytes is more than "
-                + "max.message.bytes of topic " + topic + " allows; raise that, or lower batch.size (of several rows), "
-                + "or max.request.size (of one)");
+        return new RecordTooLargeException("a batch of " + batch.records().sizeInBytes() + " bytes exceeds "
+                + "max.message.bytes of topic " + topic + "; raise that, or lower batch.size (for several rows) "
+                + "or max.request.size (for one)");
     }
 
     private Errors errorOf(ClientResponse response) {
@@ -313,7 +312,7 @@ final class BatchSender implements AutoCloseable {
             return Errors.NETWORK_EXCEPTION;
         }
         if (!response.hasResponse()) {
-            return Errors.NONE;  // acks=0: sent is all that is known
+            return Errors.NONE;  // acks=0: the broker sends no response
         }
         ProduceResponse answer = (ProduceResponse) response.responseBody();
         throttleMaxMs = Math.max(throttleMaxMs, answer.throttleTimeMs());

@@ -13,19 +13,19 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.Time;
 
 /**
- * Send rows as record batches that it builds itself, one partition's after another's. For one thread.
+ * Build record batches from rows and send them, one partition after another. For one thread.
  *
- * <p>Batches leave when they are full, so that linger.ms has no part in it.
+ * <p>Batches are sent when full; linger.ms has no effect.
  */
 final class BatchSink implements RowSink {
-    /** Most that a codec may add to incompressible data: framing of its blocks. */
+    /** The largest overhead of a codec on incompressible data: framing of its blocks. */
     private static final int CODEC_BYTES = 4 << 10;
 
     private final BufferPool buffers;
     private final BatchSender sender;
     private final RecordBatchBuilder builder;
     private final int[] sequences;
-    private volatile String givenUp = "";
+    private volatile String closedReason = "";
     private long number;
     private int partition = -1;
     private long rowBytes;
@@ -74,7 +74,7 @@ final class BatchSink implements RowSink {
         try {
             ByteBuffer buffer = buffers.take();
             if (buffer == null) {
-                givenUp = "the sender has ended";
+                closedReason = "the sender has ended";
                 return;
             }
             int rows = builder.count();
@@ -87,7 +87,7 @@ final class BatchSink implements RowSink {
             sender.send(number++, partition, written, rows, rowBytes);
             rowBytes = 0;
         } catch (InterruptedException error) {
-            givenUp = "the reader was interrupted";
+            closedReason = "the reader was interrupted";
             Thread.currentThread().interrupt();
         }
     }
@@ -109,7 +109,7 @@ final class BatchSink implements RowSink {
 
     @Override
     public String failure() {
-        return Stream.of(sender.failure(), sender.lostRows(), givenUp).filter(each -> !each.isEmpty()).findFirst()
+        return Stream.of(sender.failure(), sender.lostRows(), closedReason).filter(each -> !each.isEmpty()).findFirst()
                 .orElse("");
     }
 

@@ -14,7 +14,7 @@ import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 
-/** Write a CSV file of made-up books: the same file for the same seed, of about 90 bytes a row. */
+/** Write a CSV file of made-up books: the same file for the same seed, about 90 bytes per row. */
 public final class BooksFile {
     private static final String HEADER = "id,isbn,title,author,publisher,year,pages,language,price,rating";
     private static final String[] NOUNS = {
@@ -52,7 +52,7 @@ public final class BooksFile {
         }
     }
 
-    /** Write the file beside its place first, so that there is a whole one or none. */
+    /** Write a temporary file first, so the file is complete or absent. */
     static void write(Path file, long rows, long seed) throws IOException {
         SplittableRandom random = new SplittableRandom(seed);
         Path begun = file.resolveSibling(file.getFileName() + ".part");

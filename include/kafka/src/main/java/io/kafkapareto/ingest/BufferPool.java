@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 
 /**
- * Lend buffers outside the heap, at most so many at a time; the one that came back last goes out first, since it is
- * still in the cache. Whoever finds none waits.
+ * Lend a limited number of off-heap buffers. The last one returned is lent first, because it is still in the cache.
+ * Callers wait if none is free.
  */
 final class BufferPool {
     private final ArrayDeque<ByteBuffer> free = new ArrayDeque<>();
@@ -14,13 +14,13 @@ final class BufferPool {
     private long blockedNs;
     private boolean closed;
 
-    /** Lend so many buffers that together they have {@code mostBytes}; two at least. */
+    /** Lend buffers with a total of {@code mostBytes}, but at least two. */
     BufferPool(int bufferBytes, long mostBytes) {
         this.bufferBytes = bufferBytes;
         left = (int) Math.max(2, Math.min(mostBytes / bufferBytes, Integer.MAX_VALUE));
     }
 
-    /** Return an empty buffer, or null where the pool was closed meanwhile. */
+    /** Return an empty buffer, or null if the pool was closed meanwhile. */
     synchronized ByteBuffer take() throws InterruptedException {
         if (free.isEmpty() && left > 0) {
             left--;

@@ -2,11 +2,11 @@ package io.kafkapareto.ingest;
 
 import io.kafkapareto.MonotonicClock;
 
-/** A limit on the bytes per second that all senders send together. */
+/** Limit the bytes per second of all senders together. */
 final class ByteLimit {
-    /** Most of a pause that may be made up for at once: more would be a burst above the limit. */
+    /** The longest pause to compensate for; more would cause a burst above the limit. */
     private static final long MOST_CREDIT_NS = 100_000_000;
-    /** A shorter sleep costs more than it is worth; the next rows wait for it. */
+    /** Shorter sleeps are not worth their cost; the next rows wait instead. */
     private static final long LEAST_WAIT_NS = 1_000_000;
 
     private final double nsPerByte;
@@ -17,7 +17,7 @@ final class ByteLimit {
         nsPerByte = mostMibPerSecond > 0 ? 1e9 / (mostMibPerSecond * (1 << 20)) : 0;
     }
 
-    /** Return once so many bytes more may be sent. */
+    /** Return once this many more bytes may be sent. */
     void awaitRoomFor(int more) {
         if (nsPerByte == 0) {
             return;

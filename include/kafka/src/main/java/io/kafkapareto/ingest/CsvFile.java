@@ -10,11 +10,11 @@ import java.util.regex.Pattern;
 /**
  * A CSV file whose first row is its header.
  *
- * @param fields how many fields each row has, as the header does
- * @param delimiter the file's own, from its line {@code sep=}, or the one that was asked for
- * @param encoding how rows become values: {@code bytes} as they stand, {@code latin_1} as UTF-8, or {@code avro}
+ * @param fields the number of fields in the header and each row
+ * @param delimiter from the file's line {@code sep=}, else as requested
+ * @param encoding how rows become values: {@code bytes} unchanged, {@code latin_1} as UTF-8, or {@code avro}
  * @param mostRowBytes the size of the largest row that fits a request
- * @param rows the range behind the header
+ * @param rows the range after the header
  */
 record CsvFile(
         byte[] header, byte[] firstRow, int fields, byte delimiter, String encoding, int mostRowBytes, FileRange rows) {
@@ -26,19 +26,19 @@ record CsvFile(
     private static final int SHOWN_BYTES = 80;
 
     /**
-     * Open the file and look at its first rows.
+     * Open the file and check its first rows.
      *
-     * @throws Refused if it is no such file, holds no row, or most of its first rows do not fit the header
+     * @throws Refused if it is not such a file, has no rows, or most of its first rows do not match the header
      */
     static CsvFile open(Path file, byte delimiter, String encoding, int mostRowBytes) throws IOException {
         if (!Files.exists(file)) {
-            throw new Refused(file + ": there is no such file");
+            throw new Refused(file + ": file not found");
         }
         if (!Files.isRegularFile(file)) {
-            throw new Refused(file + ": is no file");
+            throw new Refused(file + ": not a file");
         }
         if (!Files.isReadable(file)) {
-            throw new Refused(file + ": cannot be read by this user");
+            throw new Refused(file + ": this user may not read it");
         }
         FileRange text = FileForm.textOf(file);
         try (LineScanner lines = scanner(text, delimiter)) {
@@ -69,7 +69,7 @@ record CsvFile(
             found.requireHeader(headerLine);
             FileRange rows = text.startingAt(lines.next() ? lines.offset() : text.to());
             if (rows.bytes() == 0 || lines.isBlank() && !nextRow(lines)) {
-                throw new Refused(text.file() + ": holds a header and no row");
+                throw new Refused(text.file() + ": has a header but no rows");
             }
             found = new CsvFile(header, lines.copy(), fields, delimiter, encoding, mostRowBytes, rows);
             found.probe(lines, linesBefore, headerLine);
@@ -99,8 +99,8 @@ record CsvFile(
         for (byte other : OTHER_DELIMITERS.getBytes(StandardCharsets.US_ASCII)) {
             int ofOther = Fields.of(header, 0, header.length, other).size();
             if (fields == 1 && ofOther > 1) {
-                throw new Refused(place(line) + "has one field by the delimiter " + shown(delimiter) + ", and " + ofOther
-                        + " by " + shown(other) + ": " + shown(header, 0, header.length));
+                throw new Refused(place(line) + "has one field with the delimiter " + shown(delimiter) + ", but "
+                        + ofOther + " with " + shown(other) + ": " + shown(header, 0, header.length));
             }
         }
     }
@@ -123,7 +123,7 @@ record CsvFile(
             return;
         }
         if (header[0] == '#') {
-            throw new Refused(place(headerLine) + "looks like a comment, and must be the header: "
+            throw new Refused(place(headerLine) + "looks like a comment, expected the header: "
                     + shown(header, 0, header.length) + "; remove such lines: sed '/^#/d' " + FileForm.quoted(rows.file())
                     + " > new.csv");
         }
@@ -144,7 +144,7 @@ record CsvFile(
         return delimiter == '\t' ? "tab" : "'" + (char) delimiter + "'";
     }
 
-    /** Return the beginning of a row as people can read it. */
+    /** Return the beginning of a row in readable form. */
     static String shown(byte[] array, int from, int to) {
         int length = Math.min(to - from, SHOWN_BYTES);
         String text = new String(array, from, length, StandardCharsets.UTF_8).replaceAll("\\p{Cntrl}", "?");
@@ -156,7 +156,7 @@ record CsvFile(
         return new RowCheck(delimiter, fields, mostRowBytes, !encoding.equals(LATIN_1));
     }
 
-    /** Return what makes values of rows, for one thread; null where rows are sent as they stand. */
+    /** Return the encoder of rows, for one thread; null if rows are sent unchanged. */
     RowEncoder newEncoder() {
         return switch (encoding) {
             case "avro" -> new AvroRows(AvroRows.schemaOf(header, firstRow, delimiter), delimiter);

@@ -4,12 +4,12 @@ import java.util.Locale;
 
 /** Why a row is malformed and goes to the dead-letter topic. */
 enum Fault {
-    FIELDS("it has another number of fields than the header"),
+    FIELDS("number of fields differs from the header"),
     QUOTE("unclosed quote, or text after the closing quote of a multi-line field"),
-    NUL("it holds a NUL character"),
-    UTF8("it is not UTF-8"),
-    NUMBER("a field that is to be a number is none"),
-    TOO_LARGE("it is larger than max.request.size allows");
+    NUL("contains a NUL character"),
+    UTF8("not UTF-8"),
+    NUMBER("a numeric field does not contain a number"),
+    TOO_LARGE("larger than max.request.size");
 
     private final String reason;
 

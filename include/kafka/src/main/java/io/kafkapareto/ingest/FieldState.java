@@ -1,13 +1,13 @@
 package io.kafkapareto.ingest;
 
 /**
- * Follow a row byte by byte, and say where its fields end (RFC 4180). For one thread.
+ * Parse a row byte by byte, and find the ends of its fields (RFC 4180). For one thread.
  *
- * <p>A field is quoted if it begins with a quote, leading spaces aside. Within the quotes delimiters and line breaks are
- * text, and a doubled quote stands for one. In any other field a quote is a character like others: 5" is a size.
+ * <p>A field is quoted if it starts with a quote, ignoring leading spaces. Within the quotes delimiters and line breaks
+ * are text, and a doubled quote is one quote. In other fields a quote is an ordinary character: 5" is a size.
  *
- * <p>A quoted field over several lines ends with its closing quote. Text behind that means that a quote was missing
- * somewhere: the row is broken. It ends with the first line that leaves no quote open.
+ * <p>A quoted field over several lines ends with its closing quote. Text after that indicates a missing quote: the row
+ * is malformed. It ends with the first line without an open quote.
  */
 final class FieldState {
     private static final byte QUOTE = '"';
@@ -24,7 +24,7 @@ final class FieldState {
         reset();
     }
 
-    /** Begin with another row. */
+    /** Start another row. */
     void reset() {
         begin();
         isOpen = false;
@@ -37,7 +37,7 @@ final class FieldState {
         hasLines = false;
     }
 
-    /** Take the next byte, and tell whether it separates two fields. */
+    /** Process the next byte, and return whether it separates two fields. */
     boolean separates(byte each) {
         if (each == QUOTE && (isQuoted || begins)) {
             isQuoted = true;
@@ -61,7 +61,7 @@ final class FieldState {
         return false;
     }
 
-    /** Take several bytes. */
+    /** Process several bytes. */
     void follow(byte[] array, int from, int to) {
         for (int at = from; at < to; at++) {
             separates(array[at]);
@@ -73,7 +73,7 @@ final class FieldState {
         return isOpen;
     }
 
-    /** Return whether text came behind a quote that closed a field of several lines. */
+    /** Return whether text follows the closing quote of a multi-line field. */
     boolean isBroken() {
         return isBroken;
     }

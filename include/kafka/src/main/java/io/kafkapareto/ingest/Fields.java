@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Split a row into the texts of its fields: without the quotes around them, and with a doubled quote as one. */
+/** Split a row into the texts of its fields, without enclosing quotes and with doubled quotes as one. */
 final class Fields {
     private Fields() {}
 

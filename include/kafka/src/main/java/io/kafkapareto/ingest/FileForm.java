@@ -6,15 +6,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 
-/** Refuse files that are no plain text in one byte per letter, by how they begin, and say how to convert them. */
+/** Detect files that are not plain text with one byte per letter by their first bytes, and name the conversion. */
 final class FileForm {
     private static final int HEAD_BYTES = 64 << 10;
     private static final String UTF8_MARK = "efbbbf";
 
-    /** A form that is known by its first bytes, and the command that makes UTF-8 text of it. */
+    /** A format identified by its first bytes, and the command that converts it to UTF-8 text. */
     private record Marked(String mark, String name, String command) {}
 
-    private static final Marked[] MARKED = {  // UTF-32's mark begins with UTF-16's
+    private static final Marked[] MARKED = {  // UTF-32's mark starts with UTF-16's
         new Marked("fffe0000", "UTF-32", "iconv -f UTF-32 -t UTF-8"),
         new Marked("0000feff", "UTF-32", "iconv -f UTF-32 -t UTF-8"),
         new Marked("fffe", "UTF-16", "iconv -f UTF-16 -t UTF-8"),
@@ -31,7 +31,7 @@ final class FileForm {
     /**
      * Return the range of the file's text, without UTF-8's mark.
      *
-     * @throws Refused if it has the form of something else
+     * @throws Refused if it has another format
      */
     static FileRange textOf(Path file) throws IOException {
         byte[] head;
@@ -61,9 +61,9 @@ final class FileForm {
         }
         boolean isWide = 3 * (nuls[0] + nuls[1]) > head.length;
         String order = nuls[1] > nuls[0] ? "LE" : "BE";
-        throw new Refused(file + ": holds NUL characters, "
-                + (isWide ? "as UTF-16 does; " + converting("iconv -f UTF-16" + order + " -t UTF-8", file)
-                        : "as no CSV file does; remove them with: tr -d '\\0' < " + quoted(file) + " > new.csv"));
+        throw new Refused(file + ": contains NUL characters, "
+                + (isWide ? "typical of UTF-16; " + converting("iconv -f UTF-16" + order + " -t UTF-8", file)
+                        : "invalid in CSV; remove them with: tr -d '\\0' < " + quoted(file) + " > new.csv"));
     }
 
     private static void requireLineFeeds(Path file, byte[] head) throws Refused {
@@ -83,7 +83,7 @@ final class FileForm {
         return "convert it with: " + command + " " + quoted(file) + " > new.csv";
     }
 
-    /** Return the file's path as a shell takes it. */
+    /** Return the file's path quoted for a shell. */
     static String quoted(Path file) {
         String path = file.toString();
         return path.matches("[\\w@%+=:,./-]+") ? path : "'" + path.replace("'", "'\\''") + "'";

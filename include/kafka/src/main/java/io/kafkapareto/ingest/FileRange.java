@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The bytes of a file from the beginning of one line to that of another, or to the end. */
+/** The bytes of a file from the start of one line to the start of another, or to the end. */
 record FileRange(Path file, long from, long to) {
     private static final int PROBE_BYTES = 64 << 10;
 
@@ -22,7 +22,7 @@ record FileRange(Path file, long from, long to) {
         return to - from;
     }
 
-    /** Split the range into as many about equal ones; some may be empty where lines are long. */
+    /** Split the range into this many ranges of about equal size; with long lines ranges can be empty. */
     List<FileRange> split(int count) throws IOException {
         List<FileRange> found = new ArrayList<>();
         long begin = from;
@@ -34,7 +34,7 @@ record FileRange(Path file, long from, long to) {
         return found;
     }
 
-    /** Count the lines that begin before this range does. */
+    /** Count the lines before this range. */
     long linesBefore() throws IOException {
         long lines = 0;
         byte[] bytes = new byte[1 << 20];
@@ -48,13 +48,13 @@ record FileRange(Path file, long from, long to) {
         return lines;
     }
 
-    /** Return where the first line begins that begins at this place of the file or after it. */
+    /** Return the offset of the first line that starts at this offset or later. */
     private long lineAfter(long place) throws IOException {
         if (place <= from) {
             return from;
         }
         byte[] bytes = new byte[PROBE_BYTES];
-        long at = place - 1;  // a line may begin at this very place
+        long at = place - 1;  // a line may start exactly here
         try (ByteSource rest = new StreamedBytes(new FileRange(file, at, to))) {
             for (int read = rest.read(bytes, 0, bytes.length); read >= 0; read = rest.read(bytes, 0, bytes.length)) {
                 for (int found = 0; found < read; found++) {

@@ -21,19 +21,19 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 
 /**
- * Send the rows of a CSV file to a topic, each as a record's value, and count what became of every one.
+ * Send the rows of a CSV file to a topic, each as a record's value, and count every row's outcome.
  *
- * <p>Rows that are none go to a topic of their own. A {@code --resumable} ingestion goes on where an earlier one of the
- * same file stopped: its records' keys hold where their rows begin in the file. The last line on stdout is one JSON
- * object; with {@code --progress} a file has one line, written anew each second, that says how far it is.
+ * <p>Malformed rows go to a dead-letter topic. A {@code --resumable} ingestion resumes an earlier one of the same file:
+ * its records' keys hold their rows' file offsets. The last line on stdout is one JSON object; {@code --progress} names
+ * a file for one line of progress, overwritten each second.
  *
- * <p>With {@code --warmup-file} the rows of another file are sent first, in the same way to a topic of their own, so that
- * the code is compiled when the time of {@code --file} begins. Its result stands in {@code warmup}.
+ * <p>With {@code --warmup-file} the rows of another file are sent first, in the same way to a separate topic, so the
+ * code is compiled before the time of {@code --file} starts. Its result is in {@code warmup}.
  */
 public final class Ingestion {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PROGRESS_MS = 1_000;
-    private static final int MOST_SLICES = 14_400;  // of an hour: a file may take days, and a result is one line
+    private static final int MOST_SLICES = 14_400;  // one hour: a file may take days, but the result is one line
     private static final int ENDING_S = 10;
     private static final double NS_PER_S = 1e9;
     private static final int MEETING_POLL_MS = 1;
@@ -46,7 +46,7 @@ public final class Ingestion {
         this.options = options;
         properties = CommandLine.producerProperties(options.getString("command_config"));
         if (options.getBoolean("resumable") && options.getString("path").equals("producer")) {
-            // The client has several batches of a partition in flight before one is stored, which may leave a hole.
+            // The client has several batches of a partition in flight, so a failure may leave a gap.
             properties.setProperty(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, "1");
         }
     }
@@ -97,7 +97,7 @@ public final class Ingestion {
         return Resumption.lastKeys(client, ofTopic);
     }
 
-    /** Return what each producer is to send: its share of this process's share of the rows; each warms up with all. */
+    /** Return each producer's share of this process's rows; in the warm-up each sends all rows. */
     private List<FileRange> rangesOf(CsvFile file, Partitioning partitioning, boolean isWarmup) throws IOException {
         FileRange rows = file.rows();
         if (partitioning != null) {
@@ -149,7 +149,7 @@ public final class Ingestion {
         }
     }
 
-    /** Wait until all processes of this ingestion are ready: each leaves a file in the folder where they meet. */
+    /** Wait until all processes of this ingestion are ready: each creates a file in the meeting folder. */
     private void awaitOthers() throws IOException, InterruptedException {
         String meeting = options.getString("meeting");
         if (meeting == null) {
@@ -191,7 +191,7 @@ public final class Ingestion {
         } catch (InterruptedException ended) {
             Thread.currentThread().interrupt();
         } catch (IOException unseen) {
-            // The rows go on without it.
+            // Sending continues without it.
         }
     }
 

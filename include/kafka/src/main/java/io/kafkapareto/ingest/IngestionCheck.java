@@ -21,10 +21,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Read a topic from its beginning to its end, and a file, and say of both how many rows they hold and what these hash
- * to. Prints one JSON object.
+ * Read a topic and a file, and count and hash the rows of both. Prints one JSON object.
  *
- * <p>Either may be left out: what a file holds does not change from one ingestion to the next.
+ * <p>Either is optional, because a file does not change between ingestions.
  */
 public final class IngestionCheck {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -116,7 +115,7 @@ public final class IngestionCheck {
             if (!polled.isEmpty()) {
                 lastNs = System.nanoTime();
             } else if (System.nanoTime() - lastNs > SILENCE_NS) {
-                throw new IOException("nothing came for 30 s; still to be read: " + ends);
+                throw new IOException("no records arrived for 30 s; still to read: " + ends);
             }
             ends.entrySet().removeIf(each -> consumer.position(each.getKey()) >= each.getValue());
         }
@@ -129,9 +128,9 @@ public final class IngestionCheck {
         IngestionOptions.addEncoding(parser);
         parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(IngestionOptions.MOST_ROW_BYTES);
         parser.addArgument("--open-only").action(Arguments.storeTrue())
-                .help("look at the file's first rows alone, and say nothing of it");
+                .help("read only the file's first rows, without a result");
         parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0)
-                .help("most that is read of the topic; 0 for no limit");
+                .help("rate limit for reading the topic; 0 for none");
         parser.addArgument("--topic");
         parser.addArgument("--command-config").help("a file of consumer properties");
         return parser;

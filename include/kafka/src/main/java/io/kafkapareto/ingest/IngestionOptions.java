@@ -11,14 +11,14 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 
-/** Options of an ingestion, and the rules that they must obey together. */
+/** Options of an ingestion, and the rules for their combinations. */
 final class IngestionOptions {
-    /** The largest request less a batch's header, a record's own, and a key. */
+    /** The largest request minus batch header, record header and key. */
     static final int MOST_ROW_BYTES = (1 << 20) - 128;
 
     private IngestionOptions() {}
 
-    /** Run the tool; input that it refuses ends the process with {@link Refused#EXIT_CODE}, other failures with 2. */
+    /** Run the tool; refused input ends the process with {@link Refused#EXIT_CODE}, other failures with 2. */
     static void run(ArgumentParser parser, String[] arguments, CommandLine.Tool tool) throws Exception {
         try {
             CommandLine.run(parser, arguments, tool);
@@ -31,7 +31,7 @@ final class IngestionOptions {
         }
     }
 
-    /** Open the CSV file that this option names. */
+    /** Open the CSV file named by this option. */
     static CsvFile opened(Namespace options, String option) throws IOException {
         return CsvFile.open(
                 Path.of(options.getString(option)), delimiter(options), options.getString("encoding"),
@@ -49,37 +49,37 @@ final class IngestionOptions {
         parser.addArgument("--senders").setDefault("sequential")
                 .help("sequential, parallel_stream, fork_join_N, platform_threads_N, or virtual_threads_N");
         parser.addArgument("--path").choices("producer", "batches").setDefault("producer")
-                .help("the client's send(), or record batches that are built here");
+                .help("the client's send(), or record batches built by this program");
         parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
-                .help("number of producers, each of which sends a range of the file");
+                .help("number of producers; each sends a range of the file");
         parser.addArgument("--processes").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
-                .help("number of processes, each of which sends a range of the file");
-        parser.addArgument("--process").type(Integer.class).setDefault(0).help("which of them this is, from 0 on");
+                .help("number of processes; each sends a range of the file");
+        parser.addArgument("--process").type(Integer.class).setDefault(0).help("index of this process, from 0");
         parser.addArgument("--meeting")
-                .help("an empty folder where several processes wait for each other before they begin");
-        parser.addArgument("--warmup-file").help("a CSV file that each process sends before it begins");
-        parser.addArgument("--warmup-topic").help("where its rows go; needed with --warmup-file");
+                .help("an empty folder for synchronizing the start of several processes");
+        parser.addArgument("--warmup-file").help("a CSV file that each process sends first");
+        parser.addArgument("--warmup-topic").help("topic of its rows; required with --warmup-file");
         parser.addArgument("--resumable").action(Arguments.storeTrue())
-                .help("keep in each key where its row begins, and send only what the topic has not");
+                .help("keep each row's file offset in its key, and send only rows missing in the topic");
         parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(MOST_ROW_BYTES)
                 .help("size of the largest row that fits a request; a larger one is malformed");
         parser.addArgument("--tolerated-fraction").type(Double.class).setDefault(0.001)
-                .help("share of malformed rows above which it stops");
-        parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("0 for no limit");
-        parser.addArgument("--progress").help("a file that gets a line each second, in place of the one before");
+                .help("largest tolerated share of malformed rows");
+        parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("rate limit; 0 for none");
+        parser.addArgument("--progress").help("a file for one line of progress, overwritten each second");
         return parser;
     }
 
-    /** Add how rows become values of records. */
+    /** Add the encoding of rows as record values. */
     static void addEncoding(ArgumentParser parser) {
         parser.addArgument("--encoding").choices("bytes", "latin_1", "avro").setDefault("bytes")
-                .help("rows as they stand, rows in ISO 8859-1 as UTF-8, or as Avro");
+                .help("rows unchanged, converted from ISO 8859-1 to UTF-8, or as Avro");
     }
 
     /**
-     * Return what is between two fields.
+     * Return the delimiter of fields.
      *
-     * @throws Refused if it is not one byte in every encoding that a file may have, or stands for something else
+     * @throws Refused if it is not one byte in every allowed encoding, or has another meaning
      */
     static byte delimiter(Namespace options) throws Refused {
         String asked = options.getString("delimiter");
@@ -91,17 +91,17 @@ final class IngestionOptions {
     }
 
     /**
-     * Refuse what would lose rows, send them twice, or mix them up.
+     * Refuse options that would lose, duplicate or reorder rows.
      *
-     * @throws Refused naming the option and what it needs
+     * @throws Refused naming the option and its requirement
      */
     static void requireFitting(Namespace options, ProducerConfig config) throws Refused {
         boolean isSequential = Senders.of(options.getString("senders")).isSequential();
         if (options.getString("path").equals("batches") && !isSequential) {
-            throw new Refused("--path batches: needs --senders sequential, since one thread builds the batches");
+            throw new Refused("--path batches: needs --senders sequential, because one thread builds the batches");
         }
         if (options.getString("warmup_file") != null && options.getString("warmup_topic") == null) {
-            throw new Refused("--warmup-file: needs --warmup-topic, so that its rows are not among those of --topic");
+            throw new Refused("--warmup-file: needs --warmup-topic, because its rows must not go to --topic");
         }
         if (!options.getBoolean("resumable")) {
             return;

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 /** Read one range of the file and send its rows: one producer of the ingestion. */
 final class Instance {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-    /** Something is wrong with a topic that loses rows more often. */
+    /** A topic that loses rows more often than this has a defect. */
     private static final int MOST_RESUMPTIONS = 10;
 
     private final Job job;
@@ -63,13 +63,13 @@ final class Instance {
         return partitioning != null && sink.hasLostRows() && job.malformed().mayGoOn() && resumptions < MOST_RESUMPTIONS;
     }
 
-    /** Go on as after a kill: behind the last row that each partition has, as another producer. */
+    /** Resume as after a kill: after each partition's last row, as another producer. */
     private void resume() throws IOException {
         partitioning = new Partitioning(job.lastKeys().read());
         FileRange rows = job.file().rows();
         range = rows.startingAt(partitioning.allBefore(rows.from()));
         linesBefore = -1;
-        // Rows that were not acknowledged are read, and counted, once more.
+        // Unacknowledged rows are read and counted again.
         job.counts().rows().add(sink.acknowledgedRows() + job.malformed().total() - job.counts().rows().sum());
         readUpTo = Math.max(readUpTo, lastRead);
         stopped = false;
@@ -141,7 +141,7 @@ final class Instance {
     }
 
     private void setAside(Fault fault, byte[] array, int from, int to, long offset, long line) {
-        if (offset <= readUpTo) {  // it was sent, and counted, before the ingestion resumed
+        if (offset <= readUpTo) {  // sent and counted before the ingestion resumed
             job.counts().rows().decrement();
             return;
         }
@@ -151,7 +151,7 @@ final class Instance {
         }
     }
 
-    /** Return the line's number in the file, from 1 on; count those before the range once it is needed. */
+    /** Return the line's number in the file, from 1; count the lines before the range on first use. */
     private synchronized long lineNumber(long line) {
         if (linesBefore < 0) {
             try {
@@ -163,12 +163,12 @@ final class Instance {
         return linesBefore + line + 1;
     }
 
-    /** Return the CPU time of the thread that read. */
+    /** Return the CPU time of the reading thread. */
     long readingCpuNs() {
         return cpuNs;
     }
 
-    /** Return how often it went on behind what the topic had, after rows were lost. */
+    /** Return how many times it resumed after a loss of rows. */
     int resumptions() {
         return resumptions;
     }

@@ -6,10 +6,10 @@ import java.io.IOException;
  * State shared by all instances of an ingestion.
  *
  * @param reader how rows are read
- * @param senders in which threads they are sent
- * @param partitioning says where the rows of a resumable ingestion go; null of any other
- * @param lastKeys reads anew what the topic of a resumable ingestion has
- * @param counts counts the rows of all instances: the tolerated share of malformed ones is of these
+ * @param senders the threads that send them
+ * @param partitioning maps the rows of a resumable ingestion to partitions; null for others
+ * @param lastKeys rereads the progress in the topic of a resumable ingestion
+ * @param counts counts the rows of all instances, the base of the tolerated share of malformed ones
  */
 record Job(
         CsvFile file, RowReader reader, Senders senders, Partitioning partitioning, LastKeys lastKeys,

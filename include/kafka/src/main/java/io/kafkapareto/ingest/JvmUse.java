@@ -13,7 +13,7 @@ import java.util.Arrays;
 /**
  * Resources that this process has used so far.
  *
- * @param allocatedBytes of all threads, or below Java 21 of those that live at that moment
+ * @param allocatedBytes of all threads; below Java 21 only of live ones
  */
 record JvmUse(
         long atNs, long atEpochMs, long cpuNs, long allocatedBytes, long collections, long collectionMs,
@@ -36,12 +36,12 @@ record JvmUse(
                 totalCompilationMs());
     }
 
-    /** Return whether threads that have ended are counted as well. */
+    /** Return whether ended threads are counted, too. */
     static boolean countsEndedThreads() {
         return ALL_ALLOCATED != null;
     }
 
-    /** Return the method of Java 21 and later, or null; this code is compiled for an older one. */
+    /** Return the method of Java 21 and later, or null; this code is compiled for an older version. */
     private static Method allAllocated() {
         try {
             return ThreadMXBean.class.getMethod("getTotalThreadAllocatedBytes");
@@ -62,13 +62,13 @@ record JvmUse(
         }
     }
 
-    /** A Java that only interprets compiles nothing, and has no such bean. */
+    /** A Java that only interprets has no such bean. */
     private static long totalCompilationMs() {
         CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         return compiler == null ? 0 : compiler.getTotalCompilationTime();
     }
 
-    /** Write what was used between the two. */
+    /** Write the use between the two. */
     static void describe(JvmUse before, JvmUse after, ObjectNode described) {
         long jvmStartedMs = ManagementFactory.getRuntimeMXBean().getStartTime();
         described.put("began_at_s", before.atEpochMs / MS_PER_S)

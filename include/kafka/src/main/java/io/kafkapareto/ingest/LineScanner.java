@@ -2,10 +2,10 @@ package io.kafkapareto.ingest;
 
 import java.io.IOException;
 
-/** Find rows in a file's bytes, eight bytes at a time, and make no object for any. */
+/** Find rows in a file's bytes, eight bytes at a time, without creating objects. */
 final class LineScanner implements RowSource {
     private static final int CHUNK_BYTES = 256 << 10;
-    /** A line that is longer is no row, and the file most likely no CSV. */
+    /** A longer line is not a row, and the file probably not a CSV. */
     private static final int MOST_LINE_BYTES = 256 << 20;
     private static final long LINE_FEEDS = Words.repeated((byte) '\n');
     private static final long QUOTES = Words.repeated((byte) '"');
@@ -38,7 +38,7 @@ final class LineScanner implements RowSource {
         state.reset();
         line = nextLine;
         boolean hasQuotes = false;
-        int followed = 0;  // bytes of the row's lines before the one at hand
+        int followed = 0;  // bytes of the row's lines before the current one
         int at = nextFrom;
         while (true) {
             int end = -1;
@@ -86,11 +86,11 @@ final class LineScanner implements RowSource {
         return true;
     }
 
-    /** Move what is left to the front, and read on behind it. */
+    /** Move the remaining bytes to the front, and read more after them. */
     private void fill(int kept) throws IOException {
         if (kept >= MOST_LINE_BYTES) {
             throw new Refused("line " + (nextLine + 1) + " has more than " + (MOST_LINE_BYTES >> 20)
-                    + " MiB: is the file a CSV?");
+                    + " MiB; the file is probably not a CSV");
         }
         byte[] before = array;
         if (kept > (array.length - Words.BYTES) / 2) {

@@ -17,15 +17,15 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 
 /**
- * Send what is no row to a topic of its own, with line, byte offset and reason as headers, and count it.
+ * Send malformed rows to the dead-letter topic, with line, byte offset and reason as headers, and count them.
  *
- * <p>Of a line that is too large its beginning is sent. The key is the byte offset. In a resumable ingestion each line is
- * acknowledged before the next row is taken: rows behind it would make a later run pass over it, sent or not.
+ * <p>Lines that are too large are truncated. The key is the byte offset. In a resumable ingestion each line is
+ * acknowledged before the next row is processed: later rows would make a resumed run skip it, sent or not.
  */
 final class MalformedRows implements AutoCloseable {
     private static final int TRUNCATED_BYTES = 64 << 10;
     private static final int HEADERS_BYTES = 128;
-    /** The tolerated share is of at least so many rows: one bad row among the first is no reason to stop. */
+    /** The tolerated share refers to at least this many rows, so one early malformed row does not stop the run. */
     private static final long LEAST_ROWS = 10_000;
 
     private final String topic;
@@ -43,7 +43,7 @@ final class MalformedRows implements AutoCloseable {
     private boolean tooMany;
 
     /**
-     * Lines up to the offset {@code lastSent} are there already, from an interrupted run; -1 if none is.
+     * Lines up to the offset {@code lastSent} were sent by an interrupted run; -1 if none was.
      *
      * @param mostRowBytes the size of the largest row that fits a request
      */
@@ -63,7 +63,7 @@ final class MalformedRows implements AutoCloseable {
         this.lastSent = lastSent;
     }
 
-    /** Send a line; return whether the ingestion may go on after so many rows. */
+    /** Send a line; return whether the ingestion may continue after this many rows. */
     boolean add(Fault fault, byte[] line, long offset, long lineNumber, long rowsRead) {
         count(fault, line, lineNumber, rowsRead);
         if (offset > lastSent) {
@@ -88,7 +88,7 @@ final class MalformedRows implements AutoCloseable {
         tooMany |= lines > toleratedFraction * Math.max(rowsRead, LEAST_ROWS);
     }
 
-    /** Return whether every line was sent so far, and they are not too many. */
+    /** Return whether every line was sent so far, and their number is tolerated. */
     synchronized boolean mayGoOn() {
         return !tooMany && failure == null;
     }
@@ -114,7 +114,7 @@ final class MalformedRows implements AutoCloseable {
         });
     }
 
-    /** Wait outside the monitor, which the producer's thread takes to tell of a failure. */
+    /** Wait outside the monitor, which the producer's thread needs to report a failure. */
     private void await(Future<RecordMetadata> sent) {
         try {
             sent.get();
@@ -146,17 +146,17 @@ final class MalformedRows implements AutoCloseable {
         return total;
     }
 
-    /** Return how many lines of the file they are: a quote that was forgotten makes one row of many. */
+    /** Return their number of lines in the file: a missing quote joins many lines into one row. */
     synchronized long lines() {
         return lines;
     }
 
-    /** Return whether there were more lines at some time than is tolerated. */
+    /** Return whether the tolerated number was ever exceeded. */
     synchronized boolean areTooMany() {
         return tooMany;
     }
 
-    /** Describe the first of them; empty if there is none. */
+    /** Describe the first malformed row; empty if there is none. */
     synchronized String first() {
         return first;
     }

@@ -5,7 +5,7 @@ import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 
-/** Copy a range of a file out of the page cache, mapped piece by piece: one map holds 2 GiB at most. */
+/** Copy a range of a file out of the page cache, mapped in pieces of at most 2 GiB. */
 final class MappedBytes implements ByteSource {
     private static final long PIECE_BYTES = 1L << 30;
 

@@ -4,7 +4,7 @@ import java.util.function.Supplier;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.utils.Time;
 
-/** The client's time without the wall clock: a clock that is set ends no wait early, and prolongs none. */
+/** The client's time without the wall clock: setting the clock does not change any wait. */
 final class MonotonicTime implements Time {
     private final Time source;
 
@@ -33,7 +33,7 @@ final class MonotonicTime implements Time {
             while (!condition.get()) {
                 long leftMs = deadlineMs - milliseconds();
                 if (leftMs <= 0) {
-                    throw new TimeoutException("the condition did not hold before the deadline");
+                    throw new TimeoutException("the condition was not met before the deadline");
                 }
                 lock.wait(leftMs);
             }

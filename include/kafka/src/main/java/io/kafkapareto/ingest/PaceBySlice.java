@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** Measure how many rows are acknowledged per second, slice by slice; the last, shorter slice is left out. */
+/** Measure how many rows are acknowledged per second, by slice; the last, shorter slice is omitted. */
 final class PaceBySlice implements Runnable {
     static final long SLICE_NS = 250_000_000L;
 
@@ -13,15 +13,15 @@ final class PaceBySlice implements Runnable {
     private final int mostSlices;
     private final List<Double> rowsPerSecond = new ArrayList<>();
 
-    /** Measure no more than so many slices, the first ones. */
+    /** Measure only this many first slices. */
     PaceBySlice(LongSupplier acknowledgedRows, int mostSlices) {
         this.acknowledgedRows = acknowledgedRows;
         this.mostSlices = mostSlices;
     }
 
     /**
-     * Measure until the thread is interrupted, or all slices are over. A pace is of the time that really passed: a busy
-     * machine wakes late.
+     * Measure until the thread is interrupted, or all slices are over. Rates use the actual time: a busy machine wakes
+     * late.
      */
     @Override
     public void run() {
@@ -51,7 +51,7 @@ final class PaceBySlice implements Runnable {
         rowsPerSecond.add(pace);
     }
 
-    /** Return the pace in each slice that is over. */
+    /** Return the rate of each finished slice. */
     synchronized List<Double> soFar() {
         return List.copyOf(rowsPerSecond);
     }

@@ -5,21 +5,21 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Keep the batches of one partition in order. After a failure none is sent until all that were in flight are answered;
- * then those that failed go first, oldest first.
+ * Keep the batches of one partition in order. After a failure no batch is sent until all in flight are answered; then
+ * the failed ones go first, oldest first.
  *
- * <p>A broker remembers a producer's last five batches of a partition, and after a restart only the last one. It answers
- * an older one that is sent again as out of order. Three rules follow:
+ * <p>A broker remembers a producer's last five batches of a partition, after a restart only the last one. It rejects an
+ * older one that is sent again as out of order. Three rules follow:
  *
  * <ul>
- * <li>The first batch goes alone until it is stored: a broker that knows nothing of a producer takes any sequence as its
- * first. Of two in flight it might take the second, and refuse the first when that is sent again.
- * <li>Batches go to another node only when none is in flight. A new leader that has replicated a batch which the old one
- * never answered would take so many younger ones that it no longer remembers that batch.
- * <li>A batch that is out of order, though everything before it is stored, is in doubt until a younger one is answered. A
- * broker takes sequences without a gap, so that a younger batch can only be stored behind this one. If a younger one fails,
- * or is out of order as well and the last that was sent, all are sent again: another leader may have none of them. After
- * three rounds of that the leader has lost rows that were acknowledged.
+ * <li>The first batch is sent alone until it is stored: a broker accepts any sequence as the first of an unknown
+ * producer. With two in flight it might store the second, and then refuse the first.
+ * <li>Batches go to another node only when none is in flight. A new leader may have replicated an unanswered batch, and
+ * would forget it after storing younger ones.
+ * <li>A batch rejected as out of order, with all earlier ones stored, is in doubt until a younger one is answered. A
+ * broker stores sequences without gaps, so a stored younger batch proves that this one is stored. If a younger one
+ * fails, or the last one sent is out of order, too, all are sent again: another leader may have none of them. After
+ * three such rounds the leader has lost acknowledged rows.
  * </ul>
  */
 final class PartitionQueue {
@@ -48,7 +48,7 @@ final class PartitionQueue {
         youngestSent = Math.max(youngestSent, batch.number());
     }
 
-    /** Take a batch as stored, and return it with those that were in doubt and older. */
+    /** Mark a batch as stored, and return it with the older ones in doubt. */
     List<SentBatch> stored(SentBatch batch) {
         inFlight.remove(batch);
         youngestStored = Math.max(youngestStored, batch.number());
@@ -60,12 +60,12 @@ final class PartitionQueue {
         return found;
     }
 
-    /** Forget a batch that is refused for good. */
+    /** Remove a permanently refused batch. */
     void refused(SentBatch batch) {
         inFlight.remove(batch);
     }
 
-    /** Take that a batch is to be sent again, and with it those in doubt. */
+    /** Schedule a batch and those in doubt to be sent again. */
     void failed(SentBatch batch, long againAtMs) {
         inFlight.remove(batch);
         failed.add(batch);
@@ -86,23 +86,23 @@ final class PartitionQueue {
         }
     }
 
-    /** Return whether the leader has lost rows that were acknowledged; it takes no more batches of this producer. */
+    /** Return whether the leader has lost acknowledged rows; it accepts no more batches of this producer. */
     boolean isLost() {
         return isLost;
     }
 
-    /** Return whether a batch that was handed over before this one was refused, or is not answered yet. */
+    /** Return whether a batch submitted earlier was refused or is not answered yet. */
     boolean hasOlderThan(SentBatch batch) {
         return inFlight.stream().anyMatch(each -> each.number() < batch.number())
                 || failed.stream().anyMatch(each -> each.number() < batch.number());
     }
 
-    /** Return whether a younger batch is stored, and so this one. */
+    /** Return whether a younger batch is stored, which proves that this one is. */
     boolean hasStoredYoungerThan(SentBatch batch) {
         return batch.number() < youngestStored;
     }
 
-    /** Return what is to be sent again now, the newest first; nothing before its time. */
+    /** Return the batches due to be sent again, newest first. */
     List<SentBatch> takeFailed(long nowMs) {
         if (failed.isEmpty() || !inFlight.isEmpty() || nowMs < againAtMs) {
             return List.of();

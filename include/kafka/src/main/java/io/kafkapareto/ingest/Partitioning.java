@@ -4,21 +4,21 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Maps rows of a resumable ingestion to partitions, by their place in the file, in runs, so that a batch holds many
- * rows, though never more than a run's. Knows by the keys which rows the topic has already.
+ * Maps rows of a resumable ingestion to partitions by their file offsets. Consecutive rows form runs, so a batch holds
+ * many rows of one run. The keys show which rows are already in the topic.
  */
 final class Partitioning {
-    /** 256 KiB of the file go to one partition. Another number would look for rows of a begun ingestion elsewhere. */
+    /** 256 KiB of the file go to one partition. Changing this would break the resumption of begun ingestions. */
     private static final int RUN_BITS = 18;
 
     private final long[] lastOffsets;
 
-    /** Take the offset in the file of the last row in each partition; -1 where it has none. */
+    /** Set the file offset of the last row in each partition; -1 if it has none. */
     Partitioning(long[] lastOffsets) {
         this.lastOffsets = lastOffsets.clone();
     }
 
-    /** Return the key of the row that begins at this place of the file. */
+    /** Return the key of the row at this file offset. */
     static byte[] key(long offset) {
         return ByteBuffer.allocate(Long.BYTES).putLong(offset).array();
     }
@@ -32,7 +32,7 @@ final class Partitioning {
         return offset <= lastOffsets[partitionOf(offset)];
     }
 
-    /** Return a place of the file before which the topic has every row; it is the beginning of one. */
+    /** Return the start of a row before which the topic has every row. */
     long allBefore(long firstRow) {
         return Math.max(Arrays.stream(lastOffsets).min().orElse(-1), firstRow);
     }

@@ -20,12 +20,12 @@ record ProducerIdentity(long id, short epoch) {
             new ProducerIdentity(RecordBatch.NO_PRODUCER_ID, RecordBatch.NO_PRODUCER_EPOCH);
     private static final long POLL_MS = 100;
 
-    /** Ask the cluster for an identity that nobody else has. */
+    /** Request a unique identity from the cluster. */
     static ProducerIdentity ask(NetworkClient client, Time time, int timeoutMs) throws IOException {
         long deadlineMs = time.milliseconds() + timeoutMs;
         InitProducerIdRequestData asked = new InitProducerIdRequestData()
                 .setTransactionalId(null).setTransactionTimeoutMs(Integer.MAX_VALUE);
-        String reason = "no broker answers";
+        String reason = "no broker responds";
         while (time.milliseconds() < deadlineMs) {
             try {
                 Node node = client.leastLoadedNode(time.milliseconds()).node();
@@ -43,19 +43,19 @@ record ProducerIdentity(long id, short epoch) {
                     }
                     reason = answer.error().message();
                 }
-            } catch (IOException error) {  // the broker is gone; another one may answer
+            } catch (IOException error) {  // the broker is down; another one may respond
                 reason = error.getMessage();
             }
             client.poll(POLL_MS, time.milliseconds());
         }
-        throw new IOException("no producer id was given within " + timeoutMs + " ms: " + reason);
+        throw new IOException("no producer id was assigned within " + timeoutMs + " ms: " + reason);
     }
 
     boolean isIdempotent() {
         return id != RecordBatch.NO_PRODUCER_ID;
     }
 
-    /** Return the producer's next epoch (KIP-360). Once a broker has a batch of it, it refuses all of earlier ones. */
+    /** Return the producer's next epoch (KIP-360). A broker with a batch of this epoch refuses earlier epochs. */
     ProducerIdentity next() {
         return new ProducerIdentity(id, (short) (epoch + 1));
     }

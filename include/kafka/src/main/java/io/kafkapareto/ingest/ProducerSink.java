@@ -11,11 +11,11 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 
-/** Send rows with the client's own producer; any number of threads may. */
+/** Send rows with the client's own producer; thread-safe. */
 final class ProducerSink implements RowSink, Callback {
     private final Producer<byte[], byte[]> producer;
     private final String topic;
-    /** Written by the producer's I/O thread alone; a flush makes them seen. */
+    /** Written only by the producer's I/O thread; a flush makes them visible. */
     private final long[] acknowledged;
     private long bytes;
     private volatile String failure = "";
@@ -31,7 +31,7 @@ final class ProducerSink implements RowSink, Callback {
         byte[] value = from == 0 && to == array.length ? array : Arrays.copyOfRange(array, from, to);
         try {
             producer.send(new ProducerRecord<>(topic, partition < 0 ? null : partition, key, value), this);
-        } catch (KafkaException | IllegalStateException error) {  // also where it was closed after a failure
+        } catch (KafkaException | IllegalStateException error) {  // also if it was closed after a failure
             fail(error);
         }
     }
@@ -46,7 +46,7 @@ final class ProducerSink implements RowSink, Callback {
         bytes += Math.max(metadata.serializedKeySize(), 0) + metadata.serializedValueSize();
     }
 
-    /** Close the producer at once: it would go on behind the row that failed, and a later run take that for stored. */
+    /** Close the producer immediately: later rows would hide the failed one from a resumed run. */
     private void fail(Exception error) {
         synchronized (this) {
             if (hasFailed()) {
@@ -54,7 +54,7 @@ final class ProducerSink implements RowSink, Callback {
             }
             failure = error.getClass().getSimpleName() + ": " + error.getMessage();
         }
-        producer.close(Duration.ZERO);  // not within the monitor, which the callbacks of what is aborted need
+        producer.close(Duration.ZERO);  // outside the monitor, which the callbacks of aborted records need
     }
 
     @Override

@@ -3,18 +3,18 @@ package io.kafkapareto.ingest;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Count what all instances of an ingestion have read together.
+ * Count the rows and bytes read by all instances of an ingestion.
  *
- * @param rows those that were checked, malformed ones among them
- * @param skippedRows those that the topic had already
- * @param bytes of the rows that were checked, with their ends
+ * @param rows checked rows, including malformed ones
+ * @param skippedRows rows already in the topic
+ * @param bytes size of the checked rows, including line ends
  */
 record ReadCounts(LongAdder rows, LongAdder skippedRows, LongAdder bytes) {
     ReadCounts() {
         this(new LongAdder(), new LongAdder(), new LongAdder());
     }
 
-    /** Return how many rows were read so far, sent or not. */
+    /** Return the number of rows read so far, sent or not. */
     long allRows() {
         return rows.sum() + skippedRows.sum();
     }

@@ -12,10 +12,10 @@ import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.utils.ByteBufferOutputStream;
 
 /**
- * Build record batches of format v2 straight from rows: one copy into the batch, then the codec over all of it at once.
+ * Build record batches of format v2 directly from rows: one copy into the batch, then one pass of the codec.
  *
- * <p>All records of a batch have its timestamp, and no headers. Up to {@code batchBytes} are taken before compression, so
- * that no batch is larger than that however little it shrinks; a single row may be.
+ * <p>All records of a batch have its timestamp, and no headers. {@code batchBytes} limits the size before compression,
+ * so incompressible batches fit, too. Only a single large row may exceed it.
  */
 final class RecordBatchBuilder {
     /** Attributes, timestamp delta, key length of none, header count: one byte each; two lengths and the offset delta. */
@@ -46,7 +46,7 @@ final class RecordBatchBuilder {
         return filled;
     }
 
-    /** Return whether a value of this size still belongs into the batch. */
+    /** Return whether a value of this size still fits into the batch. */
     boolean hasRoomFor(int keyBytes, int valueBytes) {
         return count == 0 || filled + MOST_RECORD_OVERHEAD_BYTES + keyBytes + valueBytes
                 <= batchBytes - DefaultRecordBatch.RECORD_BATCH_OVERHEAD;
@@ -79,9 +79,9 @@ final class RecordBatchBuilder {
     }
 
     /**
-     * Write the batch into the buffer from its position on, and begin another one.
+     * Write the batch into the buffer at its position, and start another one.
      *
-     * @return the buffer that holds it, ready to be read: the given one, or a larger one where that was too small
+     * @return the filled buffer, ready to read: the given one, or a larger one if that was too small
      */
     ByteBuffer finish(ByteBuffer buffer, long timestampMs, long producerId, short epoch, int baseSequence) {
         var stream = new ByteBufferOutputStream(buffer);
@@ -110,7 +110,7 @@ final class RecordBatchBuilder {
         }
     }
 
-    /** Write a number from 0 on as a zigzag varint, and return where it ends. */
+    /** Write a non-negative number as a zigzag varint, and return its end. */
     private int put(int number, int from) {
         int left = number << 1;
         int at = from;

@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Read the last record of each partition, whose key says how far an interrupted ingestion came. */
+/** Read the key of each partition's last record, the progress of an interrupted ingestion. */
 final class Resumption {
     private static final Duration POLL = Duration.ofMillis(200);
     private static final long TIMEOUT_NS = 60_000_000_000L;
@@ -20,10 +20,10 @@ final class Resumption {
     private Resumption() {}
 
     /**
-     * Return the key of each partition's last record as a number; -1 for a partition that never had one.
+     * Return the key of each partition's last record as a number; -1 for a partition without records.
      *
-     * @throws Refused if there is no such topic, if records were removed from it, whose rows would be sent again, or if a
-     *     partition's last record has no such key
+     * @throws Refused if the topic does not exist, if records were removed from it, so rows would be sent again, or if
+     *     a partition's last record has no such key
      * @throws IOException if a record cannot be read in time
      */
     static long[] lastKeys(Properties client, String topic) throws IOException {
@@ -35,7 +35,7 @@ final class Resumption {
             List<TopicPartition> partitions = consumer.partitionsFor(topic).stream()
                     .map(each -> new TopicPartition(topic, each.partition())).toList();
             if (partitions.isEmpty()) {
-                throw new Refused("topic " + topic + ": there is no such topic; make it first");
+                throw new Refused("topic " + topic + ": does not exist; create it first");
             }
             long[] found = new long[partitions.size()];
             Arrays.fill(found, -1);
@@ -53,8 +53,8 @@ final class Resumption {
     private static void requireWhole(TopicPartition partition, long begin) throws Refused {
         if (begin > 0) {
             throw new Refused("topic " + partition.topic() + ": the first " + begin + " records of partition "
-                    + partition.partition() + " were removed, by retention or by hand, so the topic can no longer hold "
-                    + "the whole file; take another topic, whose retention is longer than the ingestion");
+                    + partition.partition() + " were removed by retention or deletion, so the topic cannot hold "
+                    + "the whole file; use another topic with a retention longer than the ingestion");
         }
     }
 
@@ -74,7 +74,7 @@ final class Resumption {
     private static long keyOf(ConsumerRecord<byte[], byte[]> read) throws Refused {
         if (read.key() == null || read.key().length != Long.BYTES) {
             throw new Refused(read.topic() + ": partition " + read.partition()
-                    + " ends with a record that no resumable ingestion has sent; take a topic that is empty");
+                    + " ends with a record from another source; use an empty topic");
         }
         return ByteBuffer.wrap(read.key()).getLong();
     }

@@ -5,7 +5,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 
-/** Check one row after the other: its quotes, its size, its number of fields and its encoding. For one thread. */
+/** Check each row's quotes, size, number of fields and encoding. For one thread. */
 final class RowCheck {
     private static final long QUOTES = Words.repeated((byte) '"');
 
@@ -18,7 +18,7 @@ final class RowCheck {
     private final boolean isUtf8;
     private CharBuffer decoded = CharBuffer.allocate(1_024);
 
-    /** Rows have so many {@code fields}, and {@code mostBytes} at most; bytes other than UTF-8 may be meant to be. */
+    /** Rows have this many {@code fields} and at most {@code mostBytes}; bytes other than UTF-8 can be allowed. */
     RowCheck(byte delimiter, int fields, int mostBytes, boolean isUtf8) {
         this.state = new FieldState(delimiter);
         this.delimiter = delimiter;
@@ -28,7 +28,7 @@ final class RowCheck {
         this.isUtf8 = isUtf8;
     }
 
-    /** Return what is wrong with the row in these bytes, or null. */
+    /** Return the fault of the row in these bytes, or null. */
     Fault faultOf(byte[] array, int from, int to) {
         int found = 1;
         boolean hasQuotes = false;

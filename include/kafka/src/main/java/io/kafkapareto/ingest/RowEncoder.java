@@ -1,7 +1,7 @@
 package io.kafkapareto.ingest;
 
-/** Make the value of a record of a row's bytes. For one thread. */
+/** Encode a row's bytes as a record value. For one thread. */
 interface RowEncoder {
-    /** Return the value, or null where a field that is to be a number is none. */
+    /** Return the value, or null if a numeric field does not contain a number. */
     byte[] encode(byte[] array, int from, int to);
 }

@@ -8,9 +8,9 @@ enum RowReader {
     SUBSTRING((range, delimiter) -> new TextRows(range, true, delimiter)),
     /** A String for each row. */
     LINE((range, delimiter) -> new TextRows(range, false, delimiter)),
-    /** The bytes of each row, out of what {@code read()} returns. */
+    /** The bytes of each row, from {@code read()}. */
     SLICES((range, delimiter) -> new LineScanner(new StreamedBytes(range), range.from(), delimiter)),
-    /** The bytes of each row, out of the file as it is mapped into memory. */
+    /** The bytes of each row, from the memory-mapped file. */
     MAPPED((range, delimiter) -> new LineScanner(new MappedBytes(range), range.from(), delimiter));
 
     private interface Opening {

@@ -8,33 +8,33 @@ interface RowSink extends AutoCloseable {
     /**
      * Take a row; its bytes may change once this returns.
      *
-     * @param key what the record's key is to be, or null
-     * @param partition where it is to go, or -1 where the sink may choose
+     * @param key the record's key, or null
+     * @param partition the target partition, or -1 if the sink may choose
      */
     void send(byte[] array, int from, int to, byte[] key, int partition);
 
     /** Wait until all rows are acknowledged, or one has failed. */
     void flush();
 
-    /** Return whether a row has failed: no more are to be sent. */
+    /** Return whether a row has failed, so sending must stop. */
     boolean hasFailed();
 
-    /** Return the first failure; empty where there is none. */
+    /** Return the first failure; empty if there is none. */
     String failure();
 
     /**
-     * Return whether it has failed since a leader lost rows that were acknowledged: {@link #renew} lets it take rows again.
+     * Return whether it failed because a leader lost acknowledged rows: {@link #renew} lets it accept rows again.
      */
     default boolean hasLostRows() {
         return false;
     }
 
-    /** Take rows again, as another producer, once it is flushed. */
+    /** Accept rows again as another producer, after a flush. */
     default void renew() {
-        throw new UnsupportedOperationException("this sink never says that rows were lost");
+        throw new UnsupportedOperationException("this sink never reports lost rows");
     }
 
-    /** Return how many rows were acknowledged so far, by partition, in an array of the caller's. */
+    /** Return the acknowledged rows so far by partition, in an array owned by the caller. */
     long[] acknowledged();
 
     /** Return how many bytes of keys and values were acknowledged. */

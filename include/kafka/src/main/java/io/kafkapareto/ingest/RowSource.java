@@ -7,35 +7,35 @@ import java.util.Arrays;
 /**
  * The rows of a range of a file, in order, without their ends (a line feed, or CR and LF).
  *
- * <p>A row is a line, and all that follow while a quote is open. Whoever takes it passes over blank lines.
+ * <p>A row is a line plus all following lines while a quote is open. The caller skips blank lines.
  */
 interface RowSource extends Closeable {
-    /** A quote that is still open after so many bytes was most likely meant otherwise: the row ends with that line. */
+    /** A quote still open after this many bytes is taken as an ordinary character: the row ends with that line. */
     int MOST_QUOTED_BYTES = 1 << 20;
 
-    /** Go to the next row; false where there is none. */
+    /** Move to the next row; false if there is none. */
     boolean next() throws IOException;
 
-    /** Return the array that holds the row. It is not to be changed. The scanner's holds another row after {@link #next}. */
+    /** Return the array that holds the row. Do not modify it. The scanner reuses it in {@link #next}. */
     byte[] array();
 
-    /** Return where in the array the row begins. */
+    /** Return the row's start in the array. */
     int from();
 
-    /** Return where in the array the row ends. */
+    /** Return the row's end in the array. */
     int to();
 
-    /** Return whether the line is blank, and so no row. */
+    /** Return whether the line is blank, so not a row. */
     default boolean isBlank() {
         return from() == to();
     }
 
-    /** Return the row's bytes in an array of their own. */
+    /** Return a copy of the row's bytes. */
     default byte[] copy() {
         return from() == 0 && to() == array().length ? array() : Arrays.copyOfRange(array(), from(), to());
     }
 
-    /** Return where in the file the row begins, in bytes. */
+    /** Return the row's byte offset in the file. */
     long offset();
 
     /** Return the number of its first line within the range, from 0. */

@@ -5,8 +5,8 @@ import net.jpountz.xxhash.XXHash64;
 import net.jpountz.xxhash.XXHashFactory;
 
 /**
- * Count rows and sum two hashes of each, whatever their order: two sets of rows with equal counts and sums are the
- * same, but for a chance of 2<sup>-128</sup>.
+ * Count rows and sum two hashes of each, independent of their order. Two different sets of rows have equal counts and
+ * sums with a probability of 2<sup>-128</sup>.
  */
 final class RowSums {
     private static final XXHash64 HASH = XXHashFactory.fastestInstance().hash64();

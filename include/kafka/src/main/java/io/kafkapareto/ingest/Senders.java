@@ -17,11 +17,11 @@ import java.util.stream.StreamSupport;
 /**
  * The threads that check, encode and send rows; one thread reads them.
  *
- * @param kind how the threads are had
- * @param width how many threads there are, or how many tasks at a time; 0 where the kind says so itself
+ * @param kind the kind of threads
+ * @param width number of threads or of parallel tasks; 0 if the kind determines it
  */
 record Senders(Kind kind, int width) {
-    /** The ways of having threads; the first takes none but the reader's own. */
+    /** The kinds of threads; the first uses only the reader's own. */
     enum Kind { SEQUENTIAL, PARALLEL_STREAM, FORK_JOIN, PLATFORM_THREADS, VIRTUAL_THREADS }
 
     private static final String NAMES =
@@ -33,7 +33,7 @@ record Senders(Kind kind, int width) {
     /**
      * Read a name like {@code fork_join_4}.
      *
-     * @throws Refused if it is none, or has a number where it needs none, or none where it needs one
+     * @throws Refused if the name is unknown, has an unexpected number, or lacks one
      */
     static Senders of(String name) throws Refused {
         if (!name.matches(NAMES)) {
@@ -54,7 +54,7 @@ record Senders(Kind kind, int width) {
         return kind == Kind.FORK_JOIN || kind == Kind.PLATFORM_THREADS || kind == Kind.VIRTUAL_THREADS;
     }
 
-    /** Hand each row that is read to one of the threads, and return when all are done. */
+    /** Pass each row to one of the threads, and return when all are done. */
     void forEach(RowSource rows, Consumer<Row> each) throws IOException, InterruptedException {
         try {
             switch (kind) {
@@ -100,12 +100,12 @@ record Senders(Kind kind, int width) {
         }
     }
 
-    /** Return threads of Java 21 and later; this code is compiled for an older one. */
+    /** Return threads of Java 21 and later by reflection; this code is compiled for an older version. */
     private static ExecutorService virtualThreads() {
         try {
             return (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
         } catch (NoSuchMethodException error) {
-            throw new IllegalStateException("this Java has no virtual threads: they need Java 21", error);
+            throw new IllegalStateException("virtual threads need Java 21 or later", error);
         } catch (IllegalAccessException | InvocationTargetException error) {
             throw new IllegalStateException(error);
         }

@@ -8,10 +8,10 @@ import org.apache.kafka.common.MetricName;
 /**
  * Metrics of one sink: how it sent its rows.
  *
- * @param sentBytes all that went over its connections, requests and their headers included
- * @param batchBytes the size of an average batch as it was sent
+ * @param sentBytes bytes sent over its connections, including requests and their headers
+ * @param batchBytes mean size of a batch as sent
  * @param compressionRatio compressed over uncompressed size; 1 without a codec
- * @param blockedS how long sending threads waited for room
+ * @param blockedS how long sending threads waited for buffer space
  */
 record SinkMetrics(
         double sentBytes, double requests, double batchBytes, double compressionRatio, double recordsPerRequest,
@@ -32,7 +32,7 @@ record SinkMetrics(
                 value(metrics, "produce-throttle-time-max"));
     }
 
-    /** Read what a client's connections have sent, from the metrics of its network layer. */
+    /** Read the bytes sent by a client's connections from the metrics of its network layer. */
     static double sentBytes(Map<MetricName, ? extends Metric> metrics, String group) {
         return value(metrics, group, "outgoing-byte-total");
     }

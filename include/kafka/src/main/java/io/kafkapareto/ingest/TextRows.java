@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Read rows as text, as most programs do: a String for each, or one for each field.
+ * Read rows as text, as most programs do: one String per row or per field.
  *
- * <p>A character stands for a byte (ISO 8859-1), so that a line that is not UTF-8 keeps its bytes and its place.
+ * <p>Each character is one byte (ISO 8859-1), so a line that is not UTF-8 keeps its bytes and its offset.
  */
 final class TextRows implements RowSource {
     private static final int CHARACTERS = 8_192;
@@ -32,7 +32,7 @@ final class TextRows implements RowSource {
     private boolean endsInLineFeed;
     private byte[] bytes;
 
-    /** With {@code asFields} each field becomes a String of its own, and the row is joined of them again. */
+    /** With {@code asFields} each field becomes a String, and the row is joined from them. */
     TextRows(FileRange range, boolean asFields, byte delimiter) throws IOException {
         var stream = Files.newInputStream(range.file());
         stream.skipNBytes(range.from());

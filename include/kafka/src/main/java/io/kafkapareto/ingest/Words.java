@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Find bytes eight at a time: a mask has the highest bit of each byte that is found, the first byte lowest.
+ * Find bytes eight at a time: a mask has the highest bit of each byte found, the first byte lowest.
  *
  * <p>The test for a zero byte is exact (Warren, Hacker's Delight, 6-1): no byte is marked because of its neighbour.
  */
@@ -39,7 +39,7 @@ final class Words {
         return (word - LOWEST_BITS) & ~word;
     }
 
-    /** Return the place of the first marked byte, from 0. */
+    /** Return the index of the first marked byte, from 0. */
     static int first(long mask) {
         return Long.numberOfTrailingZeros(mask) >>> 3;
     }

@@ -39,10 +39,10 @@ class CsvFilesTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "15_comment.csv|line 1: looks like a comment, and must be the header: '# exported 2024'; remove such lines: sed",
+        "15_comment.csv|line 1: looks like a comment, expected the header: '# exported 2024'; remove such lines: sed",
         "20_utf16le_bom.csv|is UTF-16, expected UTF-8 text; convert it with: iconv -f UTF-16 -t UTF-8 ",
         "23_cr_only.csv|ends its lines with carriage returns, expected line feeds; convert it with: tr '\\r' '\\n' <",
-        "24_latin1.csv|line 2: it is not UTF-8: '0,M\uFFFDller,0'; convert it from its encoding, for example with: iconv",
+        "24_latin1.csv|line 2: not UTF-8: '0,M\uFFFDller,0'; convert it from its encoding, for example with: iconv",
         "25_gzip.csv.gz|is compressed by gzip, expected UTF-8 text; convert it with: gzip -dc ",
     })
     void casesThatAreRefused(String name, String says) {
@@ -53,12 +53,13 @@ class CsvFilesTest {
     void textInAnyWideEncodingIsRefused() throws IOException {
         String text = "id,name\n1,one\n2,two\n";
         for (String each : new String[] {"UTF-16LE", "UTF-16BE"}) {
-            assertRefused(write(text.getBytes(each)), "holds NUL characters, as UTF-16 does; convert it with: iconv -f " + each);
+            assertRefused(write(text.getBytes(each)),
+                    "contains NUL characters, typical of UTF-16; convert it with: iconv -f " + each);
             assertRefused(write(("\uFEFF" + text).getBytes(each)), "is UTF-16, ");
         }
         for (String each : new String[] {"UTF-32LE", "UTF-32BE"}) {
             assertRefused(write(("\uFEFF" + text).getBytes(each)), "is UTF-32, ");
-            assertRefused(write(text.getBytes(each)), "holds NUL characters");
+            assertRefused(write(text.getBytes(each)), "contains NUL characters");
         }
     }
 
@@ -66,13 +67,13 @@ class CsvFilesTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
         "``|is empty",
         "\\n\\n|is empty",
-        "a,b\\n1,\\0\\n|holds NUL characters, as no CSV file does; remove them with: tr -d",
+        "a,b\\n1,\\0\\n|contains NUL characters, invalid in CSV; remove them with: tr -d",
         "a,\"b\\n1,2\\n|line 1: the header: unclosed quote",
-        "a,b\\xff\\n1,2\\n|line 1: the header: it is not UTF-8",
-        "\\n\\na;b\\n1;2|line 3: has one field by the delimiter ',', and 2 by ';': 'a;b'",
-        "sep=;\\na,b\\n1,2|line 2: has one field by the delimiter ';', and 2 by ',': 'a,b'",
-        "sep=;|holds a header and no row",
-        "a,b\\n\\n1;2|line 3: it has another number of fields than the header: '1;2' (1 of the first 1 rows are malformed",
+        "a,b\\xff\\n1,2\\n|line 1: the header: not UTF-8",
+        "\\n\\na;b\\n1;2|line 3: has one field with the delimiter ',', but 2 with ';': 'a;b'",
+        "sep=;\\na,b\\n1,2|line 2: has one field with the delimiter ';', but 2 with ',': 'a,b'",
+        "sep=;|has a header but no rows",
+        "a,b\\n\\n1;2|line 3: number of fields differs from the header: '1;2' (1 of the first 1 rows are malformed",
     })
     void headersAndFirstRowsAreChecked(String text, String says) throws IOException {
         assertRefused(write(bytes(text)), says);

@@ -1,4 +1,4 @@
-"""Orders handed on by the five services on a real broker: each complete once, whichever service is killed meanwhile."""
+"""Orders processed by the five services on a real broker: each complete once, whichever service is killed meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders handed on by transactions: no confirmation comes twice, though the service that confirms is killed."""
+"""Orders processed in transactions: no confirmation comes twice, though the service that confirms is killed."""
 
 from __future__ import annotations
 

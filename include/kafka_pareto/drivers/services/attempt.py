@@ -10,6 +10,7 @@ from secrets import token_hex
 import numpy as np
 import psutil
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_counters import LoadWindow
 from kafka_pareto.campaign.records import Outcome, Timeline
@@ -141,7 +142,7 @@ def judge(orders_run: OrdersRun, *, keeps_order: bool) -> tuple[Outcome, str]:
         return "failed", f"{orders_run.late} of {asked.orders} orders took longer than {asked.timeout_s:g} s"
     repeated = placed["repeated"] + seen["repeated"]
     if repeated and orders_run.fault is None:
-        return "records_duplicated", f"{repeated} confirmations or events were duplicates"
+        return "records_duplicated", f"{counted(repeated, 'duplicate')} among confirmations and events"
     if keeps_order and seen["out_of_order"]:
         return "failed", f"{seen['out_of_order']} orders were delivered before they were picked up"
     return "valid", ""

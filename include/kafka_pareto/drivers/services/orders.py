@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.services.fault import Fault, FaultRecord
 from kafka_pareto.drivers.services.programs.hospital import Asked
 from kafka_pareto.drivers.services.programs.messages import Record
@@ -135,9 +136,9 @@ def fault_of(orders_run: OrdersRun, rule: Capacity) -> str:
     if placed["sent"] < orders_run.asked.orders:
         return f"more than {orders_run.asked.most_open} orders waited"
     if orders_run.lost:
-        return f"{orders_run.lost} orders were lost"
+        return f"{counted(orders_run.lost, 'order')} lost"
     if orders_run.late:
-        return f"{orders_run.late} orders were late"
+        return f"{counted(orders_run.late, 'order')} late"
     if not latency or latency["p95_ms"] > rule.latency_p95_ms:
         return f"p95 latency {latency['p95_ms']:.0f} ms" if latency else "no order was confirmed"
     if placed["open_slope_s"] is None:

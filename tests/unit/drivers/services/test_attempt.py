@@ -50,7 +50,7 @@ def handed(fault: FaultRecord | None = None, late: int = 0, **changes: Any) -> O
         ({"confirmed": 97}, "records_lost", "3 of 100 orders"),
         ({"confirmed": 97, "late": 3}, "failed", "3 of 100 orders took longer than"),
         ({"confirmed": 97, "late": 2}, "records_lost", "1 of 100 orders"),
-        ({"repeated": 1}, "records_duplicated", "1 confirmations or events were duplicates"),
+        ({"repeated": 1}, "records_duplicated", "1 duplicate among confirmations and events"),
         ({"out_of_order": 4}, "failed", "4 orders were delivered before they were picked up"),
     ],
 )
@@ -123,9 +123,9 @@ def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> 
         ({"open_slope_s": 2.0, "open_slope_error_s": 1.0}, ""),
         ({"open_slope_s": None}, ""),
         ({"sent": 99}, "more than 0 orders waited"),
-        ({"complete": 99}, "1 orders were lost"),
+        ({"complete": 99}, "1 order lost"),
         ({"latency": None}, "no order was confirmed"),
     ],
 )
-def test_a_rate_is_held_within_latency_and_without_a_growing_queue(changes: dict[str, Any], fault: str) -> None:
+def test_a_rate_is_sustained_within_latency_and_without_a_growing_queue(changes: dict[str, Any], fault: str) -> None:
     assert fault_of(handed(**changes), Capacity()) == fault

@@ -13,9 +13,9 @@ from kafka_pareto.analysis.ratios import ByBlock, Ratio, geometric_ratio
 from kafka_pareto.analysis.rounding import Values
 
 SMALLEST_JUMP = 1.25
-"""As a ratio, up or down; smaller ones are not named, even if significant."""
+"""A ratio, up or down; smaller jumps are not reported, even if significant."""
 MINIMUM_STEPS = 3
-"""With two steps that differ, either could be the jump."""
+"""With two different steps, either could be the jump."""
 _NEIGHBOURS = 2
 
 
@@ -29,7 +29,7 @@ class Step:
 
     @property
     def is_large(self) -> bool:
-        """Return whether the step is large enough to be named if significant."""
+        """Return whether the step is large enough to be reported if significant."""
         return abs(math.log(self.ratio.value)) >= math.log(SMALLEST_JUMP)
 
 
@@ -46,7 +46,7 @@ def steps_beyond_trend(curve: Mapping[int | float, ByBlock]) -> list[Step]:
     """
     levels = np.array(sorted(curve), dtype=float)
     if len(levels) and levels[0] <= 0:
-        raise ValueError(f"level {levels[0]:g} has no place on a logarithmic axis: levels must be above zero")
+        raise ValueError(f"level {levels[0]:g}: must be above zero for a logarithmic axis")
     if len(levels) <= MINIMUM_STEPS:
         return []
     widths = np.diff(np.log(levels))

@@ -1,4 +1,4 @@
-"""Compare two levels along an ordered factor, over stretches of it and where one overtakes the other.
+"""Compare two levels along an ordered factor: over ranges of it, and at the crossover.
 
 Both are measured at the same points, within the same blocks. A ratio is the first level's value over the second's.
 """
@@ -65,7 +65,7 @@ def crossing_of(points: Points, *, is_rising: bool, rng: np.random.Generator) ->
         [_zero_of(places, logs[rng.integers(0, blocks, blocks)].mean(axis=0)) for _ in range(_RESAMPLES)]
     )
     tail = (1 - CONFIDENCE) / 2
-    # A resample of n blocks varies by (n - 1) / n of what n new ones would.
+    # The variance of a resample of n blocks is (n - 1) / n of that of n new blocks.
     spread = float(np.std(resampled[np.isfinite(resampled)])) * math.sqrt(blocks / (blocks - 1))
     half = spread * float(stats.t.isf(tail, blocks - 1))
     low, high = found - half, found + half
@@ -77,7 +77,7 @@ def crossing_of(points: Points, *, is_rising: bool, rng: np.random.Generator) ->
 
 
 def crossing_of_ratios(ratios: Mapping[float, float], *, is_rising: bool) -> float | None:
-    """Return where ratios without blocks pass 1, by the same fit; None where they do not."""
+    """Return where ratios without blocks pass 1, with the same fit; None if they do not."""
     if len(ratios) < 2 or min(ratios.values()) <= 0:
         return None
     logs = np.array([math.log(ratios[point]) for point in sorted(ratios)]) * (1 if is_rising else -1)
@@ -110,5 +110,5 @@ def _zero_of(places: Values, means: Values) -> float:
 
 
 def all_pairs(levels: Sequence[Level]) -> list[tuple[Level, Level]]:
-    """List each level with every one before it, as (level, other)."""
+    """List each level with every level before it, as (level, other)."""
     return [(level, other) for at, level in enumerate(levels) for other in levels[:at]]

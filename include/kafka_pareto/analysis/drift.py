@@ -1,6 +1,6 @@
 """Test for drift: a relevant change in the ratio of the active settings to the baseline.
 
-A slower machine slows both sides, so ratios are compared, never the values. The error reflects differences between the
+A slower machine slows both sides, so only ratios are compared. The error reflects differences between the
 blocks of one check, not between days: the drift fraction must leave room for those.
 """
 
@@ -128,7 +128,7 @@ def adjusted(changes: Sequence[RatioChange]) -> list[RatioChange]:
 
 
 def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]) -> list[bool]:
-    """Mark where a history, oldest first, left its level by more than its drift fraction.
+    """Mark the changes of a history, oldest first, by more than its drift fraction.
 
     Each entry (ratios by objective, drift fraction) is compared with all since the last change point, pooled: more
     blocks than any single check has.
@@ -147,7 +147,7 @@ def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]
 
 
 def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
-    """Return the ratio over the blocks of all of these together; None for none."""
+    """Return the ratio over the blocks of all of these; None without any."""
     if not ratios:
         return None
     blocks = np.array([each.blocks for each in ratios])
@@ -159,7 +159,7 @@ def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
 
 
 def _ratio(log_ratio: float, log_deviation: float, blocks: int) -> Ratio:
-    if log_deviation < ROUNDING:  # the blocks are equal and have no spread to judge by
+    if log_deviation < ROUNDING:  # equal blocks have no spread
         log_deviation = 0.0
     critical = float(student_critical((1 - paired_tests.CONFIDENCE) / 2, blocks - 1))
     half_width = critical * log_deviation / np.sqrt(blocks)

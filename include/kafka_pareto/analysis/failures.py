@@ -9,7 +9,7 @@ from kafka_pareto.analysis.paired_tests import CONFIDENCE
 
 def failing_more_p_value(failed: int, repetitions: int, reference_failed: int, reference_repetitions: int) -> float:
     """Return Fisher's exact p-value, one-sided, of failing no more often than the reference."""
-    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps do not need it)
 
     table = np.array([[failed, repetitions - failed], [reference_failed, reference_repetitions - reference_failed]])
     return float(stats.fisher_exact(table, alternative="greater").pvalue)

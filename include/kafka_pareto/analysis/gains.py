@@ -30,7 +30,7 @@ from kafka_pareto.study.tune import Tune
 SIGNIFICANCE = 0.05
 
 Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
-# A CV across repetitions is hardly ever resolved by a campaign's blocks, and its interval is the less certain one.
+# A CV across repetitions is rarely significant with a campaign's blocks, and its interval is less certain.
 _SHARE_OF_A_CV = 0.1
 
 
@@ -44,8 +44,7 @@ class Gain(Frozen):
             cases; those of means hold at any stopping time.
         hedges_g: Unpaired difference in standard deviations.
         cliffs_delta: Unpaired, from -1 (the candidate's values are all lower) to 1 (all higher).
-        blocks_to_tell: Blocks that would resolve an unresolved gain if the measured change is the true one, up to
-            100,000.
+        blocks_to_tell: Blocks for a significant result if the measured change is the true one, up to 100,000.
     """
 
     objective: ObjectiveName
@@ -64,7 +63,7 @@ class Gain(Frozen):
 
     @property
     def worst_fraction(self) -> float | None:
-        """Return how much worse it is at the bad end of its interval: 0.1 is a tenth; below 0 it is better."""
+        """Return how much worse it is at the bad end of its interval: 0.1 is 10 %; negative is better."""
         ends = (self.change_low_fraction, self.change_high_fraction)
         worse = -1 if is_maximised(self.objective) else 1
         return max((worse * end for end in ends if end is not None), default=None)
@@ -79,7 +78,7 @@ class Gain(Frozen):
         return self.is_unjudged if self.worst_fraction is None else self.worst_fraction > fraction
 
     def lies_within(self, fraction: float) -> bool:
-        """Return whether its whole interval differs from no change by at most this."""
+        """Return whether its whole interval lies within this change."""
         low, high = self.change_low_fraction, self.change_high_fraction
         return low is not None and high is not None and -fraction <= low and high <= fraction
 
@@ -153,7 +152,7 @@ def resolution_of(gain: Gain, wanted_effect_fraction: float) -> Resolution:
     - `better` or `worse`: the interval excludes no change.
     - `no difference shown`: it includes no change and lies within the wanted effect on both sides, so any difference is
       irrelevant to the user.
-    - `not resolved`: neither; a relevant difference is possible.
+    - `not resolved`: neither, that is inconclusive; a relevant difference is possible.
     """
     low, high = gain.change_low_fraction, gain.change_high_fraction
     if low is None or high is None:
@@ -191,6 +190,6 @@ def _known(value: float) -> float | None:
 def gains_over(
     study: Tune, other_id: str, pick_id: str, repetitions: Sequence[Repetition], objectives: Sequence[ObjectiveName]
 ) -> list[Gain]:
-    """Compare the pick with another configuration in each of the objectives."""
+    """Compare the pick with another configuration in each objective."""
     sides = paired(other_id, pick_id, repetitions)
     return [compare(objective, *sides, study) for objective in objectives]

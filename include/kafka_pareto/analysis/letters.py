@@ -1,4 +1,4 @@
-"""Group levels without significant difference by letters, as in tables of means."""
+"""Group levels without significant difference by letters (compact letter display)."""
 
 from __future__ import annotations
 

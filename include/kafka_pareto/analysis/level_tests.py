@@ -1,4 +1,4 @@
-"""Describe the levels of a factor side by side: their means and how they rank."""
+"""Summarize the levels of a factor: means and ranks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Relative:
-    """A level's factor behind the best: 1 at the best, 2 at half as well. `sd` is NaN at the best level."""
+    """A level's factor behind the best: 1 at the best, 2 at half its performance. `sd` is NaN at the best level."""
 
     value: float = _NAN
     sd: float = _NAN

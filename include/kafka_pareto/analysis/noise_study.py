@@ -1,4 +1,4 @@
-"""Measure how much the baseline differs from itself, and so which effects the planned blocks can find.
+"""Measure the baseline's noise, and the effects that the planned blocks can detect.
 
 An A/A study: each repetition and its successor form a block of two equal sides, whose difference is noise.
 """
@@ -13,6 +13,7 @@ from kafka_pareto.analysis.gains import level_of
 from kafka_pareto.analysis.repetition_values import coefficient_of_variation, is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.rounding import Values, has_spread
 from kafka_pareto.analysis.sequential import MOST_BLOCKS, blocks_to_show, half_width, least_change_shown
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of
@@ -41,10 +42,10 @@ def noise_report(study: Tune, case: str, repetitions: Sequence[Repetition]) -> N
 
 
 def noise_lines(report: NoiseReport) -> list[str]:
-    """Return the report in sentences, for log and card."""
+    """Return the report as lines for log and card."""
     return [
-        f"{case_label(report.case)}: what {report.blocks} blocks can tell among {report.comparisons} comparisons, "
-        f"from {report.repetitions} repetitions of the baseline:",
+        f"{case_label(report.case)}, with {report.blocks} blocks and {report.comparisons} comparisons, "
+        f"estimated from {report.repetitions} repetitions of the baseline:",
         *(_line(noise, report) for noise in report.objectives),
     ]
 
@@ -60,12 +61,12 @@ def spread_of_mean(values: Values) -> float:
 
 
 def spread_of_cv(values: Values) -> float:
-    """Return what a block adds to the standard deviation of the log-ratio of two equal sides' CVs.
+    """Return a block's contribution to the standard deviation of the log-ratio of two equal sides' CVs.
 
     The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2, for a normal distribution 1/2 +
     CV^2. That is the lower bound here, as a dozen values hardly show a tail.
     """
-    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps do not need it)
 
     cv = coefficient_of_variation(values)
     normal = 0.5 + cv**2
@@ -101,19 +102,19 @@ def _change(log_change: float) -> float | None:
 def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
     label, effect = label_of(noise.objective), noise.minimum_detectable_effect_fraction
     if noise.value is None:
-        return f"{label}: not known from {report.repetitions} valid repetitions."
+        return f"{label}: unknown after {counted(report.repetitions, 'valid repetition')}."
     if noise.noise_floor_fraction is None:
-        found = f"{report.blocks} blocks give no interval of its change"
+        found = f"no interval with {report.blocks} blocks"
     else:
-        size = "no change would be" if effect is None else f"changes of {change_text(effect)} and more are"
-        found = f"noise floor {change_text(noise.noise_floor_fraction)}; {size} found"
+        size = "no detectable change" if effect is None else f"smallest detectable change {change_text(effect)}"
+        found = f"noise floor {change_text(noise.noise_floor_fraction)}; {size}"
     needed = noise.blocks_for_wanted_effect
     blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks
-    remark = ", as small changes of a CV do" if many and noise.objective.endswith("_cv") else ""
+    remark = " (normal for a CV)" if many and noise.objective.endswith("_cv") else ""
     return f"{label}: {found}; {report.wanted_effect_fraction:.0%} takes {blocks} blocks{remark}."
 
 
 def change_text(fraction: float) -> str:
-    """Format a change, from doubling on as a multiple."""
+    """Format a change; from doubling as a multiple."""
     return f"{fraction:.0%}" if fraction < 1 else f"{1 + fraction:.1f}-fold"

@@ -1,6 +1,6 @@
 """Test whether a candidate differs from the baseline, or any reference, in the blocks that measured both.
 
-Changes are fractions of the baseline: +0.25 is a quarter more. Intervals are 95 %.
+Changes are fractions of the baseline: +0.25 is 25 % more. Intervals are 95 %.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def welch_p_value(baseline: Values, candidate: Values) -> float:
     """Return the p-value of Welch's t test of equal means; NaN below two values a side, and if neither varies."""
     if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
         return _NAN
-    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps do not need it)
 
-    # From the moments: scipy warns of a side that has no spread of its own.
+    # From the moments, since scipy warns about a side without spread.
     return float(stats.ttest_ind_from_stats(*_moments(candidate), *_moments(baseline), equal_var=False).pvalue)
 
 
@@ -88,11 +88,11 @@ def effect_sizes(baseline: Values, candidate: Values) -> EffectSizes:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values (Scandinavian Journal of Statistics 6, 1979), in the order given.
+    """Return Holm's adjusted p-values (Scandinavian Journal of Statistics 6, 1979), in the given order.
 
-    NaN, a test that could not be done, stays NaN and does not count.
+    NaN, an impossible test, stays NaN and does not count.
     """
-    # Not by statsmodels: it collects all garbage at each call, 0.1 s of CPU after each sequential block.
+    # Not with statsmodels, which runs a garbage collection at each call: 0.1 s of CPU after each sequential block.
     adjusted = np.array(p_values, dtype=np.float64)
     ascending = np.argsort(adjusted)[: np.count_nonzero(~np.isnan(adjusted))]  # NaN sorts last
     left = len(ascending) - np.arange(len(ascending))

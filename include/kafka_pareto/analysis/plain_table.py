@@ -12,7 +12,7 @@ def table_lines(
     """Align the columns of rows of equal length, `gap` apart; the first column is aligned left."""
     if not rows:
         return []
-    from tabulate import DataRow, TableFormat, tabulate  # noqa: PLC0415 (a measuring step hardly ever needs it, and it takes 0.15 s to load)
+    from tabulate import DataRow, TableFormat, tabulate  # noqa: PLC0415 (takes 0.15 s to load, and a measuring step rarely needs it)
 
     alignment = ["left", *[other_columns] * (len(rows[0]) - 1)]
     row = DataRow("", gap, "")

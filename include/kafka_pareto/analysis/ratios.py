@@ -34,7 +34,7 @@ def ratio_of_levels(reference: ByBlock, level: ByBlock) -> Ratio:
     """Return the ratio of a level to the reference, from the blocks that measured both.
 
     The geometric mean of the blocks' ratios: block effects cancel, and each block has equal weight. A ratio of means
-    leans on blocks with larger values and rejects too often. With a value of zero or below there is no geometric mean;
+    favors blocks with larger values and rejects too often. With a value of zero or below there is no geometric mean;
     then it is the ratio of means (`paired_tests.mean_change`), if both are above zero.
     """
     blocks = sorted(reference.keys() & level.keys())
@@ -73,7 +73,7 @@ def interactions(grid: Mapping[Combination, ByBlock], reference: Combination) ->
     b))`: 1 without interaction, above 1 if both together gain more than each alone predicts. It is the interaction
     contrast of a 2 x 2 table on the log scale (Montgomery, Design and Analysis of Experiments, 8th ed., section 5.1),
     one per block that measured all four, with Student's interval and test. Combinations without such a block, or with a
-    value of zero or below, are left out.
+    value of zero or below, are excluded.
     """
     found = {}
     for combination in grid:
@@ -89,7 +89,7 @@ def interactions(grid: Mapping[Combination, ByBlock], reference: Combination) ->
 def _contrasts(corners: list[ByBlock]) -> Values:
     blocks = sorted(set.intersection(*(set(corner) for corner in corners)))
     values = np.array([[corner[block] for block in blocks] for corner in corners])
-    # A ratio to zero is none, and to leave out only the blocks with a zero would flatter.
+    # A ratio to zero is undefined, and excluding only the blocks with a zero would bias the result upwards.
     if not blocks or np.min(values) <= 0:
         return np.array([])
     both, neither, first, second = np.log(values)

@@ -60,7 +60,7 @@ def paired(
 
 
 def coefficient_of_variation(values: np.ndarray) -> float:
-    """Return the standard deviation (n-1) over the mean: 0 if the values differ by rounding alone.
+    """Return the standard deviation (n-1) over the mean: 0 if the values differ only by rounding.
 
     NaN for fewer than two values and for a mean of zero.
     """

@@ -8,7 +8,7 @@ import numpy.typing as npt
 Values = npt.NDArray[np.float64]
 
 ROUNDING = 1e-12
-"""A relative difference that is rounding. No load tool resolves as much; sums of 100,000 values err by less."""
+"""A relative difference due to rounding: below load generators' resolution, above the error of long sums."""
 
 
 def has_spread(values: Values, scale: float | None = None) -> bool:
@@ -22,7 +22,7 @@ def has_spread(values: Values, scale: float | None = None) -> bool:
 
 
 def dense_ranks(values: Values) -> Values:
-    """Rank the values from 0; neighbours that differ by rounding alone share a rank."""
+    """Rank the values from 0; neighbours that differ only by rounding share a rank."""
     order = np.argsort(values)
     steps = np.diff(values[order]) > ROUNDING * np.max(np.abs(values), initial=0.0)
     ranks = np.empty(len(values))

@@ -1,4 +1,4 @@
-"""Load a study that is about to run; one that tunes must be able to recommend something."""
+"""Load a study for a run; a tuning study must be able to recommend a change."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kafka_pareto.study.tune import Tune
 
 
 def load_runnable_study(folder: Path, name: str) -> Study:
-    """Read `<folder>/<name>.yaml` to begin or resume; no rule of the model, since older campaigns must still open.
+    """Read `<folder>/<name>.yaml` to start or resume; not a rule of the model, since older campaigns must still open.
 
     Raises:
-        StudyError: As `load_named_study`, and if the gain blocks are too few for any recommendation.
+        StudyError: Like `load_named_study`, and if the gain blocks are too few for any recommendation.
     """
     study = load_named_study(folder, name)
     if isinstance(study, Tune) and (rule := _broken_rule(study)):
@@ -29,9 +29,9 @@ def _broken_rule(study: Tune) -> str:
     confirmation = study.confirmation
     if not confirmation.can_claim:
         fewest = confirmation.minimum_blocks
-        return f"must be at least minimum_blocks, {fewest}; with fewer no change is ever recommended"
+        return f"must be at least minimum_blocks, {fewest}; fewer blocks never lead to a recommendation"
     fewest = min(fewest_blocks(level_of(mean, study)) for mean in study.means)
     if confirmation.gain_blocks >= fewest:
         return ""
     compared = f"{len(study.objective_names)} objectives at {study.declaration.cases_text(len(study.cases))}"
-    return f"must be at least {fewest} to compare {compared}; fewer give no interval, so no change is ever recommended"
+    return f"must be at least {fewest} to compare {compared}; fewer give no interval and never lead to a recommendation"

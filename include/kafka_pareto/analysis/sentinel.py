@@ -1,4 +1,4 @@
-"""Test whether the cluster stayed stable during measuring, by the sentinel: the baseline's repetitions."""
+"""Test the cluster's stability during the measurements with the sentinel: the baseline's repetitions."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
 
 
 def first_run_p_value(values: Values) -> float:
-    """Return the p-value of the first value being like the others: Student's t on the logs, 1 without spread."""
+    """Return the p-value of no first-run effect: Student's t on the logs, 1 without spread."""
     if not has_spread(values[1:]):
         return 1.0
-    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps do not need it)
 
     logs = np.log(values)
     return float(stats.ttest_ind(logs[:1], logs[1:]).pvalue)
@@ -123,7 +123,7 @@ def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: n
 
     drift = stats.kendalltau(np.arange(len(values)), dense_ranks(values))
     before, p_value = change_point(values, rng)
-    # A series without any spread has no tau: it has not moved.
+    # A constant series has no tau.
     return SeriesStability(
         objective=objective,
         first_run_change_fraction=float(values[0] / np.mean(values[1:]) - 1),

@@ -1,6 +1,6 @@
-"""Estimate a ratio from blocks, with an interval that holds after every block at once.
+"""Estimate a ratio from blocks, with an anytime-valid interval.
 
-One may look after each block, stop at any, and resume: the interval keeps its level.
+The interval keeps its level if it is inspected after each block and measuring stops or resumes at any block.
 
 Lai's confidence sequence (On Confidence Sequences, The Annals of Statistics 4, 1976), as in Wang and Ramdas
 (Anytime-valid t-tests and confidence sequences for Gaussian means with unknown variance, arXiv 2310.03722): all means
@@ -21,8 +21,8 @@ from scipy import special
 from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread
 
 MOST_BLOCKS = 100_000
-# `tests/simulations/sequential.py` compares values: with 1, clear changes take a block more; with 9, small ones are
-# claimed more seldom.
+# `tests/simulations/sequential.py` compares values: with 1, large changes take one block more; with 9, small ones are
+# detected less often.
 EXPECTED_VARIANCE = 4.0
 _POWER = 0.8
 # The log of a CV has at least this variance times the number of blocks, if its values are normal.

@@ -68,11 +68,11 @@ def role_text(role: str) -> str:
 
 
 RESOLUTION_WORDS = {"no difference shown": "no difference", "not resolved": "inconclusive"}
-"""Words for what a gain's interval shows; better and worse are their own."""
+"""Words for the results of a gain's interval; better and worse are used unchanged."""
 
 
 def resolution_text(gain: Gain) -> str:
-    """Return what the gain's interval shows, in a word or two."""
+    """Return the result of the gain's interval, in one or two words."""
     return RESOLUTION_WORDS.get(gain.resolution, gain.resolution)
 
 

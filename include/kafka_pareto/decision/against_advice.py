@@ -20,8 +20,8 @@ class AgainstAdvice(Frozen):
     """The pick compared with the best advice.
 
     Attributes:
-        configuration_id: The best advice's; the pick's own if somebody advises it, without `gains` then.
-        titles: Who advises it.
+        configuration_id: The best advice's, or the pick's, without `gains`, if the pick itself is advised.
+        titles: The sources of the advice.
         gains: The pick's means against it, in the gain and final blocks that have both.
         in_place_of: The choice blocks' pick if that was worse and the advice replaced it; the gains are that pick's.
     """
@@ -34,7 +34,7 @@ class AgainstAdvice(Frozen):
     in_place_of: dict[str, FactorValue] | None = None
 
     def is_better(self, margin_fraction: float) -> bool:
-        """Return whether the pick is worse, possibly by more than the margin, and better in no mean."""
+        """Return whether the pick is worse in a mean, possibly by more than the margin, and better in none."""
         worse = [gain.resolution == "worse" and gain.may_be_worse_by(margin_fraction) for gain in self.gains]
         return any(worse) and all(gain.resolution != "better" for gain in self.gains)
 

@@ -1,6 +1,6 @@
 """Choose the confirmed candidate to compare with the active configuration on fresh blocks.
 
-The choice blocks flatter the pick, so no gain is stated from them.
+The choice blocks favor the pick, so no gain is computed from them.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _LEAST_VALID_FRACTION = 0.8
 
 
 class MissedLimit(Frozen):
-    """A limit that is not kept, and the value that misses it; None if unknown."""
+    """A missed limit and the measured value; None if unknown."""
 
     limit: Limit
     value: float | None
 
 
 class Choice(Frozen):
-    """The pick of the choice blocks, and the criterion it was chosen by.
+    """The pick of the choice blocks, and its criterion.
 
     Attributes:
         configuration_id: The active configuration's if no candidate beats it or none may be chosen.
         chosen_by: As the study asks, or `balanced_gain` if it asks for CVs that are missing.
         nearest_configuration_id: If no candidate keeps every limit, the one whose worst miss, `limits_missed`, is
             smallest.
-        baseline_limits_missed: What the baseline, which is exempt, misses in the same blocks.
+        baseline_limits_missed: The limits that the baseline, which is exempt, misses in the same blocks.
         in_force_limits_missed: The same of active settings other than the baseline.
     """
 
@@ -81,7 +81,7 @@ def choose(
     reference_id = in_force_id or baseline_id
     trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
     eligible = _eligible(study, candidates, trials, reference_id)
-    # The reference stands first, then ids in order: of equals the first is taken.
+    # The reference first, then IDs in order: among equals the first wins.
     gains = _log_gains(study, [reference_id, *eligible], choice_repetitions)
     limits = study.limits
     missed = {
@@ -114,7 +114,7 @@ def choose(
 
 
 def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
-    """Return the limits that these values, by objective, do not keep; an unknown value (NaN) keeps none."""
+    """Return the limits that these values, by objective, miss; an unknown value (NaN) misses all."""
     return [
         MissedLimit(limit=limit, value=None if math.isnan(value) else float(value))
         for limit in limits
@@ -123,7 +123,7 @@ def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
 
 
 def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, reference_id: str) -> list[str]:
-    """Return the ids, in order, of the candidates that may be chosen if they keep the limits."""
+    """Return the IDs, in order, of the candidates that may be chosen if they keep the limits."""
     baseline_id = study.baseline_id()
     blocks = study.confirmation.choice_blocks
     enough = max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))
@@ -142,7 +142,7 @@ def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, refer
 def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
     """Return log-gains over the baseline by id and objective, positive if better; NaN for CVs that cannot be compared.
 
-    Ids without a valid block in common with the baseline are left out; the baseline's own gains are 0.
+    IDs without a valid block in common with the baseline are excluded; the baseline's gains are 0.
     """
     valid = valid_by_block(repetitions)
     baseline = valid.get(study.baseline_id(), {})
@@ -176,9 +176,9 @@ def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
 def best_by(
     study: Tune, asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, reference_id: str
 ) -> tuple[str, ChooseBy]:
-    """Return the id that is best by what is asked, or by the balanced gain if CVs are missing, and which it was.
+    """Return the best ID by the requested criterion, or by the balanced gain if CVs are missing, and the criterion.
 
-    `gains` are log-gains over the baseline by id, the first winning ties; `trials` are by id. The others must beat the
+    `gains` are log-gains over the baseline by id, the first winning ties; `trials` are by ID. The others must beat the
     reference, which may be missing.
     """
     balanced = dict.fromkeys(study.means, 1.0)

@@ -13,11 +13,11 @@ class Counts(Frozen):
     """Outcomes of one configuration's repetitions, in all blocks of its confirmation.
 
     Attributes:
-        repetitions: None in decisions from before this was kept.
+        repetitions: None in decisions made before this field existed.
         failed: Unless the configuration cannot have caused it.
-        upsets: Further attempts during which a leader moved or after which the cluster was in trouble; they were
-            repeated, or their block was rejected. One that also lost records counts as a lost repetition alone.
-        repeated: Valid ones that needed another attempt, for a cause that the configuration cannot have.
+        upsets: Other attempts in which a leader moved or after which the cluster was unhealthy; they were repeated, or
+            their block was rejected. One that also lost records counts only as a lost repetition.
+        repeated: Valid ones that needed another attempt for a reason unrelated to the configuration.
         generator_bound: Valid ones of the fresh blocks in which the load generator was the bottleneck.
     """
 
@@ -40,7 +40,7 @@ class Counts(Frozen):
 
     @property
     def largest_failure_fraction(self) -> float | None:
-        """Return the upper 95 % bound of the share of attempts that fail or upset; None if `attempts` is."""
+        """Return the upper 95 % bound of the share of attempts that fail or upset; None if `attempts` is None."""
         return None if self.attempts is None else largest_failure_fraction(self.failed_or_upset, self.attempts)
 
     def failing_more_p_value(self, reference: Counts) -> float | None:

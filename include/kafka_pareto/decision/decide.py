@@ -1,7 +1,7 @@
-"""Decide what to recommend: which confirmed configuration, with which gains, and whether the evidence suffices.
+"""Decide on the recommendation: the confirmed configuration, its gains, and whether the evidence suffices.
 
-The choice uses one set of blocks, and all claims use fresh ones, so the choice's luck is not counted. Without enough
-evidence or gain, the active configuration stays.
+The choice uses one set of blocks and all claims use fresh ones, so the choice's selection bias is excluded. Without
+enough evidence or gain, the active configuration stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The decision of one case, evidence and verdict, as codes and numbers; `report/reasons.py` words them."""
+"""The decision of one case, evidence and verdict, as codes and numbers; `report/reasons.py` turns them into text."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class FoundActiveSettings(Record):
     """The settings active in one case when its confirmation began; decided once.
 
     Attributes:
-        newest_version: 0 for none ever. None in confirmations begun by a release that did not look; they resume without
-            final blocks.
+        newest_version: 0 if there was none. None in confirmations begun by a release without this check; they resume
+            without final blocks.
         settings: None if the baseline is active, or the active settings do not count for the reasons in `left_out`.
     """
 
@@ -72,12 +72,12 @@ class Decision(Record):
         in_force_left_out: Why active settings do not count.
         limits_missed: By the pick on average over its last blocks, or by the nearest configuration in the choice
             blocks.
-        gains: The pick against the reference in all fresh blocks; all claims are read off their intervals.
+        gains: The pick against the reference in all fresh blocks; all claims are based on their intervals.
         gains_over_baseline: The pick against the baseline, so that small losses of several versions do not add up;
             empty if the baseline is the reference or the pick.
         blocks_used: Fresh blocks with a valid repetition of both pick and reference, `final_blocks` among them.
         advice: None without advice in the fresh blocks.
-        holds_for: For which clients it holds; `other_study` covers the others. May be empty.
+        holds_for: The clients it is valid for; `other_study` covers the others. May be empty.
     """
 
     case: str
@@ -125,7 +125,7 @@ class Decision(Record):
 
     @property
     def offered(self) -> bool:
-        """Return whether the pick may become active, by itself or after approval."""
+        """Return whether the pick may become active, automatically or after approval."""
         return self.verdict in ("recommended", "ask_a_person")
 
     @property
@@ -158,18 +158,18 @@ class Decision(Record):
 
     @property
     def shows_a_change(self) -> bool:
-        """Return whether a mean is claimed to be better or worse, which final blocks have to bear out."""
+        """Return whether a mean is claimed to be better or worse, which final blocks must confirm."""
         changed = any(gain.resolution in ("better", "worse") for gain in self.main_gains)
         return self.offered or (changed and self.verdict in ("keep_harmed", "keep_no_gain"))
 
     @property
     def has_enough_blocks(self) -> bool:
-        """Return whether there are as many blocks as the study requires for a claim."""
+        """Return whether the blocks suffice for a claim under the study's rules."""
         return self.blocks_used >= self.minimum_blocks
 
     @property
     def reference_configuration_id(self) -> str:
-        """Return the reference's id."""
+        """Return the reference's ID."""
         return self.in_force.configuration_id if self.in_force else self.baseline_configuration_id
 
     @property
@@ -239,7 +239,7 @@ class Decision(Record):
 
     @property
     def unjudged(self) -> list[ObjectiveName]:
-        """Return the means without an interval, for too few blocks."""
+        """Return the means without an interval because of too few blocks."""
         return [gain.objective for gain in self.main_gains if gain.is_unjudged]
 
     @property

@@ -55,7 +55,7 @@ def search(
 
     The front holds all non-dominated configurations evaluated. If none keeps the limits by estimate, it is that of all
     of them, with `limits_met_estimated` False; it includes the nearest miss, so there is still something to measure
-    next. An objective without a model is left out, a limit on it ignored, its estimate NaN. `trials`, this case's, fill
+    next. An objective without a model is excluded, a limit on it ignored, its estimate NaN. `trials`, this case's, fill
     the first population and scale the hypervolume: 0 and 1 at the best and worst measured value, the reference at 1.1;
     it is 0 while nothing keeps the limits.
 

@@ -1,4 +1,4 @@
-"""Calibrate estimates: a corrected estimate of what confirmation will measure, with a 90 % interval.
+"""Calibrate estimates: predict the confirmation's measurements, with a 90 % interval.
 
 The front's points were selected for good estimates, so noise that flattered the trees is on it. A Gaussian process
 without a part in the selection estimates them again: it shares the trials, not the trees' errors, and shrinks what has
@@ -29,7 +29,7 @@ from kafka_pareto.surrogates.gaussian_process import MOST_TRIALS, Posterior, at_
 COVERAGE = 0.9
 """Nominal coverage of the intervals."""
 FOLDS = 5
-_LEAST_ERRORS = 10  # fewer know nothing of the outer 5 %
+_LEAST_ERRORS = 10  # fewer trials cannot estimate the outer 5 %
 
 
 class Process(Frozen):
@@ -108,7 +108,7 @@ def calibrate(
     cross_validated: pd.Series,
     most_trials: int = MOST_TRIALS,
 ) -> tuple[Calibration, pd.Series] | None:
-    """Calibrate a mean's estimates on the trials that measured it; None with too few trials to know the errors.
+    """Calibrate a mean's estimates on the trials that measured it; None with too few trials to estimate the errors.
 
     `cross_validated` are estimates by trees that had not seen the row's configuration. The series says for each trial
     whether an interval that had not seen it covers it (1, 0 or NaN).
@@ -153,7 +153,7 @@ def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[Objec
     for limit in study.limits:
         if limit.objective in calibrations:
             estimates = table[f"estimated_{limit.objective}"].to_numpy(dtype=float)
-            if np.isnan(estimates).any():  # not learnable: the search did not keep this limit either
+            if np.isnan(estimates).any():  # not learnable, so the search ignored this limit too
                 continue
             table["limits_met_estimated"] &= limit.excess_fraction(estimates) <= 0
     return table
@@ -174,7 +174,7 @@ def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, most_tria
 def folds_of(
     study: Tune, rows: pd.DataFrame, repeat: int = 0
 ) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-    """Return the places inside and outside of each fold of configurations; none with fewer of these than folds."""
+    """Return the indices inside and outside each fold of configurations; none with fewer configurations than folds."""
     if rows.configuration_id.nunique() < FOLDS:
         return []
     folds = GroupKFold(FOLDS, shuffle=True, random_state=study.seed + repeat)
@@ -182,7 +182,7 @@ def folds_of(
 
 
 def _ends(errors: Values) -> tuple[float, float]:
-    """Return the quantiles that leave out 5 % on each side of one more error; 0 lies between them."""
+    """Return quantiles with 5 % on each side for one more error; 0 lies between them."""
     rank = min(1.0, (1 + COVERAGE) / 2 * (1 + 1 / len(errors)))
     low, high = np.quantile(errors, [1 - rank, rank])
     return min(float(low), 0.0), max(float(high), 0.0)

@@ -63,7 +63,7 @@ def feature_importance(objective: ObjectiveName, shares: pd.Series) -> bytes:
     bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
     axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)
     axes.set_xlim(0, max(float(ordered.max()), 0.01) * 1.12)
-    axes.set(xlabel="share of the total gain", title=f"What {label_of(objective)} depends on")
+    axes.set(xlabel="share of the total gain", title=f"Feature importance: {label_of(objective)}")
     return _png(figure)
 
 

@@ -1,6 +1,6 @@
 """Find the trials of earlier campaigns that a new campaign may use, and the best configurations among them.
 
-They guide the new campaign's rounds and suggest a part of its design. None is judged, chosen or reported as measured.
+They guide the new campaign's rounds and suggest part of its design, but are not judged, chosen or reported.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def earlier_trials(
     """Return the comparable trials of a warm start's campaigns (`PRIOR_TRIAL_COLUMNS`, factors), the newest first.
 
     A case of an earlier campaign is used if cluster, client, workload, baseline, factor names and the protocol of a
-    single repetition (rate limit included) were the same. Trials with a category that is no level today are dropped;
-    numbers outside of today's range still help to estimate what lies within. Everything dropped is named with its
-    reason. `latest` is the most recently measured campaign of which anything is used; later ones are named, too.
+    single repetition (rate limit included) were the same. Trials with a category that is not a level today are dropped;
+    numbers outside today's range still help to estimate values inside it. Everything dropped is logged with its reason.
+    `latest` is the most recently measured campaign with usable trials; later ones are logged too.
 
     Raises:
         BadInputError: If it names a campaign that does not exist.
@@ -105,7 +105,7 @@ def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[C
 
 
 def _newest_first(today: Campaign, others: Sequence[str]) -> list[str]:
-    """Sort campaigns by last measurement; one without a time comes first, as it may be newest."""
+    """Sort campaigns by last measurement; one without a time comes first, since it may be the newest."""
 
     def measured_at(name: str) -> datetime:
         try:
@@ -118,7 +118,7 @@ def _newest_first(today: Campaign, others: Sequence[str]) -> list[str]:
 
 
 def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tuple[PriorCampaign, pd.DataFrame]:
-    """Read what an earlier campaign gives, without the cases that are not comparable."""
+    """Read the usable trials of an earlier campaign, without the cases that are not comparable."""
     nothing = pd.DataFrame()
     try:
         then = Campaign.open(today.store, today.tune.name, name)
@@ -153,7 +153,7 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
 
 
 def _of_todays_levels(rows: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, list[str]]:
-    """Return the trials whose categories are all levels today (the baseline is exempt), and what is dropped."""
+    """Return the trials whose categories are all levels today (the baseline is exempt), and why others are dropped."""
     left_out = []
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
@@ -166,7 +166,7 @@ def _of_todays_levels(rows: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, li
 
 
 def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fingerprint) -> None:
-    """Refuse, with the reason, a case of which nothing can be used."""
+    """Reject a case without usable trials, with the reason."""
     if case not in then.study.cases:
         raise BadInputError("was not measured then")
     if not rows.is_baseline.any():
@@ -184,16 +184,16 @@ def _measured_at(campaign: Campaign, cases: Sequence[str]) -> datetime:
         if repetitions := campaign.read_measurements(cases, [number]):
             started_at = [datetime.fromisoformat(each.started_at) for each in repetitions]
             return max(each if each.tzinfo else each.replace(tzinfo=UTC) for each in started_at)
-    raise BadInputError("no repetition is in the store that tells when it was measured")
+    raise BadInputError("no stored repetition has a time of measurement")
 
 
 def _tell(prior: Prior, study: Tune, warm_start: WarmStart) -> None:
-    """Log what is used and what is not; warn if a named campaign, or every one, gives nothing."""
+    """Log used and unused trials; warn if a named campaign, or every one, has no usable trials."""
     for each in prior.campaigns:
         ages = ", ".join(f"{case_label(case)} ({days:.1f} days old)" for case, days in each.age_days.items())
         level = logging.INFO if each.trials or warm_start.campaigns == "latest" else logging.WARNING
         log.log(level, "warm start from %s: %d trials%s", each.campaign, each.trials, f" at {ages}" if ages else "")
         for reason in each.left_out:
-            log.log(level, "warm start from %s: left out: %s", each.campaign, reason)
+            log.log(level, "warm start from %s: excluded: %s", each.campaign, reason)
     if not any(each.trials for each in prior.campaigns):
-        log.warning("warm start: no earlier campaign of %s gives anything; this one begins without", study.name)
+        log.warning("warm start: no earlier campaign of %s has usable trials; starting without", study.name)

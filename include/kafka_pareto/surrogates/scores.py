@@ -26,7 +26,7 @@ from kafka_pareto.surrogates.surrogate import (
 )
 
 CEILING_OF_NOISE_ALONE = 0.1
-"""Below this share of explainable variance an objective is noise, however well a lucky split scores."""
+"""Below this share of explainable variance an objective is noise, even if a lucky split scores well."""
 LEAST_SHARE_OF_CEILING = 0.5
 """A model that explains less than this share of what can be explained has not learned the objective."""
 CURVE_COLUMNS = ("configurations", "r2_train", "r2_held_out", "r2_held_out_sd")
@@ -134,7 +134,7 @@ def score_surrogate(
 
 
 def is_learnable(r2: float | None, ceiling: float | None) -> bool:
-    """Return whether a model of this R² has learned a fair part of what can be learned; the ceiling may be unknown."""
+    """Return whether a model with this R² has learned enough of the explainable variance, if that is known."""
     if r2 is None or r2 <= 0:
         return False
     return ceiling is None or (ceiling >= CEILING_OF_NOISE_ALONE and r2 >= LEAST_SHARE_OF_CEILING * ceiling)
@@ -204,7 +204,7 @@ def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
 def describe_scores(scores: pd.DataFrame) -> str:
     """Return the scores as lines for a log, one per objective and case."""
     lines = [
-        "R² of the surrogates, of the logarithm or the value; 'ceiling' is what the repetitions' own noise leaves; "
+        "R² of the surrogates, of the logarithm or the value; 'ceiling' is the maximum under the repetitions' noise; "
         "'in 90 %' the share of unseen trials in their 90 % intervals",
         f"{'objective':<17} {'record size':>11} {'of':>5} " + " ".join(head.rjust(w) for head, w in _SHOWN.values()),
     ]

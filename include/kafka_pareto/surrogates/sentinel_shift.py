@@ -1,4 +1,4 @@
-"""Estimate by the sentinel what an earlier campaign's values would be today, and the error of that.
+"""Convert an earlier campaign's values to today's conditions with the sentinel, and estimate the error.
 
 The sentinel is the baseline, measured in both campaigns. Changes of cluster, machine or day are assumed to act on all
 configurations as on the baseline; the rest shows in the other configurations that both campaigns have measured.

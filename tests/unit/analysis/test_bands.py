@@ -86,5 +86,5 @@ def test_three_levels_and_levels_without_any_value_show_no_trend_to_jump_from():
 
 
 def test_a_level_of_zero_is_refused():
-    with pytest.raises(ValueError, match="level 0 has no place on a logarithmic axis"):
+    with pytest.raises(ValueError, match="level 0: must be above zero for a logarithmic axis"):
         steps_beyond_trend({0: {0: 1.0}, 5: {0: 1.0}})

@@ -228,7 +228,7 @@ def test_that_nothing_of_the_past_is_used_is_warned_of_and_without_a_past_there_
     past_campaign(tmp_path)
     prior, trials = read(tmp_path, cluster_id="another")
     assert (len(prior.campaigns), len(trials)) == (1, 0)
-    assert "no earlier campaign of in_rounds gives anything" in caplog.text
+    assert "no earlier campaign of in_rounds has usable trials" in caplog.text
 
 
 def test_a_named_campaign_that_is_not_there_is_refused_naming_those_that_are(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class BegunIngestion(Record):
 
     Attributes:
         partitions: Of the topic; None in a file of an earlier release.
-        max_message_bytes: Of the topic at the beginning, so that the same rows stay too large. None if unreadable.
+        max_message_bytes: Of the topic at the beginning, so the same rows stay too large. None if unreadable.
         is_done: True once all rows have arrived.
     """
 

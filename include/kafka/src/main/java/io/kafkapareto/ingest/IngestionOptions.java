@@ -107,12 +107,12 @@ final class IngestionOptions {
             return;
         }
         if (!isSequential || options.getInt("producers") != 1 || options.getInt("processes") != 1) {
-            throw new Refused("--resumable: needs --senders sequential, one producer and one process, so that each "
-                    + "partition holds its rows in their order");
+            throw new Refused("--resumable: needs --senders sequential, one producer and one process, to keep "
+                    + "each partition's rows in order");
         }
         if (!config.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG)) {
-            throw new Refused("--resumable: needs acks=all and enable.idempotence=true, so that no row is lost or there "
-                    + "twice");
+            throw new Refused("--resumable: needs acks=all and enable.idempotence=true, to prevent lost and "
+                    + "duplicate rows");
         }
     }
 }

@@ -64,7 +64,7 @@ final class LineScanner implements RowSource {
         }
     }
 
-    /** Return whether the line leaves a quote open, so that the next one belongs to the row. */
+    /** Return whether the line leaves a quote open, so the row continues on the next line. */
     private boolean goesOn(int lineFrom, int end) {
         state.follow(array, lineFrom, end + 1);
         return state.isOpen() && end - nextFrom <= MOST_QUOTED_BYTES;

@@ -1,1 +1,1 @@
-"""Make the figures of the documentation and of the benchmarks, each by one command."""
+"""Compute the figures of the documentation and of the benchmarks, one command each."""

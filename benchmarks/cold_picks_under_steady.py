@@ -1,8 +1,8 @@
 """Measure a cold burst's pick in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
 
-What a campaign of `cold_burst` and one of `steady` recommend, and the settings in use, side by side under `steady`'s
-protocol, in interleaved blocks on a stack that `make up` has started. Whatever is in the store is not measured again,
-so that the same command goes on with an interrupted run; the CSV is written at the end.
+Measures the picks of a `cold_burst` and a `steady` campaign and the settings in use under `steady`'s protocol, in
+interleaved blocks on a stack started by `make up`. Stored blocks are not measured again, so the same command resumes an
+interrupted run; the CSV is written at the end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Measure the time until the explorer's first screen is there: `python -m benchmarks.explorer`.
+"""Measure the load time of the explorer's first screen: `python -m benchmarks.explorer`.
 
-Debian's Chromium opens a campaign of some 300 trials in a real Airflow over loopback: first with an empty cache, then
+Debian's Chromium opens a campaign of about 300 trials in a real Airflow over loopback: first with an empty cache, then
 with what the browser has kept. Two times are taken: until the best configuration is named, and until both charts are
 drawn. Two other pages are measured in turn, so that other work on the machine favours none. One is the same page with
 Plotly before the data (one script after the other, as in a plain page). The other is the campaign's report, a static

@@ -1,4 +1,4 @@
-"""Make up a campaign of any number of record sizes, for `benchmarks.growth` and its test."""
+"""Generate a campaign of any number of record sizes, for `benchmarks.growth` and its test."""
 
 from __future__ import annotations
 

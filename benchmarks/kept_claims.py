@@ -1,7 +1,7 @@
-"""Says what today's rule makes of the fresh blocks of the kept tuning campaigns; the figures of docs/results/.
+"""Apply today's rule to the fresh blocks of the kept tuning campaigns; the figures of docs/results/.
 
-`python -m benchmarks.kept_claims` prints a table for each of them, or for those named behind it, and how the
-log-ratios of their blocks vary. Their cards are kept as they were printed, by the rule of their time.
+`python -m benchmarks.kept_claims` prints a table for each of them, or for the named ones, and the spread of the
+log-ratios of their blocks. Their cards are kept as printed, under the rule of their time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Name what limited each level of a kept comparison of producers: `python -m benchmarks.kept_verdicts [impact]`.
+"""Name the bottleneck of each level of a kept comparison of producers: `python -m benchmarks.kept_verdicts [impact]`.
 
-A kept `tables.txt` holds the verdicts of the release that measured it. These are today's rules, on the same
-repetitions.
+A kept `tables.txt` has the verdicts of its release; this command applies today's rules to the same repetitions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Count how often a log pipeline's run is labelled right: on queues whose truth is known, and on kept campaigns.
+"""Count the correct labels of a log pipeline's runs, on queues with known truth and on kept campaigns.
 
 `python -m benchmarks.labels` simulates queues, labels each as a run is labelled, and writes the tables into
-`benchmarks/tables.md`. The kept campaigns have no truth apart: of them the table shows what each label rests on.
+`benchmarks/tables.md`. The truth of kept campaigns is unknown: the table shows the evidence of each label.
 """
 
 from __future__ import annotations

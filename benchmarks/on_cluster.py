@@ -1,7 +1,7 @@
 """Measure campaigns for the benchmarks that run on an embedded stack, by the library's own rules.
 
 Every block has a prefix of its own, `06_confirmation/<record size>/<phase>/<block>/`, and is not measured again when a
-run goes on. A block that the cluster disturbed is measured again as a whole. Each run, also one that goes on, warms up
+run resumes. A block that the cluster disturbed is measured again as a whole. Each run, also a resumed one, warms up
 with the baseline before its first load. These repetitions do not count.
 """
 
@@ -68,7 +68,7 @@ def clear_errors() -> Iterator[None]:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
     except KeyboardInterrupt:
-        print("Interrupted. Nothing measured is lost; the same command goes on.", file=sys.stderr)
+        print("Interrupted. All measurements are kept; to resume, run the same command.", file=sys.stderr)
         raise SystemExit(128 + signal.SIGINT) from None
 
 

@@ -1,4 +1,4 @@
-"""Measure what the pipeline adds to the load tool's own time: `python -m benchmarks.overhead`.
+"""Measure the pipeline's overhead over the load generator's time: `python -m benchmarks.overhead`.
 
 A measure task of cold bursts without pauses runs on brokers of its own. Half of the same commands run in a plain shell
 loop before it, half after it. So a machine that becomes slower or faster favours neither.

@@ -1,4 +1,4 @@
-"""List the causes that `benchmarks.planted_causes` makes, each with the limit and the symptoms that name it."""
+"""List the causes that `benchmarks.planted_causes` injects, each with its expected limit and symptoms."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Make the causes of limits and symptoms on purpose, and report which are found: `python -m benchmarks.planted_causes`.
+"""Inject the causes of limits and symptoms, and report which are found: `python -m benchmarks.planted_causes`.
 
-Each cause is made alone, on brokers of this program's own, while a short load runs. It has to run as root, on a machine
-that does nothing else, and writes what was counted to `data/planted_causes.jsonl`, which `benchmarks.planted_table`
-judges.
+Each cause is injected separately, on this program's brokers, during a short load. Needs root and an otherwise idle
+machine. Writes the counts to `data/planted_causes.jsonl`, which `benchmarks.planted_table` evaluates.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ class Planted:
 
     Attributes:
         cause: Its name in `benchmarks.planted`.
-        settings: What client and topic were told.
-        rate_limit_records_s: What the load tool was told not to exceed.
+        settings: The settings of client and topic.
+        rate_limit_records_s: The load generator's rate limit.
         values: The repetition's quantities; those without a value are left out.
     """
 

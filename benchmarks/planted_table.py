@@ -1,4 +1,4 @@
-"""Print which causes are found where each was made on purpose, by today's rules: `python -m benchmarks.planted_table`.
+"""Print which injected causes are found by today's rules: `python -m benchmarks.planted_table`.
 
 Reads `data/planted_causes.jsonl`, which `python -m benchmarks.planted_causes` writes. `tables.md` has the tables.
 """

@@ -1,6 +1,6 @@
-"""Spoils a machine or a cluster on purpose, for as long as a context is open: one thing at a time, undone at the end.
+"""Inject one fault into a machine or a cluster while a context is open, and undo it at the end.
 
-Most of it needs root and Linux. Nothing outside the context's own network, device, group and processes is touched.
+Most faults need root and Linux. Nothing outside the context's own network, device, group and processes is touched.
 """
 
 from __future__ import annotations

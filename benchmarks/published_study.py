@@ -1,4 +1,4 @@
-"""Set a kept campaign of `paper` beside the published study: `python -m benchmarks.published_study [FOLDER]`.
+"""Compare a kept campaign of `paper` with the published study: `python -m benchmarks.published_study [FOLDER]`.
 
 Prints Tables 1 and 2 and what Figures 3 to 7 show, as Markdown, from the files that
 `python -m benchmarks.keep_campaign paper <campaign>` wrote. The published numbers are those of

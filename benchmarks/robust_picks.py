@@ -1,4 +1,4 @@
-"""Compute how many picks do not hold what they promised: `python -m benchmarks.robust_picks`.
+"""Compute the share of picks that miss their promised gain: `python -m benchmarks.robust_picks`.
 
 This project's pick beside those of simpler strategies, at equal budgets of repetitions, on the recorded grid of
 `benchmarks.strategies.table` and on its noise times 1, 2 and 4 (`benchmarks.strategies.noisy_grid`). A pick has lost

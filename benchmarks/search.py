@@ -1,6 +1,6 @@
-"""Compare what the strategies find with few repetitions: `python -m benchmarks.search`.
+"""Compare the strategies' results with few repetitions: `python -m benchmarks.search`.
 
-Reads what every strategy asked for on the recorded grid (`benchmarks.search_runs`). Makes the table of
+Reads every strategy's requests on the recorded grid (`benchmarks.search_runs`). Makes the table of
 `benchmarks/tables.md` and the figure `docs/images/search.png`. All volumes are shares of the whole table's.
 """
 

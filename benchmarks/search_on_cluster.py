@@ -1,9 +1,9 @@
-"""The strategies once on the real cluster: `python -m benchmarks.search_on_cluster measure`, then `table`.
+"""Run the strategies once on a real cluster: `python -m benchmarks.search_on_cluster measure`, then `table`.
 
-Kafka's own bursts at 8,192 B on a stack that `make up` has started; the study is `cold_burst` with levels for its one
-range. All strategies run interleaved: a block is one repetition for each, in random order, so that drift meets all
-alike. At the end what each would hand over is measured in fresh blocks together with the baseline. Whatever is in the
-store is not measured again, so that the same command goes on with an interrupted run; the CSV is written at the end.
+Kafka's own bursts at 8,192 B on a stack started by `make up`; the study is `cold_burst` with levels for its one
+range. All strategies run interleaved: a block is one repetition for each, in random order, so that drift affects all
+equally. At the end each strategy's pick is measured in fresh blocks together with the baseline. Stored blocks are not
+measured again, so the same command resumes an interrupted run; the CSV is written at the end.
 """
 
 from __future__ import annotations

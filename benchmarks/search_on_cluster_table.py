@@ -1,4 +1,4 @@
-"""Compute what the strategies found on the real cluster, from the CSV of `benchmarks.search_on_cluster`."""
+"""Compute the strategies' results on the real cluster, from the CSV of `benchmarks.search_on_cluster`."""
 
 from __future__ import annotations
 

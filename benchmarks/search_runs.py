@@ -1,4 +1,4 @@
-"""Store what strategies ask for on the table benchmark: `python -m benchmarks.search_runs <strategy> …`.
+"""Store the strategies' requests on the table benchmark: `python -m benchmarks.search_runs <strategy> …`.
 
 Writes one file per strategy in `benchmarks/data/search/`: for each seed, the configurations and blocks in the order
 asked. Every figure is made from these files. A file holds hashes of what it was made with, and is refused if one does

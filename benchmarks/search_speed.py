@@ -1,4 +1,4 @@
-"""Measure what the search costs, compared with its parts: `python -m benchmarks.search_speed`.
+"""Measure the cost of the search, compared with its parts: `python -m benchmarks.search_speed`.
 
 The first part is pymoo's own NSGA-III on an objective that costs almost nothing (DTLZ2), with the population,
 directions, operators and generations of the study `paper`. The second part is bare predictions of as many rows by the

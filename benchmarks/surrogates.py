@@ -1,4 +1,4 @@
-"""Compute how near the surrogates come to the noise ceiling, on recorded data: `python -m benchmarks.surrogates`.
+"""Compute the surrogates' share of the noise ceiling, on recorded data: `python -m benchmarks.surrogates`.
 
 Computes held-out R² within each record size over five folds that share no configuration. Prints the mean over several
 ways to cut the folds, and the standard deviation over the cuts. The default settings learn the logarithm and are judged

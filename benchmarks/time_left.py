@@ -1,6 +1,6 @@
 """Compare estimates of the time left with the truth, in the kept campaigns: `python -m benchmarks.time_left`.
 
-Each campaign is replayed from when its repetitions were measured: what `make run` and the explorer would have said.
+Each campaign is replayed by its repetitions' times, with the estimates of `make run` and the explorer.
 """
 
 from __future__ import annotations

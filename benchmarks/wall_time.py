@@ -1,6 +1,6 @@
-"""Show how much of a campaign's wall time its load tool ran: `python -m benchmarks.wall_time [FOLDER ...]`.
+"""Show the load generator's share of a campaign's wall time: `python -m benchmarks.wall_time [FOLDER ...]`.
 
-Reads campaigns that `benchmarks.keep_campaign` kept. The time between two loads is told apart by what lies between.
+Reads campaigns that `benchmarks.keep_campaign` kept. The time between two loads is classified by its cause.
 """
 
 from __future__ import annotations

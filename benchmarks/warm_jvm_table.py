@@ -1,4 +1,4 @@
-"""Compare what one warm JVM measured with what fresh ones did; `python -m benchmarks.warm_jvm` prints it."""
+"""Compare the measurements of one warm JVM with those of fresh ones; `python -m benchmarks.warm_jvm` prints it."""
 
 from __future__ import annotations
 

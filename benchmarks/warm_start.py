@@ -1,4 +1,4 @@
-"""Compute what an earlier campaign saves a later one: `python -m benchmarks.warm_start`.
+"""Compute the repetitions that an earlier campaign saves a later one: `python -m benchmarks.warm_start`.
 
 Uses the recorded grid of `benchmarks.strategies.table`. One of the three answering blocks is yesterday's campaign; the
 two others answer today's. Today's campaign starts in three ways. A cold one starts with nothing. A warm one starts with

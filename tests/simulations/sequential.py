@@ -210,11 +210,13 @@ def _changed(change: float, sd: float, confirmations: int, seed: int = 33) -> Va
 
 def main() -> None:
     for name, rule in CANDIDATES.items():
-        print(f"\n{name}: of unchanged campaigns of {SIZES} record sizes claim a gain | any change | in force unasked")
+        print(
+            f"\n{name}: share of unchanged campaigns of {SIZES} cases that claim a gain | any change | auto-activated"
+        )
         for model in MODELS:
             shares = false_claims(model, rule, 20_000)
             print(f"{model:34} | " + " | ".join(" ".join(f"{each:6.2%}" for each in row) for row in shares), flush=True)
-        print("change of both means, block SD: throughput is claimed | in force unasked | gain blocks, all blocks")
+        print("change of both means, block SD: throughput gain claimed | auto-activated | gain blocks, all blocks")
         for sd in (*SDS, 0.5):
             for change in (0.1, 0.2, 0.5, 1.0, 3.0):
                 ends = After(_changed(change, sd, 4000), rule.deviation).ends(rule, 5)
@@ -222,14 +224,14 @@ def main() -> None:
                 print(
                     f"{change:5.0%}, {sd:4} | {ends.better[:, 0].mean():5.1%} | {ends.unasked.mean():5.1%} | {blocks}"
                 )
-    print("\nharm of p95 beside +50 % throughput, block SD 0.2: in force unasked before | now | is shown now")
+    print("\nharm of p95 with +50 % throughput, block SD 0.2: auto-activated before | now | shown as harm now")
     for harm in (0.05, 0.1, 0.11, 0.2, 0.5):
         log_ratios = log_ratios_of("normal", 20_000, 0.2, 35, (0.5, harm))
         before, now = (
             After(log_ratios, rule.deviation).ends(rule, 5) for rule in (next(iter(CANDIDATES.values())), RULE)
         )
         print(f"{harm:4.0%} | {before.unasked.mean():6.2%} | {now.unasked.mean():6.2%} | {now.worse[:, 1].mean():5.1%}")
-    print("\nstated, both means better alike: change, SD | offered | by its gain blocks | by all | interval misses")
+    print("\nstated gain, both means better: change, SD | offered | by its gain blocks | by all | interval misses")
     for change, sd in ((0.1, 0.1), (0.2, 0.2), (0.3, 0.2), (0.5, 0.35), (1.0, 0.35), (3.0, 0.35)):
         for rule in (RULE, replace(RULE, most=12, final=4)):
             offered, stop, stated, missed = stated_by(change, sd, rule, 20_000)

@@ -346,7 +346,7 @@ def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign, page:
 def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(page: str):
     text = section(page, "ramp")
     assert "sustains 2,500 records/s; latencies are measured at 1,250" in text
-    assert "5,000 3,810 260.4 not held" in text
+    assert "5,000 3,810 260.4 no" in text
     assert "65,636 B" not in text
 
 

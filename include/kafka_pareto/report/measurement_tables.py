@@ -54,7 +54,7 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
                     "asked": f"{step.asked_records_s:,.0f}",
                     "held": f"{step.held_records_s:,.0f}",
                     "p95": f"{step.latency_p95_ms:,.1f}",
-                    "sustained": "held" if step.sustained else "not held",
+                    "sustained": "yes" if step.sustained else "no",
                 }
                 for step in context.sizing.ramp
             ],

@@ -29,11 +29,10 @@ def cells_of(scenario: str, column: int) -> list[str]:
     return row[1:]
 
 
-@pytest.mark.parametrize(("part", "named"), [("scenarios", ""), ("light_load", ", light load")])
-def test_the_table_of_scenarios_holds_the_kept_means(part: str, named: str) -> None:
-    table = kept(part)
+def test_the_table_of_scenarios_holds_the_kept_means() -> None:
+    table = kept("scenarios")
     for variant in table.index.unique(level=0):
-        mean, *stages, p95, _, _ = cells_of(f"{variant}{named}", 10)
+        mean, *stages, p95, _, _ = cells_of(variant, 10)
         seconds = {name: table["mean"][variant, name] / 1000 for name in [*STAGES, "latency_mean_ms", "latency_p95_ms"]}
         spread = {name: table["sd"][variant, name] / 1000 for name in ("latency_mean_ms", "latency_p95_ms")}
         digits = 1 if seconds["latency_mean_ms"] > 10 else 2

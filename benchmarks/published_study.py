@@ -180,7 +180,7 @@ def _with_later_keys(kept: Study, file: Study) -> Study:
     A frozen study states every key of its time. A key that it lacks came later, and its default may be another than
     what the file asks for.
     """
-    stated, values = kept.model_dump(exclude_unset=True), file.model_dump()
+    stated, values = kept.model_dump(exclude_unset=True, exclude={"description"}), file.model_dump()
     for key, value in stated.items():
         in_file = values.get(key)
         both_are_sections = isinstance(value, dict) and isinstance(getattr(file, key, None), Section)

@@ -52,7 +52,7 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
     assert active_cases(store, STUDY) == [CASE]
     told = parse_properties(store.get(f"_in_force/{STUDY}/{CASE}/producer.properties").decode())
     assert told["linger.ms"] == str(kept[0].properties["linger.ms"])
-    with pytest.raises(BadInputError, match=r"versions/00003.json: was written meanwhile"):
+    with pytest.raises(BadInputError, match=r"versions/00003.json: was written in the meantime"):
         add_version(store, kept[-1].model_copy(update={"reason": "of somebody else"}))
     add_version(store, kept[-1])  # as after an answer that was lost
     before = store.keys("_in_force/")
@@ -85,7 +85,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"
     gone = run_step("roll_back", tmp_path, f"--case={OTHER_CASE}", "--by=", "--reason=", "--request=")
     assert gone.returncode == EXIT_BAD_INPUT
-    assert gone.stderr.startswith("error: --case: 1024: nothing is active")
+    assert gone.stderr.startswith("error: --case: 1024: it has no active settings")
 
 
 @pytest.mark.fast

@@ -142,7 +142,7 @@ def test_what_a_study_left_on_its_former_cluster_is_shown_to_that_clusters_reade
 def test_a_move_shows_nothing_that_is_in_force_on_a_cluster_that_one_may_not_read(airflow: TestClient) -> None:
     address = f"/kafka-pareto/api/campaigns/moved/c1/{CASE}/c0123456789/move"
     move = airflow.get(address, headers=headers_of(airflow, "owner")).json()
-    assert "its active settings need read access to tune_producer_berlin" in move["refused"]
+    assert "you need permission to read tune_producer_berlin" in move["refused"]
     assert (move["from_version"], move["changes"]) == (None, [])
 
 
@@ -176,7 +176,7 @@ def test_who_may_read_the_dag_sees_the_page_and_its_campaigns(airflow: TestClien
 def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto_views(airflow: TestClient) -> None:
     headers = headers_of(airflow, "reader")
     assert "<h1>Comparisons</h1>" in airflow.get("/kafka-pareto/comparisons", headers=headers).text
-    assert "then open this page again" in airflow.get("/kafka-pareto/comparisons").text
+    assert "then reload this page" in airflow.get("/kafka-pareto/comparisons").text
     listed = airflow.get("/kafka-pareto/api/comparisons", headers=headers).json()
     assert [each["study"] for each in listed] == ["compared"]
 
@@ -184,7 +184,7 @@ def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto
 def test_the_doctors_page_says_what_is_wrong_where_it_cannot_look(
     airflow: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "then open this page again" in airflow.get("/kafka-pareto/doctor").text
+    assert "then reload this page" in airflow.get("/kafka-pareto/doctor").text
     headers = headers_of(airflow, "reader")
     answer = airflow.get("/kafka-pareto/doctor", headers=headers)
     assert answer.status_code == 404

@@ -115,7 +115,7 @@ def test_topic_that_may_not_be_created_says_which_rights_to_ask_for(secured: Sec
         cluster.create_topic("not-mine", 1, 1)
 
     assert refused.value.kafka_error == "TopicAuthorizationException"
-    for part in (secured.brokers.bootstrap_servers, "create_topic", "not-mine", "ask for Create"):
+    for part in (secured.brokers.bootstrap_servers, "create_topic", "not-mine", "the user needs Create"):
         assert part in str(refused.value)
 
 
@@ -233,9 +233,9 @@ def test_what_a_users_rights_keep_from_being_marked_and_watched_is_said(secured:
         with ClusterMark(watcher, FakeLease(), 1, "an installation", 1.0) as mark:
             assert mark.is_held()
             assert mark.renew()
-    assert "may not make topic kafka-pareto.lock" in no_mark
+    assert "may not create topic kafka-pareto.lock" in no_mark
     assert "AuthorizationException" in no_mark
-    assert hidden.startswith(f"{everything} topic")
+    assert hidden.startswith(f"not watched: {everything} topic")
 
 
 def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(

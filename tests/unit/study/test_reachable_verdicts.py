@@ -139,11 +139,11 @@ def test_every_part_of_a_comparison_can_show_a_difference_in_each_compared_quant
 @pytest.mark.parametrize(
     ("blocks", "rule"),
     [
-        (2, "must be at least minimum_blocks, 3; with fewer no change is ever recommended"),
+        (2, "must be at least minimum_blocks, 3; fewer blocks never lead to a recommendation"),
         (
             4,
-            "must be at least 5 to compare 4 objectives at 5 record sizes; fewer give no interval, so no change is "
-            "ever recommended",
+            "must be at least 5 to compare 4 objectives at 5 record sizes; fewer give no interval and never lead "
+            "to a recommendation",
         ),
     ],
 )

@@ -169,6 +169,8 @@ def test_any_other_failure_may_be_retried(cluster: ClusterOfOneEnd) -> None:
 @pytest.mark.parametrize("name", ["IMAGE", "SECRET", "MEMORY", "CPUS"])
 def test_a_setting_that_lacks_is_named(cluster: ClusterOfOneEnd, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv(f"KAFKA_PARETO_STEP_{name}")
-    with pytest.raises(AirflowFailException, match=f"KAFKA_PARETO_STEP_{name}: .*(set|fix) it in Airflow's environment"):
+    with pytest.raises(
+        AirflowFailException, match=f"KAFKA_PARETO_STEP_{name}: .*(set|fix) it in Airflow's environment"
+    ):
         execute()
     assert cluster.pod == {}

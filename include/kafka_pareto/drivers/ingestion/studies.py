@@ -84,10 +84,7 @@ class RowsWorkload(Topic):
 class CompareIngestion(Compare, TopicStudy):
     """Compares ways to send the rows of a CSV file to a topic, one record per row.
 
-    Levels may be producer properties, properties of the study's own brokers, and `path` (the client's `send()`, record
-    batches built from the rows, Kafka's own load tool, or kcat), `reader`, `encoding`, `senders` (threads),
-    `producers`, `processes`, `page_cache` (whether the file is in memory), `resumable`, `partitions` (0: the
-    workload's) and `rows` (0: all).
+    Its levels: `docs/ingestion.md`.
     """
 
     declaration: ClassVar[Driver] = DRIVER

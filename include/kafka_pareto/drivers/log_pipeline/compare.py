@@ -19,10 +19,7 @@ from kafka_pareto.study.setting import Setting
 class CompareLogPipeline(LogPipelineStudy, Compare):
     """Compares settings of a log pipeline on this machine: nginx, Filebeat, an aggregator, Kafka, Spark and Hive.
 
-    Levels may be settings of the parts (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
-    `50%` of the web server's capacity with the shop behind it), `workload` (`static`: nginx without the shop; `replay`:
-    your own log), `burst` (`once`: as in the protocol) and `shipper` (`otel`: two OpenTelemetry Collectors replace
-    Filebeat and aggregator).
+    Its levels: `docs/log_pipeline.md`.
     """
 
     kind: Literal["compare"] = "compare"

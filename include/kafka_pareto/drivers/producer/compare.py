@@ -69,9 +69,7 @@ class CompareProducer(Compare, ProducerStudy):
 
     A `protocol` without a `kind`, and its `paced`, override only the keys they name.
 
-    Levels may be producer properties, properties of the study's own brokers, and `record.size` (bytes), `producers`
-    (threads with a producer each) and `payload` (`random` letters, `text` that shrinks to about 30 %, or `zeros`). The
-    paced rate is a fraction of the throughput that the part's reference sustains.
+    Its levels: `docs/comparisons.md`.
     """
 
     kind: Literal["compare"] = "compare"

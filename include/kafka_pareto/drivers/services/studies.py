@@ -123,10 +123,7 @@ class ServicesProtocol(Protocol):
 class CompareServices(Compare):
     """Compares topologies, each with its own brokers, under orders that five services process.
 
-    Levels may be `topology` (a name in `topologies`), `load` (`burst`: as fast as possible; `500/s`; `60%` of the
-    reference topology's capacity, or `60% own` of the level's own; `capacity`: the highest sustainable rate), `orders`
-    (of a burst), `paced_s` (duration of a rate), `hospitals` (number of keys; 0 for a key per order), `delivery`
-    (`exactly_once`: with transactions), `fault`, and producer properties of all services.
+    Its levels: `docs/services.md`.
     """
 
     declaration: ClassVar[Driver] = DRIVER

@@ -7,7 +7,7 @@ ifndef INSTALLING
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
+.PHONY: help run rollback retune active in-force ingest remove-topics doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose test-long benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-run preflight-tests setup-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -49,8 +49,10 @@ help:
 run: preflight-run setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## start the stack, run a campaign, print its decision cards (options below)
 	@$(STACK) run
 
-in-force: setup ## show the active settings: STUDY=… [FOLDER=… also copies the files there]
-	@$(STACK) in-force
+active: setup ## show the active settings: STUDY=… [FOLDER=… also copies the files there]
+	@$(STACK) active
+
+in-force: active # its earlier name
 
 rollback: setup ## roll back to the previous settings: STUDY=… RECORD_SIZE=… [REASON='…']
 	@$(STACK) rollback

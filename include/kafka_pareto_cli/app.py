@@ -186,9 +186,8 @@ def result(
     raise typer.Exit(code if exit_code else 0)
 
 
-@app.command("in-force", epilog=_ends("active quick"), hidden=True)  # make's name for it
 @app.command("active", epilog=_ends("active quick", "active quick --folder settings --json"), rich_help_panel=_ACTIVE)
-@command_options(ActiveRequest, "in-force", "study")
+@command_options(ActiveRequest, "active", "study")
 def active(options: Callable[[], ActiveRequest], store: ResultsFolder = None, as_json: AsJson = False) -> None:
     """Show the active settings of a study, and optionally copy its files to a folder."""
     with clear_errors(as_json):

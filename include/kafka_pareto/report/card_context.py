@@ -11,7 +11,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.analysis.repetition_values import Variability
 from kafka_pareto.analysis.sentinel import SentinelReport, SeriesStability, sentinel_report
-from kafka_pareto.analysis.wording import counted, p_text
+from kafka_pareto.analysis.wording import counted, joined, p_text
 from kafka_pareto.bottleneck.common_verdict import common_code
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing, Stop
@@ -156,8 +156,8 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
 def _across_repetitions(context: CardContext, decision: Decision) -> str:
     """State what the CVs are computed over. Without a pick there are no gains; below twelve baselines, no series."""
     of = [gain.objective for gain in decision.main_gains] or [each.objective for each in context.sentinel.series]
-    means = ", and ".join(f"of their {label_of(name)}" for name in of)
-    return f"CVs are across repetitions{': ' if means else ''}{means}."
+    means = f", from each one's {joined(map(label_of, of))}" if of else ""
+    return f"CVs are computed across repetitions{means}."
 
 
 def _rounds(so_far: RoundsSoFar) -> list[str]:
@@ -165,7 +165,7 @@ def _rounds(so_far: RoundsSoFar) -> list[str]:
     stop, rounds = so_far.stopped_because, so_far.rounds_measured
     why = stop_text(stop, rounds) if stop else "the campaign was confirmed early"
     return [
-        f"{rounds} after the design; measured hypervolume from the design on: {volumes}.",
+        f"{rounds} after the design; measured hypervolume, starting with the design: {volumes}.",
         f"No further round: {why}.",
     ]
 

@@ -74,7 +74,7 @@ def _durability_rows(decision: Decision, cells: Sequence[str]) -> list[Row]:
 def gain_rows(decision: Decision) -> list[Row]:
     """Return each objective's two values, change with interval, and conclusion, with a header."""
     interval = interval_label(decision.gains)
-    header = ("Measured", reference_label(decision), standing(decision), "change", interval, "shown")
+    header = ("Measured", reference_label(decision), standing(decision), "change", interval, "verdict")
     return [header, *((*_change_row(gain), resolution_text(gain)) for gain in decision.gains)]
 
 

@@ -89,7 +89,7 @@ def one_factor_command(study: Compare) -> str:
 
 def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
     """Return the next commands with their purposes."""
-    commands = {f"make in-force STUDY={keys.study}": "show the active settings"}
+    commands = {f"make active STUDY={keys.study}": "show the active settings"}
     if any(decision.recommended for decision in cards.cards):
         commands[f"make retune STUDY={keys.study}"] = "check whether they are still the best"
     elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):

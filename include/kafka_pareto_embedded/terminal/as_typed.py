@@ -44,9 +44,8 @@ _AS_TYPED = {"--bootstrap-servers": "--kafka", "--case": "--record-size", "--stu
     if option not in _POSITIONAL
 }
 _NAMED = re.compile(rf"(?<![\w-])({'|'.join(sorted(_AS_TYPED, key=len, reverse=True))})(=yes|=)?(?![\w-])")
-_TARGETS = "run rollback retune in-force ingest remove-topics doctor sizing up down status clean"
+_TARGETS = "run rollback retune active ingest remove-topics doctor sizing up down status clean"
 _COMMAND = re.compile(rf"\bmake ({'|'.join(_TARGETS.split())})(?![\w-])(?: STUDY=(?=\S))?")
-_RENAMED = {"in-force": "active"}
 
 
 def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -62,4 +61,4 @@ def as_typed(message: str, environment: Mapping[str, str] = os.environ) -> str:
 
 def _typed_command(found: re.Match[str]) -> str:
     has_study = found[0].endswith("=")
-    return f"kafka-pareto {_RENAMED.get(found[1], found[1])}{' ' if has_study else ''}"
+    return f"kafka-pareto {found[1]}{' ' if has_study else ''}"

@@ -150,7 +150,7 @@ def test_an_installed_command_says_that_the_stack_is_of_a_checkout_and_writes_no
         ("start it with `make up`, then", "start it with `kafka-pareto up`, then"),
         ("make run STUDY=quick CAMPAIGN=c KAFKA_CONFIG=…", "kafka-pareto run quick --campaign=c --config=…"),
         ("make rollback STUDY=paper RECORD_SIZE=1024", "kafka-pareto rollback paper --record-size=1024"),
-        ("make in-force STUDY=quick", "kafka-pareto active quick"),
+        ("make active STUDY=quick", "kafka-pareto active quick"),
         (
             "make remove-topics KAFKA=a:1, with KAFKA_CONFIG",
             "kafka-pareto remove-topics --kafka=a:1, with --config",

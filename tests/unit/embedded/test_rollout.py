@@ -1,4 +1,4 @@
-"""`make in-force` and `make rollback`, as far as they go without a server."""
+"""`make active` and `make rollback`, as far as they go without a server."""
 
 from __future__ import annotations
 

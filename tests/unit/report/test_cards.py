@@ -338,7 +338,7 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
 def test_a_card_says_of_what_its_cvs_are():
     decision = recorded_decision("all")
     within = context_of(decision, variability="within_run")
-    assert "CVs are across repetitions" in flat(text_of(decision))
+    assert "CVs are computed across repetitions" in flat(text_of(decision))
     assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))
 
 

@@ -121,7 +121,7 @@ def test_a_card_that_is_shown_is_a_kept_campaigns_as_todays_code_writes_it(page:
     (card,) = re.findall(r"```text\n(=.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
     written = (ROOT / "tests/golden/expected/kept_cold_burst/cards.txt.txt").read_text(encoding="utf-8")
-    assert len(card.splitlines()) > 20
+    assert len(card.splitlines()) >= 20
     assert all(part in written for part in card.split("\n\n"))
 
 

@@ -79,7 +79,7 @@ def test_says_which_task_failed_with_the_steps_own_words_and_what_to_do(
     assert tune(stack, runs, store_folder, "bad") == 1
     said = capsys.readouterr().out
     assert "validate failed:\n  error: 9 of 10 rows were set aside\n    row b000: negative latency\n\n" in said
-    assert "start a new campaign with `make run`" in said
+    assert "start a new campaign with `kafka-pareto run`" in said
     assert "Traceback" not in said
     assert not has_client_config(stack, "bad")
 
@@ -90,7 +90,7 @@ def test_shows_a_plan_that_lacks_the_users_consent_and_how_to_give_it(
     assert tune(stack, runs, store_folder, "unasked") == 1
     said = capsys.readouterr().out
     assert "design failed:\n  plan: 8 repetitions, about 1 minutes\n  error: it starts only with your consent\n" in said
-    assert "with CONSENT=yes" in said
+    assert "run the same command with --yes" in said
 
 
 def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
@@ -110,7 +110,7 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
     pids = [int(path.read_text()) for path in pid_files.glob("*.pid")]
     assert len(pids) == 1, "the one-slot pool lets one load at a time onto the cluster"
     assert "Stopped." in said
-    assert "make run STUDY=paper CAMPAIGN=hanging KAFKA_CONFIG=…" in said
+    assert "kafka-pareto run paper --campaign=hanging --config=…" in said
     assert not has_client_config(stack, "hanging")
     wait_until("the step is gone", lambda: not psutil.pid_exists(pids[0]), 10, "it was left behind")
     assert runs.active() == []
@@ -156,7 +156,7 @@ def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_i
     put_in_force(FolderStore(airflow.store), "paper", "1024")
     reason = "$(it) 'was' \"worse\"; --study=x {{ 1 + 1 }}"
     stack = FolderStack(airflow.stack.state, airflow.stack.ports, airflow.store)
-    assert roll_back(RollBackRequest(study="paper", case="1024", reason=reason), stack) == 0
+    assert roll_back(RollBackRequest(study="paper", case="1024", reason=reason), stack).exit_code == 0
     step, options = airflow.noted("moves")[-1]
     assert (step, options["case"], options["by"], options["reason"]) == ("roll_back", "1024", "admin", reason)
     said = capsys.readouterr().out

@@ -111,9 +111,9 @@ def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_d
         with pytest.raises(ClusterError, match="stopped by the test"):
             ingestion.send(begun, replace(wanted, most_mib_s=0.3), said.append, stop_once_rows_are_there)
 
-    with pytest.raises(BadInputError, match="another file"):
+    with pytest.raises(BadInputError, match="but this file, delimiter or encoding differs"):
         ingestion.begin(replace(wanted, file=bench.books(500)))
-    with pytest.raises(BadInputError, match="has 12 partitions, and PARTITIONS=5"):
+    with pytest.raises(BadInputError, match="has 12 partitions; expected PARTITIONS=5"):
         ingestion.begin(replace(wanted, partitions=5))
     compared: list[tuple[int, int]] = []
     with ingestion.alone(topic):
@@ -137,7 +137,7 @@ def test_a_topic_that_has_got_more_partitions_is_no_place_to_go_on(bench: Bench)
     bench.ingestion.begin(wanted)
     bench.kafkas("org.apache.kafka.tools.TopicCommand", "--alter", "--topic", wanted.topic, "--partitions", "4")
 
-    with pytest.raises(BadInputError, match=r"has 4 partitions, and had 2 when .* was begun"):
+    with pytest.raises(BadInputError, match=r"has 4 partitions, but had 2 when .* was begun"):
         bench.ingestion.begin(replace(wanted, partitions=None))
 
 
@@ -182,7 +182,7 @@ def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Benc
     longer = bench.folder / "longer.csv"
     longer.write_bytes(file.read_bytes() + NO_ROW)
     bench.send(longer, wanted.topic, is_resumable=True)
-    with pytest.raises(BadInputError, match=rf"got \d+ records, and {count} rows of .* are malformed"):
+    with pytest.raises(BadInputError, match=rf"received \d+ records, but {count} rows of .* are malformed"):
         bench.ingestion.send(begun, wanted, lambda _: None, None)
 
 
@@ -224,11 +224,11 @@ def test_topics_that_hold_something_or_have_other_partitions_are_refused(bench: 
     bench.send(bench.books(500), held)
     bench.brokers.send(f"{left_over}.malformed", 3, 100)
 
-    with pytest.raises(BadInputError, match=f"holds 500 records, .*delete the topics {held} and {held}.malformed"):
+    with pytest.raises(BadInputError, match=f"holds 500 records .*delete the topics {held} and {held}.malformed"):
         bench.ingestion.begin(FileToSend(bench.books(), held))
     with pytest.raises(BadInputError, match=f"topic {left_over}.malformed: holds 3 records"):
         bench.ingestion.begin(FileToSend(bench.books(), left_over))
-    with pytest.raises(BadInputError, match="has 3 partitions, and PARTITIONS=5"):
+    with pytest.raises(BadInputError, match="has 3 partitions; expected PARTITIONS=5"):
         bench.ingestion.begin(FileToSend(bench.books(), bench.topic(), partitions=5))
 
 

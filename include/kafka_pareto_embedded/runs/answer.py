@@ -30,7 +30,7 @@ def answer_lines(store: Store, keys: CampaignKeys) -> list[str]:
         return comparison_answer.answer_lines(study, parts, repetitions)
     cards = campaign.read_record(keys.report("cards.json"), Cards)
     answer = tuning_answer.answer_lines(cards.cards, study.declaration)
-    if len(cards.cards) > 1:
+    if len(cards.cards) != 1:
         return answer
     card = card_text(cards.cards[0], cards.contexts[0], cards.campaign, _WIDTH)
     return [*answer, "", *card.splitlines()]

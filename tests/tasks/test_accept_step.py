@@ -217,7 +217,7 @@ def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_al
     change_decision(campaign, verdict="ask_a_person")
     kind, text = notice_of(accepted(campaign, Wanted()))
     assert (kind, active_cases(campaign.store, STUDY)) == ("needs_approval", [])
-    assert "65,636 B: A PERSON DECIDES" in text
+    assert "65,636 B: APPROVAL REQUIRED" in text
     assert "trigger settings_in_force with action accept" in text
     accepted(campaign, Wanted(answer="approve", by="alice"))
     assert (newest(campaign).came_by, newest(campaign).gains) == ("picked", decision_of(campaign).gains)

@@ -112,7 +112,7 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
     blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks
     remark = " (normal for a CV)" if many and noise.objective.endswith("_cv") else ""
-    return f"{label}: {found}; {report.wanted_effect_fraction:.0%} takes {blocks} blocks{remark}."
+    return f"{label}: {found}; detecting {report.wanted_effect_fraction:.0%} takes {blocks} blocks{remark}."
 
 
 def change_text(fraction: float) -> str:

@@ -71,11 +71,11 @@ def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:
 
 def ceilings_sentence(ceilings: Ceilings) -> str:
     """State the conditions under which codecs and load generator were measured."""
-    cores = f", and of {ceilings.client_cores} at most" if ceilings.client_cores else ""
+    cores = f", at most {ceilings.client_cores}" if ceilings.client_cores else ""
     return (
-        f"Measured once, before anything was sent. Codecs and load generator with records of "
-        f"{ceilings.record_size_bytes:,} B, codecs with {ceilings.batch_size_bytes:,} B at a time: their shares are "
-        f"stated of levels that send such records, of one core for each producer{cores}."
+        f"Measured once, before the runs: codecs and load generator with records of {ceilings.record_size_bytes:,} B, "
+        f"codecs on blocks of {ceilings.batch_size_bytes:,} B. Utilization is given for levels with such records, per "
+        f"producer core{cores}."
     )
 
 

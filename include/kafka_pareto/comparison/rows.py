@@ -102,11 +102,11 @@ def interaction_sentence(part: PartComparison) -> str:
     """State whether the two factors of a grid interact significantly."""
     factors = " and ".join(part.factors)
     if significant_interactions(part):
-        return f"Together {factors} do more or less than the product of what each does alone:"
+        return f"{factors} interact. Combined effect over the product of the separate effects:"
     if not any(each.p_value_holm is not None for each in part.interactions):
-        return f"Whether {factors} act on each other was not tested."
+        return f"The interaction of {factors} was not tested."
     blocks = counted(part.blocks, "block")
-    return f"No interaction of {factors} could be told with {blocks}: as far as they tell, the effects multiply."
+    return f"No significant interaction of {factors} ({blocks})."
 
 
 def scaling_rows(part: PartComparison) -> list[Row]:
@@ -124,13 +124,13 @@ def scaling_sentences(part: PartComparison) -> list[str]:
     for each in part.scaling:
         words = quantity_named(each.quantity).words.capitalize()
         if each.serial_fraction is not None and each.serial_fraction.low is None:
-            sentences.append(f"{words}: too few blocks to say what it tends to.")
+            sentences.append(f"{words}: too few blocks to estimate a limit.")
         elif each.limit is None or each.serial_fraction is None:
-            sentences.append(f"{words}: no limit shows up to {max(map(int, each.speedup), default=1)} clients.")
+            sentences.append(f"{words}: no limit found up to {max(map(int, each.speedup), default=1)} clients.")
         else:
             sentences.append(
-                f"{words} tends to {ratio_text(each.limit)} times that of one client: by Amdahl's law a share of "
-                f"{ratio_text(each.serial_fraction)} does not speed up with more clients."
+                f"{words} levels off at {ratio_text(each.limit)} times one client's (Amdahl's law, serial fraction "
+                f"{ratio_text(each.serial_fraction)})."
             )
     return sentences
 

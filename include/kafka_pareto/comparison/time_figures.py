@@ -60,7 +60,7 @@ def draw_over_time(
     if paced := [level for level in timed if any(last in each.series for each in level.timelines)]:
         pace = _unlabelled(last).unit.replace("/s", " per second")
         found["settling"] = (
-            f"{pace.capitalize()} over time, the median of the repetitions. While it rises, it has not settled.",
+            f"{pace.capitalize()} over time, the median of the repetitions. A rising rate is still warming up.",
             draw_settling(paced, over_time),
         )
     return found

@@ -22,8 +22,8 @@ from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.tune import Tune
 
 _WITHIN_RUN = (
-    "CVs are within each run at its fixed rate, averaged over the repetitions: of the latencies (robust, from median "
-    "and p90), and of the records delivered in successive windows of 100 ms."
+    "CVs are computed within each run at its fixed rate and averaged over the repetitions: latency CV from the median "
+    "and p90, throughput CV from the records delivered per 100 ms."
 )
 
 
@@ -156,7 +156,7 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
 def _across_repetitions(context: CardContext, decision: Decision) -> str:
     """State what the CVs are computed over. Without a pick there are no gains; below twelve baselines, no series."""
     of = [gain.objective for gain in decision.main_gains] or [each.objective for each in context.sentinel.series]
-    means = f", from each one's {joined(map(label_of, of))}" if of else ""
+    means = f" ({joined(map(label_of, of))})" if of else ""
     return f"CVs are computed across repetitions{means}."
 
 
@@ -165,8 +165,8 @@ def _rounds(so_far: RoundsSoFar) -> list[str]:
     stop, rounds = so_far.stopped_because, so_far.rounds_measured
     why = stop_text(stop, rounds) if stop else "the campaign was confirmed early"
     return [
-        f"{rounds} after the design; measured hypervolume, starting with the design: {volumes}.",
-        f"No further round: {why}.",
+        f"{counted(rounds, 'round')} after the design. Measured hypervolume by round: {volumes}.",
+        f"Stopped: {why}.",
     ]
 
 

@@ -96,7 +96,7 @@ def warnings_of(decision: Decision) -> list[str]:
     """List the warnings that a reader must not miss."""
     warnings = [] if decision.pick_durability is None else _weaker(decision, decision.pick_durability)
     if broken := rules_broken(decision):
-        warnings.append(f"{broken} A person must decide.")
+        warnings.append(f"{broken} Approval is required.")
     for whose, counts in _sides(decision):
         if counts.lost_records:
             warnings.append(f"{whose} lost or duplicated records in {counted(counts.lost_records, 'repetition')}.")
@@ -183,10 +183,10 @@ def notes_of(decision: Decision) -> list[str]:
     exempt = [
         *(f"breaks the study's constraint {rule}{here}" for rule in decision.baseline_constraints_broken),
         *(f"lies in the study's forbidden region {rule}" for rule in decision.baseline_in_forbidden),
-        *(f"does not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
+        *(f"violates the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
     ]
     return notes + [
-        f"the baseline {text}; rules bind candidates only, so it is measured and compared anyway." for text in exempt
+        f"the baseline {text}; rules apply to candidates only, so it is still measured and compared." for text in exempt
     ]
 
 
@@ -199,7 +199,7 @@ def blocks_notes(decision: Decision) -> list[str]:
         notes.append(
             "`better` and `worse` mean that the interval excludes 0 %. Intervals use all "
             f"{decision.blocks_used - decision.final_blocks} gain{final} blocks and hold jointly at 95 % over all "
-            f"objectives and {cases}; those of means hold at any stopping time.{_beside_text(decision)}"
+            f"objectives and {cases}; intervals of means stay valid under early stopping.{_beside_text(decision)}"
         )
     if decision.in_force_left_out:
         notes.append(

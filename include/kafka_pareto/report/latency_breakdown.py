@@ -95,7 +95,7 @@ def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> 
 def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) -> list[Row]:
     """Return the table with a header; `standing` heads the pick's column. Empty rows are left out."""
     sides = [breakdown.reference] if breakdown.pick is None else [breakdown.reference, breakdown.pick]
-    header: Row = ("Where latency goes (medians)", reference_label, *([standing] if breakdown.pick else []))
+    header: Row = ("Latency breakdown (medians)", reference_label, *([standing] if breakdown.pick else []))
     rows = [
         ("p50 / p95 / p99 / p99.9 [ms]", [_percentiles(s) for s in sides]),
         ("p99.99 [ms]", [_plain(s.latency_p9999_ms) for s in sides]),
@@ -160,7 +160,7 @@ def _times(reference: ClientFigures, pick: ClientFigures) -> str:
     if abs(waiting_ms) >= least_ms:
         parts.append(f"records wait {_plain(abs(waiting_ms))} ms {_more(waiting_ms)} in the accumulator")
     if abs(request_ms) >= least_ms:
-        parts.append(f"requests return {_plain(abs(request_ms))} ms {'later' if request_ms > 0 else 'sooner'}")
+        parts.append(f"broker responses take {_plain(abs(request_ms))} ms {'longer' if request_ms > 0 else 'less'}")
     link = ", but " if waiting_ms * request_ms < 0 else ", and "
     return link.join(parts)
 
@@ -175,7 +175,7 @@ def _requests(reference: ClientFigures, pick: ClientFigures) -> str:
         )
     before, after = reference.compression_rate_avg, pick.compression_rate_avg
     if before and after and max(before / after, after / before) >= _NOTEWORTHY_RATIO:
-        parts.append(f"batches compressed to {_percent(after)} of their size instead of {_percent(before)}")
+        parts.append(f"batches compress to {_percent(after)} of their size instead of {_percent(before)}")
     return "; ".join(parts)
 
 

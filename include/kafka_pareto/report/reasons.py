@@ -32,7 +32,7 @@ def headline_of(decision: Decision) -> str:
         return "CHANGE RECOMMENDED"
     if decision.verdict == "ask_a_person":
         doubt = "harm is" if decision.harm_not_excluded or decision.harm_over_baseline_not_excluded else "failures are"
-        return f"A PERSON DECIDES: better, but {doubt} not excluded"
+        return f"APPROVAL REQUIRED: better, but {doubt} not excluded"
     kept = "THE ACTIVE SETTINGS" if decision.in_force else "THE BASELINE"
     if decision.verdict == "keep_no_gain" and decision.no_difference:
         return f"KEEP {kept}: no relevant difference"
@@ -73,7 +73,7 @@ def reason_of(decision: Decision) -> str:
         case "keep_no_gain":
             return _no_gain(decision)
         case "ask_a_person":
-            return f"{_benefit(decision)} {harm_sentences(decision)} A person must decide."
+            return f"{_benefit(decision)} {harm_sentences(decision)} Approval is required."
         case "recommended":
             return _benefit(decision)
 
@@ -127,7 +127,7 @@ def _limits_missed(decision: Decision) -> str:
     nearest = str(decision.nearest_configuration_id)
     if decision.nearest_configuration is not None:
         nearest += f" ({configuration_words(decision.nearest_configuration, ', ')})"
-    return f"No eligible configuration keeps every limit: the nearest, {nearest}, misses {missed}."
+    return f"No eligible configuration meets every limit: the nearest, {nearest}, misses {missed}."
 
 
 def _no_gain(decision: Decision) -> str:

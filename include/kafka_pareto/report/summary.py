@@ -51,9 +51,11 @@ def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str
 
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     asked = [case_label(decision.case) for decision in decisions if decision.verdict == "ask_a_person"]
-    and_asks = f" A person decides at {joined(asked)}." if asked else ""
+    and_asks = f" Approval is required at {joined(asked)}." if asked else ""
     if not changed:
-        nothing = f"this campaign recommends no change at any {driver.case_words[0]}" + (" by itself" if asked else "")
+        nothing = f"this campaign recommends no change at any {driver.case_words[0]}" + (
+            " without approval" if asked else ""
+        )
         return f"Keep {_what_stays(decisions)}: {nothing}.{and_asks}"
     cases = joined(case_label(decision.case) for decision in changed)
     rest = [decision for decision in decisions if not decision.offered]
@@ -111,7 +113,7 @@ def _trade_off(decisions: Sequence[Decision], changed: Sequence[Decision], drive
         return (
             f"Warning: at {joined(case_label(decision.case) for decision in weaker)} the recommended settings have a "
             f"weaker durability guarantee than {than}: records that are safe today can be lost. They become active "
-            f"only when a person approves; {_cost(changed, driver)}."
+            f"only after approval; {_cost(changed, driver)}."
         )
     kept = "The durability guarantee is kept everywhere, and " if driver.states_durability else ""
     return f"{_capitalized(kept + _cost(changed, driver))}."

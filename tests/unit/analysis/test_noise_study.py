@@ -128,4 +128,4 @@ def test_blocks_that_give_a_cv_no_interval_are_promised_to_find_nothing():
         assert of(report, "p95_latency_ms").noise_floor_fraction is not None
         assert (of(report, "throughput_cv").noise_floor_fraction is not None) is is_promised
         (line,) = [line for line in noise_lines(report) if line.startswith("throughput CV")]
-        assert (f"no interval with {blocks} blocks; 10% takes " in line) is not is_promised
+        assert (f"no interval with {blocks} blocks; detecting 10% takes " in line) is not is_promised

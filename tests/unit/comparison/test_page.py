@@ -52,7 +52,7 @@ def test_the_page_leads_with_the_three_sentences_and_holds_every_part() -> None:
     assert places == sorted(places)
     assert places[-1] < read.text.index("How it was measured") < read.text.index("batch.size, compared with")
     assert all(f"#part-{part.part}" in read.addresses for part in PARTS)
-    assert "Throughput tends to 4.55" in read.text
+    assert "Throughput levels off at 4.55" in read.text
     assert "P99 latency jumps up between" in read.text
     assert "batch.size 16384 with linger.ms 0" in read.text
 

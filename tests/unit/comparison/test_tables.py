@@ -120,7 +120,7 @@ def test_a_grid_is_a_matrix_of_means_and_ratios_with_the_interactions_that_hold(
 def test_a_grid_without_interactions_says_that_none_could_be_told_with_its_blocks() -> None:
     tested = [each.model_copy(update={"p_value_holm": 0.4}) for each in grid_part().interactions]
     none = part_text(grid_part().model_copy(update={"interactions": tested}))
-    assert "No interaction of batch.size and linger.ms could be told with 5 blocks" in none
+    assert "No significant interaction of batch.size and linger.ms (5 blocks)" in none
     assert "was not tested" in part_text(grid_part().model_copy(update={"interactions": []}))
 
 
@@ -138,14 +138,14 @@ def test_a_grid_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
 
 
 def test_scaling_says_its_limit_and_bands_their_jump_in_the_words_of_what_is_shown() -> None:
-    assert "Throughput tends to 4.55 (4.10 to 5.10) times that of one client" in part_text(producers_part())
+    assert "Throughput levels off at 4.55 (4.10 to 5.10) times one client" in part_text(producers_part())
     text = " ".join(part_text(record_size_part()).split())
     assert (
         "P99 latency jumps up between record_size_bytes 1024 and 2048: to 1.86 (1.79 to 1.94) times the trend" in text
     )
     straight = producers_part().scaling[0].model_copy(update={"limit": None, "serial_fraction": None})
     unlimited = producers_part().model_copy(update={"scaling": [straight]})
-    assert "Throughput: no limit shows up to 10 clients." in part_text(unlimited)
+    assert "Throughput: no limit found up to 10 clients." in part_text(unlimited)
 
 
 def test_lost_repetitions_and_notes_of_levels_are_said() -> None:

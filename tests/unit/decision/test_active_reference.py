@@ -124,7 +124,7 @@ def test_better_than_what_is_in_force_replaces_it_and_the_change_against_the_bas
     assert p95[3] == "-60.0 %"
     assert (
         "`better` and `worse` mean that the interval excludes 0 %. Intervals use all 10 gain blocks and hold "
-        "jointly at 95 % over all objectives and record sizes; those of means hold at any stopping time. The "
+        "jointly at 95 % over all objectives and record sizes; intervals of means stay valid under early stopping. The "
         "comparison with the baseline is not included."
     ) in notes_of(decision)
     assert settings_rows(decision)[0] == ("Settings", "recommended", "active (v3)", "baseline", "")
@@ -171,7 +171,7 @@ def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
     assert decision.better == ["p95_latency_ms", "throughput_mib_s"]
     assert decision.verdict == "ask_a_person"
     assert "p95 latency may be worse than the baseline's by up to" in reason_of(decision)
-    assert headline_of(decision) == "A PERSON DECIDES: better, but harm is not excluded"
+    assert headline_of(decision) == "APPROVAL REQUIRED: better, but harm is not excluded"
 
 
 def test_harm_over_the_baseline_is_said_after_the_blocks_that_hold_both():

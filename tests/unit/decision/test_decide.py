@@ -219,7 +219,7 @@ def test_where_no_candidate_keeps_the_limits_the_reason_says_by_how_much_the_nea
     assert decision.verdict == "keep_limits_missed"
     nearest = f"{configuration_id(FAST)} (lz4, 64 KiB, linger 5 ms, acks all)"
     missed = "p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)"
-    none_keeps = "No eligible configuration keeps every limit"
+    none_keeps = "No eligible configuration meets every limit"
     assert reason_of(decision) == f"{none_keeps}: the nearest, {nearest}, misses {missed}."
     assert missed_limits_text(decision.baseline_limits_missed) == "p95_latency_ms <= 40 (100.0 ms, 150.0% beyond)"
 

@@ -339,7 +339,7 @@ def test_a_card_says_of_what_its_cvs_are():
     decision = recorded_decision("all")
     within = context_of(decision, variability="within_run")
     assert "CVs are computed across repetitions" in flat(text_of(decision))
-    assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))
+    assert "CVs are computed within each run" in flat(text_of(decision, contexts=[within]))
 
 
 def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell():
@@ -390,7 +390,7 @@ def test_the_exemption_from_limits_and_forbidden_regions_is_said():
         "baseline_in_forbidden": [ForbiddenRegion.parse("linger.ms < 50 and acks == all")],
     }
     text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
-    assert "baseline does not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
+    assert "baseline violates the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
     assert "baseline lies in the study's forbidden region linger.ms < 50 and acks == all" in text
 
 
@@ -436,7 +436,7 @@ def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve
     weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
     said = summary_of(weaker)
     assert "Warning: at 65,636 B the recommended settings have a weaker durability guarantee than the baseline" in said
-    assert "They become active only when a person approves" in said
+    assert "They become active only after approval" in said
     assert "is kept everywhere" not in said
     assert "The durability guarantee is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
 

@@ -116,7 +116,7 @@ def test_without_the_clients_metrics_there_is_no_breakdown():
 
 def test_the_table_leaves_out_what_no_client_said():
     rows = breakdown_rows(told_by(), "baseline", "pick")
-    assert rows[0] == ("Where latency goes (medians)", "baseline", "pick")
+    assert rows[0] == ("Latency breakdown (medians)", "baseline", "pick")
     labels = [row[0] for row in rows]
     assert "records per request" in labels
     assert "records resent" not in labels
@@ -125,7 +125,7 @@ def test_the_table_leaves_out_what_no_client_said():
 
 def test_longer_in_the_accumulator_and_sooner_back_are_told_as_a_trade():
     said = explanation(told_by(queue_time_avg_ms=10.733, request_latency_avg_ms=0.5))
-    assert said == ["Records wait 9 ms longer in the accumulator, but requests return 0.616 ms sooner."]
+    assert said == ["Records wait 9 ms longer in the accumulator, but broker responses take 0.616 ms less."]
 
 
 def test_larger_requests_are_told_by_their_ratio():
@@ -133,8 +133,8 @@ def test_larger_requests_are_told_by_their_ratio():
     breakdown = latency_breakdown(decision, blocks)
     assert breakdown is not None
     assert explanation(breakdown) == [
-        "Records wait 46.4 ms longer in the accumulator, and requests return 7.51 ms later.",
-        "26x fewer requests: 28.5 records per request instead of 1.09; batches compressed to 64% of their size "
+        "Records wait 46.4 ms longer in the accumulator, and broker responses take 7.51 ms longer.",
+        "26x fewer requests: 28.5 records per request instead of 1.09; batches compress to 64% of their size "
         "instead of 100%.",
     ]
 

@@ -38,7 +38,7 @@ def test_a_comparison_has_its_table_its_plot_and_its_csv_and_is_no_campaign_of_t
 
     page.get_by_label("Part").select_option("grid")
     page.wait_for_selector("body[data-drawn='2']")
-    expect(page.get_by_text("Together batch.size and linger.ms do more or less")).to_be_visible()
+    expect(page.get_by_text("batch.size and linger.ms interact")).to_be_visible()
     visitor.picture("comparison_grid")
     assert "part=grid" in page.url
 

@@ -1,4 +1,4 @@
-"""What becomes active, on whose word, and what is said of it."""
+"""Accept recommendations: which settings become active, who must approve, and the notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the explorer shows of the active settings, and what it says that its buttons would change."""
+"""Show active settings in the explorer, and the changes that its buttons would make."""
 
 from __future__ import annotations
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 from kafka_pareto.analysis.gains import Gain, resolution_of
 from kafka_pareto.study.objectives import ObjectiveName
 
+WIDEST = {
+    "reference_value": 99_999.0,
+    "candidate_value": 99_999.0,
+    "change_fraction": 9_999.0,
+    "change_low_fraction": -0.999,
+    "change_high_fraction": 9_999.0,
+}
+"""The values of a gain that take the most room on a card."""
+
 
 def made_gain(
     low: float | None,

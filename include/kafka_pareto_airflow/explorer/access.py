@@ -45,7 +45,7 @@ def reads_of(user: GetUserDep) -> Callable[[str], bool]:
 
 
 MayRead: TypeAlias = Annotated[Callable[[str], bool], Depends(reads_of)]
-"""Whether the user of a request may read a DAG."""
+"""Tells whether the user of a request may read a DAG; injected by FastAPI."""
 
 
 class Readers:

@@ -1,4 +1,4 @@
-"""What `docs/results/log-pipeline.md` says of the kept campaign of `log_pipeline_short` is what its files say."""
+"""Compare the figures of `docs/results/log-pipeline.md` with the files of the recorded campaign."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.tune import Tune
 from tests.unit.deciding import CASE, FAST, OTHER, around, baseline, candidates, repetitions, study_of
+from tests.unit.made_gains import WIDEST
 
 pytestmark = pytest.mark.fast
 
@@ -201,15 +202,8 @@ def test_a_claim_of_the_gain_blocks_that_final_ones_contradict_is_withdrawn():
 
 def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_its_columns():
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
-    widest = {
-        "reference_value": 99_999.0,
-        "candidate_value": 99_999.0,
-        "change_fraction": 9_999.0,
-        "change_low_fraction": -0.999,
-        "change_high_fraction": 9_999.0,
-    }
     wide = {
-        name: [gain.model_copy(update=widest) for gain in getattr(decision, name)]
+        name: [gain.model_copy(update=WIDEST) for gain in getattr(decision, name)]
         for name in ("gains", "gains_over_baseline")
     }
     card = decision.model_copy(update={**wide, "in_force": in_force(version=42)})

@@ -25,6 +25,7 @@ from kafka_pareto.study.objectives import ChooseBy, Lexicographic, Limit, Weight
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 from tests.tasks.report_campaign import at_time, with_client_metrics
+from tests.unit.made_gains import WIDEST
 
 pytestmark = pytest.mark.fast
 
@@ -143,14 +144,7 @@ def test_a_card_from_before_the_verdict_says_nothing_of_limits():
 
 def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():
     decision = recorded_decision("all")
-    widest = {
-        "reference_value": 99_999.0,
-        "candidate_value": 99_999.0,
-        "change_fraction": 9_999.0,
-        "change_low_fraction": -0.999,
-        "change_high_fraction": 9_999.0,
-        "resolution": "better",
-    }
+    widest = {**WIDEST, "resolution": "better"}
     gains = [gain.model_copy(update=widest) for gain in decision.gains]
     text = text_of(decision.model_copy(update={"gains": gains, "verdict": "recommended"}))
     assert "99,999 MiB/s" in text

@@ -43,7 +43,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     with counted:
         counted_from = time.time()
         try:
-            orders_run = _sent_orders(planned, study, testbed, opened)
+            orders_run = _run_level(planned, study, testbed, opened)
         except (LoadToolError, ClusterError) as error:
             reason, is_excused = str(error), is_to_be_repeated(error, fault)
     chain_cpu_s = max(opened.chain.cpu_s() - chain_before_s, 0.0)
@@ -93,7 +93,7 @@ def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
     return fault == NO_FAULT or isinstance(error, (LoadStartError, ClusterError))
 
 
-def _sent_orders(
+def _run_level(
     planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed, opened: OpenTopology
 ) -> OrdersRun:
     """Run the orders under the level's load.

@@ -15,8 +15,12 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 import kafka_pareto.drivers
+from kafka_pareto_embedded.terminal.as_typed import PREFIX
 from tests.quick_java import VARIABLE, use_quick_java
 
+# The options that `make test` passes on, empty as they are, would turn every message into the form of `make`.
+for _name in [name for name in os.environ if name.startswith(PREFIX)]:
+    del os.environ[_name]
 # Small matrices: on two cores a second thread of BLAS's spins more than it computes, 27 s of CPU time for 8.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))

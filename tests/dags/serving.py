@@ -126,6 +126,7 @@ def _write_study(folder: Path) -> None:
     (folder / "plan.json").write_text(plan_campaign(study, ProducerRuntime()).model_dump_json())
     (folder / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))
     recorded = PROJECT / "tests" / "golden" / "recorded_store" / "golden" / "c1" / "07_report" / "cards.json"
-    decision = decode_record(recorded.read_bytes(), str(recorded), Cards).cards[0].model_copy(update=RECOMMENDED)
-    cards = Cards(study="paper", campaign="", cards=[decision], contexts=[])
+    kept = decode_record(recorded.read_bytes(), str(recorded), Cards)
+    decision = kept.cards[0].model_copy(update=RECOMMENDED)
+    cards = Cards(study="paper", campaign="", cards=[decision], contexts=kept.contexts[:1])
     (folder / "cards.json").write_text(cards.model_dump_json())

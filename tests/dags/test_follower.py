@@ -61,7 +61,7 @@ def test_follows_a_campaign_to_its_cards_and_addresses(
 ) -> None:
     assert tune(stack, runs, store_folder, "good") == 0
     said = capsys.readouterr().out
-    for line in ("measure (1,024 B): done", "measure (65,636 B): done", "report: done", "THE CARDS"):
+    for line in ("measure (1,024 B): done", "measure (65,636 B): done", "report: done", "RECOMMENDED"):
         assert line in said
     assert "round 1" not in said  # the study is a one shot
     assert "\x1b" not in said

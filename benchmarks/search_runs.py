@@ -90,11 +90,10 @@ def stored(name: str) -> dict[int, list[Answer]]:
     changed = [what for what, value in made_with(name).items() if content["made_with"].get(what) != value]
     if changed:
         raise SystemExit(
-            f"error: {path} was made with another {' and '.join(changed)}; "
-            f"make it anew with python -m benchmarks.search_runs {name}"
+            f"error: {path} was made with another {' and '.join(changed)}; run python -m benchmarks.search_runs {name}"
         )
     if len(content["runs"]) != SEEDS:
-        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; make it anew")
+        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; run them again")
     return {int(seed): [Answer(*pair) for pair in run] for seed, run in content["runs"].items()}
 
 
@@ -111,15 +110,20 @@ def made_with(name: str) -> dict[str, str]:
 
 
 def bare_code(source: str) -> str:
-    """Return a module's code in one layout, without its imports, comments, docstrings and texts after constants."""
+    """Return a module's code in one layout, without imports, comments, docstrings, log lines and errors' texts."""
     return ast.unparse(_BareCode().visit(ast.parse(source)))
 
 
 class _BareCode(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Drop an expression that is nothing but a text."""
+        """Drop a docstring or a log line."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else node
+        is_log = isinstance(node.value, ast.Call) and ast.unparse(node.value.func).startswith("log.")
+        return None if is_text or is_log else node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        """Keep that an error is raised, and its class."""
+        return ast.Raise(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
 
     def visit_Import(self, _: ast.Import) -> None:
         """Drop an import: a module that moved asks for the same."""

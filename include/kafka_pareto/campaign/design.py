@@ -66,7 +66,7 @@ def latin_hypercube(
         for at in rows.faulty():
             rows.swap_until_sound(at, rng)
     if remaining := rows.faulty():
-        log.info("%d of %d configurations at %s were drawn anew", len(remaining), count, case_label(case))
+        log.info("%d of %d configurations for %s were drawn again", len(remaining), count, case_label(case))
     for at in remaining:
         rows.redraw(at, factors, rng)
     return list(rows.rows)

@@ -95,8 +95,12 @@ def searched_objectives(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame |
         each for each in known if each.objective in study.means or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT
     ]
     for each in known:
-        use = "searched for" if each in searched else "cannot be foretold, so it is judged where it is measured"
-        log.info("%s: leave-one-out R² %.2f, %s", each.objective, each.r2_leave_one_out, use)
+        log.info(
+            "%s: leave-one-out R² %.2f, %s",
+            each.objective,
+            each.r2_leave_one_out,
+            "used in the search" if each in searched else "too low to predict it: judged by measurement only",
+        )
     return searched
 
 

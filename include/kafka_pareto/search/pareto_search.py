@@ -63,7 +63,7 @@ def search(
         BadInputError: If no configuration keeps the rules, or no objective has a model.
     """
     if not surrogates:
-        raise BadInputError(f"{case_label(case)}: no objective was measured, so there is no search")
+        raise BadInputError(f"{case_label(case)}: no objective was measured, so there is nothing to search")
     wanted = accepted_durabilities(study) if durability is None else [durability]
     problem = SurrogateProblem(study, case, surrogates, wanted)
     generator = np.random.default_rng([study.seed, case_seed(case), 0 if durability is None else 1 + durability])

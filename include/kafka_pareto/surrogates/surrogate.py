@@ -140,7 +140,7 @@ def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: Su
     try:
         regressor.load_model(bytearray(content))
     except XGBoostError as error:
-        raise ArtifactError(f"{key}: is no model that this XGBoost reads; run the train step again") from error
+        raise ArtifactError(f"{key}: this XGBoost cannot read the model; run the train step again") from error
     return Surrogate(objective, index.encoding, known.log_target, regressor)
 
 

@@ -143,19 +143,31 @@ LIMIT = 0.5
 
 def ask(count):
     """Asks."""
+    if count < 0:
+        raise ValueError("count is negative")
+    log.info("%d asked", count)
     return [count * LIMIT]  # all at once
 '''
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("A module.", "The module."), ("Why a half.", "Why not."), ("Asks.", "Answers."), ("  # all at once", "")],
+    [
+        ("A module.", "The module."),
+        ("Why a half.", "Why not."),
+        ("Asks.", "Answers."),
+        ("  # all at once", ""),
+        ("is negative", "< 0"),
+        ("asked", "answers"),
+    ],
 )
 def test_other_words_about_the_code_leave_its_hash(old: str, new: str) -> None:
     assert search_runs.bare_code(CODE.replace(old, new)) == search_runs.bare_code(CODE)
 
 
-@pytest.mark.parametrize(("old", "new"), [("0.5", "0.6"), ("* LIMIT", "+ LIMIT"), ("[count", "[-count")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("0.5", "0.6"), ("* LIMIT", "+ LIMIT"), ("[count", "[-count"), ("< 0", "< 1"), ("Value", "Type")]
+)
 def test_other_code_has_another_hash(old: str, new: str) -> None:
     assert search_runs.bare_code(CODE.replace(old, new)) != search_runs.bare_code(CODE)
 

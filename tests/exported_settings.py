@@ -54,7 +54,7 @@ def _exported(changed: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
     return {**settings, "enable.idempotence": is_idempotent(settings)}
 
 
-def read_by_java(program: Path, jars: Path, folder: Path) -> list[str]:
+def read_by_java(program: Path, jars: Path, folder: Path, *arguments: str) -> list[str]:
     """Runs a Java program over the folder's files, in one process, and returns its lines."""
     argv = [
         load_settings().java,
@@ -63,6 +63,7 @@ def read_by_java(program: Path, jars: Path, folder: Path) -> list[str]:
         f"{jars}/*",
         str(program),
         str(folder),
+        *arguments,
     ]
     done = subprocess.run(argv, env=java_environment(), capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -14,10 +14,12 @@ from kafka_pareto.kafka.known_properties import PropertyValue
 from kafka_pareto.kafka.producer_rules import PRODUCER
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.kafka.settings_forms import OF_THE_CLIENT, recognised
+from kafka_pareto.kafka.spring_values import plain_number_fix
 
 _RULES = {rules.client: rules for rules in (PRODUCER, CONSUMER)}
 _PLACEHOLDER = re.compile(r"\$\{|#\{|\{\{|%[({]|\$[A-Za-z_(]|@[A-Za-z_.-]+@")
 _NAME = re.compile(r"[A-Za-z_][\w.\[\]/-]{0,199}", re.ASCII)
+_UNDER_PROPERTIES = re.compile(r"spring\.kafka\.((producer|consumer)\.)?properties\b")
 _PREFIXED = r"([\w.-]+(->[\w.-]+)?\.)?{client}\.(override\.)?(?P<name>.+)"
 # A word, perhaps with a unit and a comment. A stray backslash joins the next lines, perhaps a secret, to the value.
 _SHOWN = re.compile(r"[^\s=]{0,60}(\s\w{0,3})?(\s+#[^=]{0,60})?")
@@ -141,7 +143,10 @@ def _typed(rules: ClientRules, written: str, name: str, value: str) -> PropertyV
     try:
         return rules.typed_value(name, value.lower() if isinstance(rules.defaults[name], bool) else value)
     except ValueError as error:
-        raise error if written == name else ValueError(f"{written}: {error}") from error
+        if written == name:
+            raise
+        fix = plain_number_fix(value) if _UNDER_PROPERTIES.match(written) else ""
+        raise ValueError(f"{written}: {error}{fix}") from error
 
 
 def _why_ignored(rules: ClientRules, name: str, value: str) -> str:

@@ -10,6 +10,7 @@ from kafka_pareto.kafka.user_settings import read_client_file, read_consumer_fil
 pytestmark = pytest.mark.fast
 
 OWN = "depends on your client and is not measured"
+UNCONVERTED = "Spring Boot passes values under properties to Kafka unconverted, so write it without a unit$"
 OWN_ASSIGNOR = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 
 
@@ -56,6 +57,26 @@ OWN_ASSIGNOR = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 def test_each_form_is_read_with_kafkas_names(text: str, form: str, used: dict[str, PropertyValue]) -> None:
     found = read_consumer_file(text)
     assert (found.form, found.used, found.ignored) == (form, used, {})
+
+
+@pytest.mark.parametrize(
+    ("duration", "milliseconds"),
+    [
+        ("500", 500),
+        ("500ms", 500),
+        ("5S", 5000),
+        ("PT5S", 5000),
+        ("pt0,5s", 500),
+        ("P1DT2H3M4.5S", 93_784_500),
+        ("PT1M-30S", 30_000),
+        ("-PT-5S", 5000),
+        ("PT0.0019S", 1),
+        ("-1us", 0),
+    ],
+)
+def test_springs_own_keys_of_type_duration_take_every_form_of_spring(duration: str, milliseconds: int) -> None:
+    found = read_consumer_file(f"spring.kafka.consumer.fetch-max-wait={duration}")
+    assert found.used == {"fetch.max.wait.ms": milliseconds}
 
 
 def test_names_that_are_left_out_are_named_with_the_reason() -> None:
@@ -124,9 +145,17 @@ REFUSES = "otherwise Kafka's consumer does not start"
         ("isolation.level=READ_COMMITTED", "isolation.level: 'READ_COMMITTED' must be one of read_uncommitted, read_"),
         ("auto.offset.reset=by_duration:1h", "auto.offset.reset: 'by_duration:1h' must be one of latest, earliest, "),
         (
-            "spring.kafka.consumer.fetch-max-wait=PT5S",
-            "fetch-max-wait: 'PT5S': write the duration in one unit, such as 500",
+            "spring.kafka.consumer.fetch-max-wait=P1Y",
+            "fetch-max-wait: 'P1Y': must be a duration such as 500ms, 5s or PT",
         ),
+        (
+            "spring.kafka.consumer.fetch-max-wait=PT600H",
+            "fetch-max-wait: fetch.max.wait.ms: 2160000000 must be at most",
+        ),
+        ("spring.kafka.consumer.max-poll-records=PT5S", "max.poll.records: 'PT5S' must be a whole number$"),
+        ("spring.kafka.consumer.properties.fetch.max.wait.ms=PT5S", f"'PT5S' must be a whole number; {UNCONVERTED}"),
+        ("spring.kafka.properties[fetch.max.wait.ms]=5s", f"'5s' must be a whole number; {UNCONVERTED}"),
+        ("fetch.max.wait.ms=PT5S", "fetch.max.wait.ms: 'PT5S' must be a whole number$"),
         ("spring.kafka.consumer.fetch-max-wait=5 s", "fetch-max-wait: fetch.max.wait.ms: '5 s' must be a whole number"),
         ("spring.kafka.consumer.fetch-max-wait=5w", "fetch-max-wait: '5w': the unit must be one of ns, us, ms, s, m"),
         ("consumer.max.poll.records=5", "consumer.max.poll.records: has a prefix of Kafka Connect"),

@@ -29,6 +29,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import Frozen
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.options import require_of_kind
 from kafka_pareto.study.overrides import overrides_of, without_impossible
 from kafka_pareto.study.requests import CLIENT_CONFIG, RunRequest
 from kafka_pareto.study.study import Study
@@ -78,6 +79,7 @@ def plan_campaign(request: RunRequest, settings: Settings) -> PlannedCampaign:
         BadInputError: If an option or a file cannot be used.
     """
     file = load_runnable_study(settings.studies, request.study)
+    require_of_kind(request.model_dump(exclude_defaults=True), file.kind, file.name)
     study = asked_for(file, request.design_options(), settings)
     overrides = overrides_of(file, study)
     if isinstance(study, Compare):

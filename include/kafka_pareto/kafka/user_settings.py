@@ -23,6 +23,7 @@ _UNDER_PROPERTIES = re.compile(r"spring\.kafka\.((producer|consumer)\.)?properti
 _PREFIXED = r"([\w.-]+(->[\w.-]+)?\.)?{client}\.(override\.)?(?P<name>.+)"
 # A word, perhaps with a unit and a comment. A stray backslash joins the next lines, perhaps a secret, to the value.
 _SHOWN = re.compile(r"[^\s=]{0,60}(\s\w{0,3})?(\s+#[^=]{0,60})?")
+_MOST_IGNORED_SHOWN = 3
 _JAVA_TRIMS = "".join(map(chr, range(33)))  # String.trim(), which keeps a no-break space, unlike Python's strip()
 
 
@@ -58,9 +59,10 @@ class ClientFile:
         yield from self.notes
 
 
-def nothing_used(client: ClientName) -> str:
-    """Return the error for a client's file without a tunable setting."""
-    return _RULES[client].nothing_used
+def nothing_used(client: ClientName, found: ClientFile) -> str:
+    """Return the error for a client's file without a tunable setting, with the first ignored names."""
+    ignored = [f"{name} {reason}" for name, reason in found.ignored.items()]
+    return "; ".join([_RULES[client].nothing_used, *ignored[:_MOST_IGNORED_SHOWN]])
 
 
 def read_producer_file(text: str) -> ClientFile:

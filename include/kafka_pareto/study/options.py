@@ -207,7 +207,8 @@ def require_of_kind(said: Iterable[str], kind: str, study: str) -> None:
     """Refuse options that studies of this kind do not have."""
     others = {other for each, names in _OF_KIND.items() if each != kind for other in names}
     if foreign := [name.upper() for name in said if name in others]:
-        raise BadInputError(f"{foreign[0]}: study {study} is of kind {kind}, which has no such option")
+        instead = "; set the study's reference instead" if foreign[0] == "BASELINE" else ""
+        raise BadInputError(f"{foreign[0]}: study {study} is of kind {kind}, which has no such option{instead}")
 
 
 class Move(Options):

@@ -122,7 +122,7 @@ def read_baseline(text: str, place: str) -> ClientFile:
             "out: the client configuration says how to log in"
         )
     if not found.used:
-        raise BadInputError(f"{place}: {nothing_used('producer')}")
+        raise BadInputError(f"{place}: {nothing_used('producer', found)}")
     return found
 
 

@@ -28,10 +28,7 @@ _Study = Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
 
 
 class RunRequest(DesignOptions, Approval):
-    """A campaign. A baseline is read at once: of its file only the tunable properties travel.
-
-    The `client.properties` never does.
-    """
+    """A campaign. Of a baseline's file only the tunable properties travel; the `client.properties` never does."""
 
     study: str = Field("quick", description=STUDY_HELP)
     campaign: Annotated[str | None, Field(pattern=f"^{CAMPAIGN_ID}$", description=CAMPAIGN_HELP)] = None
@@ -40,20 +37,27 @@ class RunRequest(DesignOptions, Approval):
 
     @cached_property
     def producer_file(self) -> ClientFile | None:
-        """Return the settings in the baseline's file; None without one."""
-        from kafka_pareto.kafka.settings_forms import decoded  # noqa: PLC0415
+        """Return the producer settings in the baseline's file; None without one.
+
+        Only a tuned producer has such a file, so call `require_of_kind` first.
+        """
         from kafka_pareto.study.overrides import read_baseline  # noqa: PLC0415  (imports every kind of study)
+
+        return None if self._baseline_text is None else read_baseline(self._baseline_text, f"BASELINE: {self.baseline}")
+
+    @cached_property
+    def _baseline_text(self) -> str | None:
+        from kafka_pareto.kafka.settings_forms import decoded  # noqa: PLC0415
 
         if self.baseline is None:
             return None
         place = f"BASELINE: {self.baseline}"
         try:
-            text = decoded(Path(self.baseline).read_bytes())
+            return decoded(Path(self.baseline).read_bytes())
         except OSError as error:
             raise BadInputError(f"{place}: cannot be read: {error.strerror}") from error
         except ValueError as error:
             raise BadInputError(f"{place}: {error}") from error
-        return read_baseline(text, place)
 
     def design_options(self) -> DesignOptions:
         """Return the options as the step `design` takes them: the text of a baseline, a name for the configuration."""
@@ -68,7 +72,7 @@ class RunRequest(DesignOptions, Approval):
 
     @model_validator(mode="after")
     def _baseline_can_be_read(self) -> Self:
-        _ = self.producer_file  # a mistake in the file is reported before anything starts
+        _ = self._baseline_text  # a mistake in the file is reported before anything starts
         return self
 
 

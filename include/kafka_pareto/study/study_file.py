@@ -90,7 +90,7 @@ def _settings_file(model: type[Study], content: dict[str, Any], file: str, folde
     except ValueError as error:
         raise StudyError(file, [f"{place}{error}"]) from error
     if not settings.used:
-        raise StudyError(file, [f"{place}{nothing_used(model.baseline_client)}"])
+        raise StudyError(file, [f"{place}{nothing_used(model.baseline_client, settings)}"])
     return settings
 
 

@@ -67,12 +67,12 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         raise BadInputError(
             f"CAMPAIGN: {campaign!r}: its client configuration was removed at its end; pass it again: KAFKA_CONFIG=…"
         )
-    said = request.model_dump(exclude={"study", "campaign", "baseline"}, exclude_defaults=True)
+    said = request.model_dump(exclude={"study", "campaign"}, exclude_defaults=True)
+    require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
     if request.producer_file is not None:
         said["baseline"] = properties_lines(request.producer_file.used)
     if request.client_config is not None:
         said["client_config"] = config
-    require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
     return {"study": study, "campaign": campaign, **before, **said}
 
 

@@ -69,6 +69,15 @@ def test_the_settings_file_that_a_study_names_is_shown_as_it_was_understood(tmp_
     ]
 
 
+def test_a_comparisons_baseline_is_refused_before_its_file_is_read_as_a_producers(tmp_path: Path) -> None:
+    consumer = tmp_path / "consumer.properties"
+    consumer.write_text("max.poll.records=2000\n")
+    with pytest.raises(
+        BadInputError, match=r"^BASELINE: study impact_consumer is of kind compare.*set the study's ref"
+    ):
+        plan_campaign(RunRequest(study="impact_consumer", baseline=str(consumer)), Settings())
+
+
 def test_a_cluster_of_ones_own_without_ceilings_is_refused_by_the_names_of_the_options() -> None:
     with pytest.raises(BadInputError, match="give both --ceiling-mib-s and --ceiling-gib"):
         plan_campaign(RunRequest(bootstrap_servers="a:9092"), Settings())

@@ -247,6 +247,16 @@ def test_an_option_that_studies_of_this_kind_do_not_have_is_refused(
         dag_parameters(RunRequest(study=study, **options), store, with_comparison)
 
 
+def test_a_comparisons_baseline_is_refused_before_its_file_is_read_as_a_producers(
+    store: FolderStore, with_comparison: Settings, tmp_path: Path
+) -> None:
+    given = tmp_path / "consumer.properties"
+    given.write_text("max.poll.records=2000\n")
+    rule = "which has no such option; set the study's reference instead$"
+    with pytest.raises(BadInputError, match=f"^BASELINE: study impact_small is of kind compare, {rule}"):
+        dag_parameters(RunRequest(study="impact_small", baseline=str(given)), store, with_comparison)
+
+
 def test_the_parts_or_the_one_factor_of_a_comparison_become_parameters(
     store: FolderStore, with_comparison: Settings
 ) -> None:

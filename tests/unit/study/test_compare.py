@@ -73,7 +73,14 @@ def test_a_comparisons_reference_may_be_the_settings_file_of_its_client(tmp_path
             "session.timeout.ms=3000",
             "heartbeat.interval.ms 3000 must be below session.timeout.ms 3000; otherwise Kafka's",
         ),
-        ("acks=all", "has no tunable property of Kafka's consumer, such as max.poll.records=1000"),
+        (
+            "linger.ms=5",
+            "has no tunable property of Kafka's consumer, such as max.poll.records=1000; linger.ms is a setting of",
+        ),
+        (
+            "max.poll.recrds=5",
+            "has no .*; max.poll.recrds is not a setting of Kafka 4.3's consumer; did you mean max.poll.records?",
+        ),
     ],
 )
 def test_a_reference_file_that_cannot_be_measured_is_refused_by_its_name(tmp_path: Path, line: str, rule: str) -> None:

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.drivers.common.all_topics_watch import AllTopicsWatch
+from kafka_pareto.drivers.common.cluster_access import require_login
 from kafka_pareto.drivers.common.cluster_mark import exclusive_load
 from kafka_pareto.drivers.common.systems import missing_safeguards
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
@@ -50,6 +51,7 @@ def ingest(request: IngestRequest, settings: Settings, wait_s: float = WAIT_S) -
     """
     wanted = wanted_of(request)
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
+    require_login_of(request)
     require_ceilings(request)
     stack = None if request.kafka else lifecycle.running()
     servers = stack.bootstrap_servers if stack else request.kafka or ""
@@ -93,6 +95,19 @@ def wanted_of(request: IngestRequest) -> FileToSend:
     )
 
 
+def require_login_of(request: IngestRequest) -> None:
+    """Require that an existing cluster's `client.properties` is for its brokers and tunes no client.
+
+    Raises:
+        BadInputError: If it is not, cannot be read, or is given without a cluster.
+    """
+    if request.kafka_config is None:
+        return
+    if request.kafka is None:
+        raise BadInputError("KAFKA_CONFIG: needs KAFKA=host:port,…, its cluster")
+    require_login(request.kafka_config, request.kafka)
+
+
 def require_ceilings(request: IngestRequest) -> None:
     """Require ceilings for an existing cluster, and print the plan.
 
@@ -100,8 +115,6 @@ def require_ceilings(request: IngestRequest) -> None:
         BadInputError: If a ceiling is missing, or the file is above it.
     """
     if request.kafka is None:
-        if request.kafka_config is not None:
-            raise BadInputError("KAFKA_CONFIG: needs KAFKA=host:port,…, its cluster")
         return
     if request.ceiling_mib_s is None or request.ceiling_gib is None:
         raise BadInputError(

@@ -10,8 +10,16 @@ import pytest
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived
 from kafka_pareto.drivers.ingestion.output import CheckOutput, IngestionOutput, RowsFound
 from kafka_pareto.errors import BadInputError, ConsentError
+from kafka_pareto.settings import Settings
 from kafka_pareto.study.requests import IngestRequest
-from kafka_pareto_embedded.runs.ingest import counts_of, require_ceilings, require_consent, wanted_of
+from kafka_pareto_embedded.runs.ingest import (
+    counts_of,
+    ingest,
+    require_ceilings,
+    require_consent,
+    require_login_of,
+    wanted_of,
+)
 from tests.fakes import FakeCluster
 
 pytestmark = pytest.mark.fast
@@ -33,7 +41,6 @@ def test_the_stacks_own_cluster_needs_neither_ceilings_nor_consent(tmp_path: Pat
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"kafka_config": Path("client.properties")}, "KAFKA_CONFIG: needs KAFKA"),
         (CEILINGS | {"ceiling_mib_s": None}, "needs CEILING_MIB_S and CEILING_GIB"),
         (CEILINGS | {"ceiling_gib": None}, "needs CEILING_MIB_S and CEILING_GIB"),
         (CEILINGS | {"ceiling_gib": 0.01, "consent": True}, "0.06 GiB, above CEILING_GIB=0.01"),
@@ -44,6 +51,34 @@ def test_a_cluster_in_use_needs_ceilings_that_the_file_keeps(
 ) -> None:
     with pytest.raises(BadInputError, match=rule):
         require_ceilings(request(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("linger.ms=5", "linger.ms: only addresses and credentials are allowed here; remove settings that tune a prod"),
+        ("max.poll.records=5", "max.poll.records: only addresses .*; remove settings that tune a consumer"),
+        ("bootstrap.servers=other:9092", "its credentials are for other:9092, not for broker:9092"),
+    ],
+)
+def test_a_login_that_tunes_a_client_or_is_for_other_brokers_is_refused_before_anything_is_sent(
+    tmp_path: Path, line: str, rule: str
+) -> None:
+    login = tmp_path / "client.properties"
+    login.write_text(f"sasl.jaas.config=x password='hidden';\n{line}\n")
+    with pytest.raises(BadInputError, match=rf"^KAFKA_CONFIG: {login}: {rule}") as refused:
+        ingest(request(tmp_path, **CEILINGS, kafka_config=login), Settings())
+    assert "hidden" not in str(refused.value)
+
+
+def test_a_login_is_for_an_existing_cluster_and_can_be_read(tmp_path: Path) -> None:
+    login = tmp_path / "client.properties"
+    with pytest.raises(BadInputError, match=r"^KAFKA_CONFIG: needs KAFKA"):
+        ingest(request(tmp_path, kafka_config=login), Settings())
+    with pytest.raises(BadInputError, match=f"^{login}: cannot be read as a client.properties"):
+        ingest(request(tmp_path, **CEILINGS, kafka_config=login), Settings())
+    login.write_text("bootstrap.servers=broker:9092,second:9092\nsecurity.protocol=SSL\n")
+    require_login_of(request(tmp_path, **CEILINGS, kafka_config=login))
 
 
 def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

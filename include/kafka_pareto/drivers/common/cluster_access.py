@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,17 +67,36 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
         )
     properties = parse_properties(read_client_config(path))
     _require_own_brokers(study.cluster, properties.get("bootstrap.servers", ""), settings)
-    if tunable := sorted(set(properties) & set(DEFAULTS)):
-        raise BadInputError(
-            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: only addresses and credentials "
-            "are allowed here; move settings that tune the producer to the study's baseline"
-        )
-    if tunable := sorted(set(properties) & {*consumer_properties.DEFAULTS, consumer_properties.AUTO_OFFSET_RESET}):
-        raise BadInputError(
-            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: only addresses and credentials "
-            "are allowed here; move settings that tune a consumer to the reference of a study with driver consumer"
-        )
+    _require_login_only(
+        f"client_config: {study.cluster.client_config}",
+        properties,
+        "move settings that tune the producer to the study's baseline",
+        "move settings that tune a consumer to the reference of a study with driver consumer",
+    )
     return study.cluster.bootstrap_servers, path
+
+
+def require_login(path: Path, bootstrap_servers: str) -> None:
+    """Require that the user's `client.properties` is for these brokers and tunes no client.
+
+    Raises:
+        BadInputError: If it is not, or cannot be read.
+    """
+    properties = parse_properties(read_client_config(path))
+    place = f"KAFKA_CONFIG: {path}"
+    _require_brokers(place, server_set(properties.get("bootstrap.servers", "")), bootstrap_servers)
+    _require_login_only(
+        place, properties, "remove settings that tune a producer", "remove settings that tune a consumer"
+    )
+
+
+def _require_login_only(place: str, properties: Mapping[str, str], producer_fix: str, consumer_fix: str) -> None:
+    of_consumers = {*consumer_properties.DEFAULTS, consumer_properties.AUTO_OFFSET_RESET}
+    for names, fix in ((set(DEFAULTS), producer_fix), (of_consumers, consumer_fix)):
+        if tunable := sorted(names & set(properties)):
+            raise BadInputError(
+                f"{place}: {', '.join(tunable)}: only addresses and credentials are allowed here; {fix}"
+            )
 
 
 def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings: Settings) -> None:
@@ -95,10 +114,14 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
     except BadInputError:
         if not allowed:
             raise
-    others = server_set(cluster.bootstrap_servers) - allowed
+    _require_brokers(f"client_config: {cluster.client_config}", allowed, cluster.bootstrap_servers)
+
+
+def _require_brokers(place: str, allowed: Set[str], bootstrap_servers: str) -> None:
+    others = server_set(bootstrap_servers) - allowed
     if allowed and others:
         raise BadInputError(
-            f"client_config: {cluster.client_config}: its credentials are for {', '.join(sorted(allowed))}, not for "
+            f"{place}: its credentials are for {', '.join(sorted(allowed))}, not for "
             f"{', '.join(sorted(others))}; use another client configuration for these brokers, or add them "
             "to the file's bootstrap.servers"
         )

@@ -103,7 +103,7 @@ def test_more_failures_than_tolerated_stop_the_campaign_with_a_table_of_what_fai
     failed = [r for r in stored if r.outcome == "failed"]
 
     assert stopped.returncode == EXIT_BAD_INPUT
-    assert "2 of 20 planned repetitions failed; the study tolerates 5.0%" in stopped.stderr
+    assert "2 of 20 planned repetitions failed; the study tolerates 5.0 %" in stopped.stderr
     assert len(failed) == 2
     assert all(f"{r.repetition_id}  1         max.request.size=500" in stopped.stderr for r in failed)
     assert all("RecordTooLargeException" in r.reason for r in failed)

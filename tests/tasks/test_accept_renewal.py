@@ -155,7 +155,7 @@ def test_where_a_person_is_to_be_asked_nothing_moves_but_what_is_in_force_alread
     campaign: Campaign,
 ) -> None:
     manifest = accepted(campaign, Wanted(ask=True))
-    assert "65,636 B: waiting for a person's approval" in said(manifest)
+    assert "65,636 B: waiting for approval" in said(manifest)
     assert active_cases(campaign.store, STUDY) == []
     assert manifest.question == {"action": "ask", "study": STUDY, "campaign": campaign.keys.campaign}
     accepted(campaign, APPROVED)

@@ -312,7 +312,7 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
     settings = newest(another)
     assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "another")
     assert settings.previous_properties == decision_of(campaign).baseline_properties
-    assert "no settings; the evidence is newer" in text
+    assert "no settings; confirmed by a newer campaign" in text
 
 
 def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
@@ -376,7 +376,7 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
     new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1")
     assert approval_text(CASE, None, baseline, baseline).splitlines() == [
         "65,636 B: approving replaces the baseline (no settings have been activated yet).",
-        "  Changed: no settings; the evidence is newer.",
+        "  Changed: no settings; confirmed by a newer campaign.",
     ]
     accepted(campaign, Wanted(case=CASE, configuration=durable_id(campaign), by="alice"))
     told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)

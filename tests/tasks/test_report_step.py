@@ -194,8 +194,8 @@ def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaig
 def test_the_page_says_beside_r2_how_often_the_intervals_held_and_nothing_of_what_has_none(page: str):
     means = [row for row in page.split("<tr>") if row.startswith("<td>p95 latency</td>") and "0.95" in row]
     cvs = [row for row in page.split("<tr>") if row.startswith("<td>latency CV</td>") and "0.95" in row]
-    assert [row.count("<td>92%</td>") for row in means] == [1, 1, 1]
-    assert [row.count("<td>92%</td>") for row in cvs] == [0, 0, 0]
+    assert [row.count("<td>92 %</td>") for row in means] == [1, 1, 1]
+    assert [row.count("<td>92 %</td>") for row in cvs] == [0, 0, 0]
 
 
 def test_figure_4_counts_the_measured_values_that_lie_in_their_estimates_interval(evidence: Evidence):
@@ -278,7 +278,7 @@ def test_the_page_names_every_value_that_is_not_the_study_files(evidence: Eviden
     changed = dataclasses.replace(evidence, plan=evidence.plan.model_copy(update={"overrides": [override]}))
     assert "Unlike the study&#39;s file" not in render_page(evidence, {}).decode()
     page = html.unescape(render_page(changed, {}).decode())
-    assert "Unlike the study's file: protocol.cool_down_s 0 (file: 5)." in page
+    assert "Overrides: protocol.cool_down_s 0 (file: 5)." in page
 
 
 def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign, page: str):
@@ -294,7 +294,7 @@ def section(page: str, name: str) -> str:
 
 def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign: Campaign, page: str):
     text = section(page, "uncounted")
-    assert "1 failed, 1 set aside." in text
+    assert "1 failed, 1 rejected." in text
     assert text.count("broker 2 was away") == 2
     assert re.search(r"design-r00-1024-b077-c[0-9a-f]{10} .* failed 3 broker 2", text)
     card, other = json.loads(read(campaign, "cards.json"))["contexts"]
@@ -326,7 +326,7 @@ def test_nonsense_among_the_noise_repetitions_does_not_count(unreported: Campaig
 
 def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
     page = render_page(evidence, {}).decode()
-    assert "None: every repetition sent all its records" in section(page, "uncounted")
+    assert "None. No records were lost or duplicated." in section(page, "uncounted")
     assert 'id="ramp"' not in page
 
 

@@ -107,8 +107,8 @@ def test_the_gate_counts_failed_and_rejected_repetitions_and_names_them_with_all
         validate.run(campaign)
 
     message = str(stop.value)
-    assert "2 of 16 repetitions (12.5%)" in message
-    assert "tolerates 10.0%" in message
+    assert "2 of 16 repetitions (12.5 %)" in message
+    assert "tolerates 10.0 %" in message
     assert f"{rows[0].repetition_id}: failed: the load generator failed with exit code 1" in message
     assert f"{rows[1].repetition_id}: was never attempted" in message
     assert list(rejected_of(campaign).repetition_id) == [rows[1].repetition_id]
@@ -174,7 +174,7 @@ def test_a_rounds_trials_are_of_what_all_rounds_so_far_had_accepted(tmp_path: Pa
 def test_a_rounds_failures_are_tolerated_as_a_share_of_all_that_was_measured(tmp_path: Path) -> None:
     campaign = in_round_one(tmp_path, failed=2)
 
-    with pytest.raises(GateError, match=r"3 of 24 repetitions \(12\.5%\)"):
+    with pytest.raises(GateError, match=r"3 of 24 repetitions \(12\.5 %\)"):
         validate.run(campaign, 1)
 
     assert campaign.store.tag(campaign.keys.trials(1)) is None

@@ -13,7 +13,7 @@ from kafka_pareto.analysis.gains import level_of
 from kafka_pareto.analysis.repetition_values import coefficient_of_variation, is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.rounding import Values, has_spread
 from kafka_pareto.analysis.sequential import MOST_BLOCKS, blocks_to_show, half_width, least_change_shown
-from kafka_pareto.analysis.wording import counted
+from kafka_pareto.analysis.wording import counted, share
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declarations import label_of
@@ -44,8 +44,8 @@ def noise_report(study: Tune, case: str, repetitions: Sequence[Repetition]) -> N
 def noise_lines(report: NoiseReport) -> list[str]:
     """Return the report as lines for log and card."""
     return [
-        f"{case_label(report.case)}, with {report.blocks} blocks and {report.comparisons} comparisons, "
-        f"estimated from {report.repetitions} repetitions of the baseline:",
+        f"{case_label(report.case)} ({report.blocks} blocks, {report.comparisons} comparisons; estimated from "
+        f"{report.repetitions} baseline repetitions):",
         *(_line(noise, report) for noise in report.objectives),
     ]
 
@@ -112,9 +112,9 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
     blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks
     remark = " (normal for a CV)" if many and noise.objective.endswith("_cv") else ""
-    return f"{label}: {found}; detecting {report.wanted_effect_fraction:.0%} takes {blocks} blocks{remark}."
+    return f"{label}: {found}; detecting a {share(report.wanted_effect_fraction)} change takes {blocks} blocks{remark}."
 
 
 def change_text(fraction: float) -> str:
     """Format a change; from doubling as a multiple."""
-    return f"{fraction:.0%}" if fraction < 1 else f"{1 + fraction:.1f}-fold"
+    return share(fraction) if fraction < 1 else f"{1 + fraction:.1f}x"

@@ -19,6 +19,11 @@ def value_text(value: float | None, objective: ObjectiveName) -> str:
     return f"{value:,.{0 if value >= 1000 else 1}f} {unit}" if unit else f"{value:.3f}"
 
 
+def share(fraction: float | None, decimals: int = 0) -> str:
+    """Format a share, or the size of a change, in percent."""
+    return "-" if fraction is None else f"{fraction * 100:,.{decimals}f} %"
+
+
 def percent(fraction: float | None) -> str:
     """Format a change in percent with its sign; no decimals from 100 %."""
     return "-" if fraction is None else f"{_signed(fraction)} %"
@@ -44,7 +49,7 @@ def criterion_text(criterion: ChooseBy, means: Sequence[ObjectiveName]) -> str:
         return f"the weighted gains ({joined([f'{w:g} x {label_of(o)}' for o, w in criterion.weights.items()])})"
     if isinstance(criterion, Lexicographic):
         first, *others = (label_of(objective) for objective in criterion.lexicographic)
-        within = f" among those within {criterion.within_fraction:.0%} of the best"
+        within = f" among those within {share(criterion.within_fraction)} of the best"
         return f"{first} first, then {', then '.join(others)}{within}" if others else f"{first} alone"
     more = [label_of(each) for each in means if is_maximised(each)]
     if criterion == "r1":
@@ -57,7 +62,7 @@ def missed_limit_text(limit: Limit, value: float | None) -> str:
     """Describe by how much a measured value misses a limit; None is unknown."""
     if value is None:
         return f"{limit} (unknown)"
-    return f"{limit} ({value_text(value, limit.objective)}, {limit.excess_fraction(value):.1%} beyond)"
+    return f"{limit} ({value_text(value, limit.objective)}, {share(limit.excess_fraction(value), 1)} beyond)"
 
 
 def role_text(role: str) -> str:

@@ -37,7 +37,7 @@ class Choice(Frozen):
     Attributes:
         configuration_id: The active configuration's if no candidate beats it or none may be chosen.
         chosen_by: As the study asks, or `balanced_gain` if it asks for CVs that are missing.
-        nearest_configuration_id: If no candidate keeps every limit, the one whose worst miss, `limits_missed`, is
+        nearest_configuration_id: If no candidate meets every limit, the one whose worst miss, `limits_missed`, is
             smallest.
         baseline_limits_missed: The limits that the baseline, which is exempt, misses in the same blocks.
         in_force_limits_missed: The same of active settings other than the baseline.
@@ -62,7 +62,7 @@ def choose(
     """Choose one configuration of a case by its choice blocks.
 
     Eligible are candidates within the constraints, of accepted durability, without lost or duplicated records, with
-    enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks), that keep every limit on average.
+    enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks), that meet every limit on average.
     The active settings (`in_force_id`, if not the baseline) compete unless they break a limit or lost records; ties go
     to them, then to the smaller id. The baseline then is an ordinary candidate. By `choose_by`:
 
@@ -123,7 +123,7 @@ def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
 
 
 def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, reference_id: str) -> list[str]:
-    """Return the IDs, in order, of the candidates that may be chosen if they keep the limits."""
+    """Return the IDs, in order, of the candidates that may be chosen if they meet the limits."""
     baseline_id = study.baseline_id()
     blocks = study.confirmation.choice_blocks
     enough = max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))

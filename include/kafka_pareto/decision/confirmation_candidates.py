@@ -24,7 +24,7 @@ def select_candidates(
     space. Too small a front is filled up with measured trials that may be recommended, non-dominated ones first, with
     NaN estimates. With `strategy: rounds` such trials take half of the points from the start, as the rounds measured
     the most promising ones. Non-dominated advised configurations come first in that half, whatever the strategy, so
-    that a pick is never worse than a guide's.
+    that a pick is never worse than a published one.
 
     Only feasible rows of the joint front are used. Return `CANDIDATE_COLUMNS` and factors in the order picked, distinct
     and without the baseline; `chosen_as` lists every role.
@@ -56,7 +56,7 @@ def _roles(front: pd.DataFrame, study: Tune, points: int) -> dict[int, list[str]
         for objective in study.objective_names
     ]
     knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
-    # Where there are fewer points than roles, the stablest points are what a recommendation needs least.
+    # With fewer points than roles, the most stable points matter least for a recommendation.
     wanted = [*best[:2], knee, ("r1", _best_row(steadiness(front, study, "estimated_"), maximised=True)), *best[2:]]
     rows: dict[int, list[str]] = {}
     for role, row in wanted:

@@ -43,8 +43,8 @@ def decide(
 ) -> Decision:
     """State the chosen configuration's gains over the active one, and the verdict.
 
-    Gain and final blocks, fresh ones of the chosen and the active configuration and the baseline, count alike: the
-    intervals hold whatever made one measure more of them. Choice blocks count for losses and failures only, rejected
+    Gain and final blocks, fresh ones of the chosen and the active configuration and the baseline, are treated equally:
+    the intervals hold for any reason to measure more. Choice blocks count for losses and failures only, rejected
     repetitions (`discarded`) for upsets only.
     """
     baseline, in_force = study.baseline_configuration(), found.settings
@@ -142,7 +142,7 @@ def _verdict(decision: Decision) -> Verdict:
 def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirmation) -> int:
     """Return how many final blocks follow those measured; 0 if the decision stands.
 
-    A claim must be borne out by final blocks. If fixed ones leave possible harm of an offered pick open, more follow,
+    Final blocks must confirm a claim. If a fixed number leaves it open whether an offered pick does harm, more follow,
     once. None follow in a confirmation begun before final blocks existed.
     """
     if not decision.shows_a_change or decision.newest_version is None:

@@ -93,7 +93,7 @@ def describe_plan(plan: Plan) -> str:
     overrides = f"; overrides of the study file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
     return (
         f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{plan.sent_gib:.1f} GiB sent, "
-        f"at most {plan.peak_disk_gib:.1f} GiB on the brokers' disks at a time; "
+        f"peak disk use {plan.peak_disk_gib:.1f} GiB across all brokers; "
         f"repeated measurements are extra{overrides}"
     )
 

@@ -1,4 +1,4 @@
-"""A driver as measuring sees it: its system, its costs, and a runner of one case's repetitions."""
+"""A driver's measuring interface: its system, its costs, and a runner of one case's repetitions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class System(ABC):
 
     @abstractmethod
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
-        """Describe the system and this machine as they are now.
+        """Describe the current system and machine.
 
         Raises:
             ClusterError: If the system cannot be reached.
@@ -66,7 +66,7 @@ class DriverRuntime(ABC):
         """
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting | None:  # noqa: ARG002
-        """Return the request of a measured repetition, for the verdict on what limited it; None for no verdict.
+        """Return the request of a measured repetition, for finding its bottleneck; None if not examined.
 
         Raises:
             ArtifactError: If the campaign has no stored sizing.
@@ -79,7 +79,7 @@ class DriverRuntime(ABC):
 
     @abstractmethod
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:
-        """Open the runner of one case's repetitions, with the system to itself.
+        """Open the runner of one case's repetitions, with exclusive use of the system.
 
         Raises:
             BadInputError: If the campaign was begun on another system.

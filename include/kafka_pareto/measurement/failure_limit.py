@@ -7,6 +7,7 @@ from functools import cached_property
 import pandas as pd
 
 from kafka_pareto.analysis.plain_table import table_lines
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Repetition, ValidationSummary
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
@@ -61,7 +62,7 @@ class FailureLimit:
             return
         raise GateError(
             f"{len(failed)} of {planned} planned repetitions failed; the study tolerates "
-            f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction). The campaign was stopped. "
+            f"{share(tolerated_fraction, 1)} (validation.tolerated_rejected_fraction). The campaign was stopped. "
             f"Fix the cause and start a new one.\n{failure_table(failed)}"
         )
 

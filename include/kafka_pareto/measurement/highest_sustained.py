@@ -1,4 +1,4 @@
-"""Search the highest rate a system sustains."""
+"""Search for the highest rate a system sustains."""
 
 from __future__ import annotations
 

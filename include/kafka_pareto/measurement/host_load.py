@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import psutil
 
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.measurement.driver_runtime import Attempt
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.study.protocol import OutlierRule
@@ -21,7 +22,7 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
     }
     for name, (words, found, bound) in shares.items():
         if bound is not None and found > bound:
-            return f"{words} {found:.1%} of the machine's CPU time; protocol.outliers.{name} is {bound:.1%}"
+            return f"{words} {share(found, 1)} of the machine's CPU time; protocol.outliers.{name} is {share(bound, 1)}"
     return ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import interval_text, joined, percent
+from kafka_pareto.analysis.wording import interval_text, joined, percent, share
 from kafka_pareto.campaign.advice import InCase
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.evidence import Evidence
@@ -38,7 +38,7 @@ def advice_sentence(titles: str, gains: Sequence[Gain], margin_fraction: float) 
     """Compare the pick's means with an advice, and name those that may be worse by more than the margin."""
     open_means = [label_of(gain.objective) for gain in gains if gain.may_be_worse_by(margin_fraction)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
-    found = f"{_changes(gains)}; {may_be_worse} worse by more than {margin_fraction:.0%}"
+    found = f"{_changes(gains)}; {may_be_worse} worse by more than {share(margin_fraction)}"
     return f"against the best advice, {titles}: {found}."
 
 
@@ -75,7 +75,7 @@ def _measured(evidence: Evidence, in_case: InCase) -> str:
     trials = evidence.trials[evidence.trials.case == in_case.case].set_index("configuration_id")
     identity, baseline_id = configuration_id(in_case.configuration), evidence.study.baseline_id()
     if identity not in trials.index or baseline_id not in trials.index:
-        return "without a valid repetition"
+        return "no valid repetition"
     own: Any = trials.loc[identity]
     baseline: Any = trials.loc[baseline_id]
     return ", ".join(f"{label_of(mean)} {percent(_change(own[mean], baseline[mean]))}" for mean in evidence.study.means)

@@ -7,40 +7,42 @@ from collections.abc import Sequence
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.decision.decision import Decision, Outcome
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.declarations import objective_named
 
-_VERDICTS: dict[Outcome, str] = {"changed": "change", "kept": "keep", "undecided": "open"}
-
 
 def answer_lines(decisions: Sequence[Decision], driver: Driver) -> list[str]:
     """Return the answer in 80 columns: of each case the verdict, and both objectives of the plane before and after.
 
-    A change comes with its interval in percent.
+    The verdict is the first word of the card's. A change comes with its interval in percent.
     """
-    header = (driver.case_words[0].split()[-1], "verdict", *(objective_named(name).axis_label for name in driver.plane))
+    measured = (f"{objective_named(name).axis_label}, change %" for name in driver.plane)
+    header = (driver.case_words[0].split()[-1], "verdict", *measured)
     rows = [header, *(_row(decision, driver) for decision in decisions)]
     return [line.rstrip() for line in table_lines(rows, "left")] + [""] + _headlines(decisions)
 
 
 def _row(decision: Decision, driver: Driver) -> tuple[str, ...]:
     gains = {gain.objective: gain for gain in decision.gains}
-    verdict = "ask" if decision.verdict == "ask_a_person" else _VERDICTS[decision.outcome]
+    verdict = headline_of(decision).split()[0].lower()
     return (case_label(decision.case), verdict, *(_change(gains.get(name)) for name in driver.plane))
 
 
 def _change(gain: Gain | None) -> str:
-    """Return before and after in three digits, and the change: `101 → 80.1, -21% [-30, -10]`."""
+    """Return before and after in three digits, and the change: `101 → 80.1, -21 [-30, -10]`."""
     if gain is None or gain.reference_value is None or gain.candidate_value is None:
         return "-"
     values = f"{_digits(gain.reference_value)} → {_digits(gain.candidate_value)}"
     if gain.change_fraction is None or gain.change_low_fraction is None or gain.change_high_fraction is None:
         return values
-    low, high = gain.change_low_fraction, gain.change_high_fraction
-    return f"{values}, {gain.change_fraction:+.0%} [{low * 100:+.0f}, {high * 100:+.0f}]"
+    change, low, high = (
+        f"{fraction * 100:+.0f}"
+        for fraction in (gain.change_fraction, gain.change_low_fraction, gain.change_high_fraction)
+    )
+    return f"{values}, {change} [{low}, {high}]"
 
 
 def _digits(value: float) -> str:

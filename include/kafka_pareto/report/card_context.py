@@ -11,7 +11,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.analysis.repetition_values import Variability
 from kafka_pareto.analysis.sentinel import SentinelReport, SeriesStability, sentinel_report
-from kafka_pareto.analysis.wording import counted, joined, p_text
+from kafka_pareto.analysis.wording import counted, joined, p_text, share
 from kafka_pareto.bottleneck.common_verdict import common_code
 from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing, Stop
@@ -99,7 +99,7 @@ def context_lines(context: CardContext, decision: Decision) -> dict[str, list[st
     if context.noise is not None:
         lines["Noise"] = noise_lines(context.noise)
     if not context.sentinel.moved:
-        lines["Sentinel"] = sentinel_sentences(context.sentinel)
+        lines["Stability"] = sentinel_sentences(context.sentinel)
     if limits := _limits_text(context, decision):
         lines["Limited by"] = [limits]
     return lines
@@ -138,16 +138,16 @@ def _protocol(context: CardContext, decision: Decision) -> list[str]:
     sentences = []
     sizing = context.sizing
     if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
+        ramp = f"; found by a ramp of {counted(len(sizing.ramp), 'step')}" if sizing.ramp else ""
         sentences.append(
-            f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / sizing.capacity_records_s:.0%} of "
-            f"the {sizing.capacity_records_s:,.0f} that the baseline sustains, found by a ramp of "
-            f"{counted(len(sizing.ramp), 'step')}."
+            f"Latency at a fixed {rate_records_s:,.0f} records/s: {share(rate_records_s / sizing.capacity_records_s)} "
+            f"of the baseline's sustainable throughput ({sizing.capacity_records_s:,.0f}{ramp})."
         )
     if context.variability is not None:
         sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context, decision))
     if context.repetitions_set_aside:
         sentences.append(
-            "Rejected and measured again because of trouble in the cluster or on the machine: "
+            "Rejected and repeated because of trouble in the cluster or on the machine: "
             f"{counted(context.repetitions_set_aside, 'repetition')}."
         )
     return sentences
@@ -163,7 +163,7 @@ def _across_repetitions(context: CardContext, decision: Decision) -> str:
 def _rounds(so_far: RoundsSoFar) -> list[str]:
     volumes = ", ".join(f"{volume:.3f}" for volume in so_far.measured_hypervolume)
     stop, rounds = so_far.stopped_because, so_far.rounds_measured
-    why = stop_text(stop, rounds) if stop else "the campaign was confirmed early"
+    why = stop_text(stop, rounds) if stop else "confirmation was started early"
     return [
         f"{counted(rounds, 'round')} after the design. Measured hypervolume by round: {volumes}.",
         f"Stopped: {why}.",
@@ -175,12 +175,12 @@ def stop_text(stop: Stop, rounds: int) -> str:
     match stop.code:
         case "rise_too_small":
             return (
-                f"rounds {rounds - 1} and {rounds} raised the measured hypervolume by {stop.rise_fraction:.1%} "
-                f"together, less than rounds.least_rise_fraction ({stop.least_rise_fraction:.1%})"
+                f"rounds {rounds - 1} and {rounds} together raised the measured hypervolume by "
+                f"{share(stop.rise_fraction, 1)}, less than rounds.least_rise_fraction "
+                f"({share(stop.least_rise_fraction, 1)})"
             )
         case "last_round":
-            last = f"round {rounds} is the study's last" if rounds else "the study has none"
-            return f"{last} (rounds.maximum)"
+            return f"the study allows {counted(rounds, 'round') if rounds else 'no rounds'} (rounds.maximum)"
         case "nothing_left":
             return "no unmeasured configuration is expected to improve the front"
 
@@ -193,10 +193,10 @@ def paced_rate_records_s(sizing: Sizing) -> float | None:
 
 
 def sentinel_sentences(report: SentinelReport) -> list[str]:
-    """State the result of every series, or that there were too few repetitions."""
+    """State the result of every series, or that the repetitions are too few."""
     repetitions = len(report.repetition_ids)
     if not report.series:
-        return [f"{repetitions} repetitions of the baseline are too few to judge its stability."]
+        return [f"{repetitions} baseline repetitions are too few to judge stability."]
     return [sentence for one in report.series for sentence in _series_sentences(one, repetitions)]
 
 
@@ -208,17 +208,17 @@ def move_sentences(report: SentinelReport) -> list[str]:
 
 def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
     label = label_of(series.objective)
-    subject = f"The {label} of the baseline"
+    subject = f"Baseline {label}"
     found = []
     if series.first_run_p_value_holm < SIGNIFICANCE:
         found.append(
-            f"The first repetition differed from the others: {label} {series.first_run_change_fraction:+.0%} "
+            f"The first repetition is an outlier: {label} {series.first_run_change_fraction * 100:+,.0f} % "
             f"(p {p_text(series.first_run_p_value_holm)})."
         )
     if series.change_p_value_holm < SIGNIFICANCE:
         found.append(
-            f"{subject} changed by {series.change_fraction:+.0%} after "
-            f"{series.change_after} of {repetitions} repetitions (p {p_text(series.change_p_value_holm)})."
+            f"{subject} {'rose' if series.change_fraction > 0 else 'fell'} by {share(abs(series.change_fraction))} "
+            f"after {series.change_after} of {repetitions} repetitions (p {p_text(series.change_p_value_holm)})."
         )
     elif series.drift_p_value_holm < SIGNIFICANCE:
         direction = "rose" if series.drift_tau > 0 else "fell"
@@ -226,4 +226,4 @@ def _series_sentences(series: SeriesStability, repetitions: int) -> list[str]:
             f"{subject} {direction} over the {repetitions} repetitions "
             f"(Kendall's tau {series.drift_tau:+.2f}, p {p_text(series.drift_p_value_holm)})."
         )
-    return found or [f"{subject} shows no significant change in {repetitions} repetitions."]
+    return found or [f"{subject}: no significant change in {repetitions} repetitions."]

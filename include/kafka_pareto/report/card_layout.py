@@ -21,7 +21,6 @@ from kafka_pareto.report.cards import (
     reference_label,
     settings_rows,
     standing,
-    trade_off_label,
     trade_offs_of,
     unresolved_of,
     warnings_of,
@@ -30,6 +29,7 @@ from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanati
 from kafka_pareto.report.reasons import headline_of, reason_of, whom_it_holds_for
 
 WIDTH = 100
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 class CardParts(BaseModel):
@@ -65,7 +65,7 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
         breakdown=breakdown_rows(breakdown, reference_label(decision), standing(decision)) if breakdown else [],
         explanation=explanation(breakdown) if breakdown else [],
         context=context_lines(context, decision) if context else {},
-        price_label=trade_off_label(decision),
+        price_label="Trade-offs",
         price=trade_offs_of(decision),
         unresolved=unresolved_of(decision),
         warnings=[*warnings_of(decision), *(warnings_of_context(context) if context else [])],
@@ -119,10 +119,10 @@ def card_table(rows: Sequence[Row], width: int = WIDTH) -> list[str]:
 def labelled(label: str, sentences: Sequence[str], width: int = WIDTH) -> list[str]:
     """Wrap each sentence on its own lines, the label beside the first; longer words are kept whole."""
     return [
-        line
+        line.replace(_UNBROKEN, " ")
         for at, sentence in enumerate(sentences)
         for line in textwrap.wrap(
-            " ".join(sentence.split()),
+            " ".join(sentence.split()).replace(" %", f"{_UNBROKEN}%"),
             width,
             initial_indent=f"  {'' if at else label:<12}",
             subsequent_indent=" " * 14,

@@ -14,6 +14,7 @@ from kafka_pareto.analysis.wording import (
     joined,
     percent,
     resolution_text,
+    share,
     value_text,
 )
 from kafka_pareto.decision.counts import Counts
@@ -30,7 +31,7 @@ from kafka_pareto.study.objectives import objectives_named
 from kafka_pareto.study.study import Study
 
 PROMISES: dict[str, str] = {
-    Durability.received.name: "none: records are acknowledged before Kafka has them",
+    Durability.received.name: "none: records are acknowledged before Kafka stores them",
     Durability.acks_0.name: "none: acks=0, no acknowledgment",
     Durability.acks_1.name: "leader only: acks=1, records can be lost with their leader",
     Durability.acks_all.name: "in-sync replicas: acks=all, duplicates possible",
@@ -103,8 +104,8 @@ def warnings_of(decision: Decision) -> list[str]:
         if counts.failed:
             warnings.append(f"{whose} failed in {counted(counts.failed, 'repetition')}{_share(counts)}.")
         if counts.upsets:
-            upset = f"{whose} disturbed the cluster {counted(counts.upsets, 'time')}: {UPSET}"
-            warnings.append(f"{upset}; it was measured again.")
+            runs = counted(counts.upsets, "run")
+            warnings.append(f"{whose} disturbed the cluster in {runs}, since repeated: {UPSET}.")
         if counts.repeated:
             cause = "" if decision.newest_version is None else ", for a reason unrelated to the configuration"
             warnings.append(
@@ -113,7 +114,7 @@ def warnings_of(decision: Decision) -> list[str]:
             )
     if decision.offered:
         warnings += [
-            f"{label_of(gain.objective)} is inconclusive: the change may be anywhere from {interval_text(gain)}."
+            f"the {label_of(gain.objective)} change is inconclusive: {interval_text(gain)}."
             for gain in decision.gains
             if not objective_named(gain.objective).spread_of
             and gain.resolution == "not resolved"
@@ -148,12 +149,7 @@ def _sides(decision: Decision) -> list[tuple[str, Counts]]:
 
 def _share(counts: Counts) -> str:
     most = counts.largest_failure_fraction
-    return "" if most is None else f" of {counts.attempts}; it may fail in up to {most:.0%}"
-
-
-def trade_off_label(decision: Decision) -> str:
-    """Return the label of the trade-offs: a pick costs nothing until it is activated."""
-    return "Trade-off" if decision.recommended else "Would cost"
+    return "" if most is None else f" of {counts.attempts}; its failure rate may be up to {share(most)}"
 
 
 def trade_offs_of(decision: Decision) -> list[str]:
@@ -162,7 +158,7 @@ def trade_offs_of(decision: Decision) -> list[str]:
         return []
     if decision.verdict == "keep_not_enough_evidence":
         return [*trade_offs(decision), "unknown: not enough evidence"]
-    return trade_offs(decision) or ["no regression found"]
+    return trade_offs(decision) or ["none found"]
 
 
 def notes_of(decision: Decision) -> list[str]:
@@ -171,14 +167,16 @@ def notes_of(decision: Decision) -> list[str]:
     means = [gain.objective for gain in decision.gains if not objective_named(gain.objective).spread_of]
     criterion, asked = (criterion_text(each, means) for each in (decision.chosen_by, decision.choice_asked_by))
     if criterion != asked:
-        notes.append(f"chosen by {criterion}, not by {asked} as in the study: the required CVs are missing.")
+        notes.append(f"selection criterion: {criterion}, not {asked} as in the study, because CVs are missing.")
     elif decision.pick_configuration_id is not None:
-        notes.append(f"chosen by {criterion}.")
+        notes.append(f"selection criterion: {criterion}.")
     if decision.holds_for:
-        notes.append(f"valid for {decision.holds_for}; study {decision.other_study} covers the others.")
+        notes.append(f"valid for {decision.holds_for}; for others, see study {decision.other_study}.")
     notes += blocks_notes(decision)
     if unsteady := _cvs_not_borne_out(decision):
-        notes.append(f"fresh blocks do not confirm a better {joined(unsteady)}, one of the criteria of the choice.")
+        notes.append(
+            f"{joined(unsteady)}, part of the selection criterion, did not improve significantly in fresh blocks."
+        )
     here = " at this record size" if decision.case.isdecimal() else ""
     exempt = [
         *(f"breaks the study's constraint {rule}{here}" for rule in decision.baseline_constraints_broken),
@@ -194,12 +192,13 @@ def blocks_notes(decision: Decision) -> list[str]:
     """State the blocks behind the intervals, their scope, and what does not count."""
     notes = []
     if decision.gains and decision.gains[0].confidence > CONFIDENCE:
-        final = f" and {decision.final_blocks} final" if decision.final_blocks else ""
+        gain_blocks, final_blocks = decision.blocks_used - decision.final_blocks, decision.final_blocks
+        blocks = f"{gain_blocks} gain and {final_blocks} final" if final_blocks else f"{gain_blocks} fresh"
         cases = "record sizes" if decision.case.isdecimal() else "cases"
         notes.append(
-            "`better` and `worse` mean that the interval excludes 0 %. Intervals use all "
-            f"{decision.blocks_used - decision.final_blocks} gain{final} blocks and hold jointly at 95 % over all "
-            f"objectives and {cases}; intervals of means stay valid under early stopping.{_beside_text(decision)}"
+            "`better` and `worse` mean that the interval excludes 0 %. The intervals use all "
+            f"{blocks} blocks and hold jointly at 95 % over all objectives and {cases}; those of means stay valid "
+            f"under early stopping.{_beside_text(decision)}"
         )
     if decision.in_force_left_out:
         notes.append(
@@ -232,13 +231,9 @@ def unresolved_of(decision: Decision) -> list[str]:
     seen = [gain for gain in unresolved if gain.change_low_fraction is not None or gain.blocks_to_tell is not None]
     unseen = [label_of(gain.objective) for gain in unresolved if gain not in seen]
     needed = ", ".join(f"{label_of(gain.objective)} {_blocks_needed(gain)}" for gain in seen)
-    blocks = f"{decision.blocks_used} blocks"
+    blocks = f"blocks needed if the measured changes are accurate ({decision.blocks_used} so far)"
     return [
-        *(
-            [f"inconclusive after {blocks}. If the measured changes are the true ones, blocks needed: {needed}."]
-            if seen
-            else []
-        ),
+        *([f"{blocks}: {needed}."] if seen else []),
         *([f"No estimate of the blocks needed: {joined(unseen)}."] if unseen else []),
     ]
 

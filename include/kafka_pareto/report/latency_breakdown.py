@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from kafka_pareto.analysis.wording import share
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.known_properties import DEFAULTS, PropertyValue
@@ -104,7 +105,7 @@ def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) ->
         ("request, mean / max [ms]", [_joined(s.request_latency_avg_ms, s.request_latency_max_ms) for s in sides]),
         ("batch [B] (of batch.size)", [_batch(s) for s in sides]),
         ("records per request", [_plain(s.records_per_request_avg) for s in sides]),
-        ("compressed to", [_percent(s.compression_rate_avg) for s in sides]),
+        ("compressed to", [share(s.compression_rate_avg) for s in sides]),
         ("send() blocked [s]", [_plain(s.buffer_wait_s) for s in sides]),
     ]
     for label, name in (
@@ -175,7 +176,7 @@ def _requests(reference: ClientFigures, pick: ClientFigures) -> str:
         )
     before, after = reference.compression_rate_avg, pick.compression_rate_avg
     if before and after and max(before / after, after / before) >= _NOTEWORTHY_RATIO:
-        parts.append(f"batches compress to {_percent(after)} of their size instead of {_percent(before)}")
+        parts.append(f"batches compress to {share(after)} of their original size instead of {share(before)}")
     return "; ".join(parts)
 
 
@@ -204,14 +205,11 @@ def _joined(*values: float | None) -> str:
     return " / ".join(known) or "-"
 
 
-def _percent(fraction: float | None) -> str:
-    return "-" if fraction is None else f"{fraction:.0%}"
-
-
 def _percentiles(side: ClientFigures) -> str:
     return _joined(side.latency_p50_ms, side.latency_p95_ms, side.latency_p99_ms, side.latency_p999_ms)
 
 
 def _batch(side: ClientFigures) -> str:
-    share = side.batch_share
-    return "-" if side.batch_size_avg_bytes is None else f"{_plain(side.batch_size_avg_bytes)} ({_percent(share)})"
+    return (
+        "-" if side.batch_size_avg_bytes is None else f"{_plain(side.batch_size_avg_bytes)} ({share(side.batch_share)})"
+    )

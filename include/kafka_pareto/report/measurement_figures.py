@@ -29,7 +29,7 @@ _PHASES: dict[Phase, tuple[str, str]] = {
     "gain": ("#D55E00", "s"),
 }
 _BASELINE_LINE: dict[str, Any] = {"color": "black", "marker": "s", "linestyle": "--", "label": "baseline"}
-_PICK_LINE: dict[str, Any] = {"color": "#D55E00", "marker": "^", "label": "pick, or R1"}
+_PICK_LINE: dict[str, Any] = {"color": "#D55E00", "marker": "^", "label": "pick or R1"}
 
 
 def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
@@ -127,7 +127,7 @@ def _stack(axes: Any, sides: Sequence[ClientFigures]) -> None:
     request_ms = np.array([side.request_latency_avg_ms or 0.0 for side in sides])
     places = np.arange(len(sides))
     axes.bar(places, waiting_ms, 0.55, color="#E69F00", hatch="//", edgecolor="white", label="in the accumulator")
-    axes.bar(places, request_ms, 0.55, bottom=waiting_ms, color="#0072B2", label="request to answer")
+    axes.bar(places, request_ms, 0.55, bottom=waiting_ms, color="#0072B2", label="request")
     for place, total_ms in zip(places, waiting_ms + request_ms, strict=True):
         axes.annotate(f"{total_ms:.3g} ms", (place, total_ms), (0, 3), textcoords="offset points", ha="center")
     axes.margins(y=0.15)
@@ -145,7 +145,7 @@ def _sentinel(evidence: Evidence) -> bytes:
         for axes, objective in zip((above, below), shown, strict=True):
             _draw_series(axes, series, objective)
             _mark_change(axes, series, objective, evidence.context(case).sentinel)
-        below.set_xlabel("repetition, in order of time")
+        below.set_xlabel("repetition, in chronological order")
         below.xaxis.get_major_locator().set_params(integer=True)
     for row, objective in zip(grid, shown, strict=True):
         row[0].set_ylabel(objective_named(objective).axis_label)

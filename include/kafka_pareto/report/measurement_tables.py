@@ -84,12 +84,12 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def uncounted(evidence: Evidence) -> dict[str, Any]:
-    """Return repetitions that failed, lost or duplicated records, or were set aside: counts and the first ones."""
+    """Return repetitions that failed, lost or duplicated records, or were rejected: counts and the first ones."""
     rows = []
     for case in evidence.study.cases:
         counted = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
         rows += [_row(r, _OUTCOMES[r.outcome]) for r in counted if r.outcome != "valid"]
-        rows += [_row(r, "set aside") for r in evidence.discarded[case]]
+        rows += [_row(r, "rejected") for r in evidence.discarded[case]]
     counts = Counter(row["what"] for row in rows)
     return {"total": len(rows), "counts": counts.most_common(), "rows": rows[:_UNCOUNTED_SHOWN]}
 

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from kafka_pareto.analysis.wording import joined, role_text, value_text
+from kafka_pareto.analysis.wording import joined, role_text, share, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables, published_tables
 from kafka_pareto.report.advice import advice_rows, advice_sources
@@ -39,6 +39,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
     )
     captions = _captions(evidence.study)
     environment.filters["number"] = _number
+    environment.filters["share"] = share
     environment.filters["case_label"] = case_label
     page = environment.get_template("report.html.j2").render(
         study=evidence.study,
@@ -75,30 +76,30 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
 def _captions(study: Tune) -> dict[str, str]:
     """Return captions by figure name."""
     driver = study.declaration
-    alone = f" The published one is of {case_label(_PUBLISHED_CASE)} alone." if _PUBLISHED_CASE in study.cases else ""
+    alone = (
+        f" The published figure covers only {case_label(_PUBLISHED_CASE)}." if _PUBLISHED_CASE in study.cases else ""
+    )
     across, up = (label_of(each) for each in driver.plane)
     mean, spread = (label_of(each) for each in driver.steadiness or driver.plane)
     corner = f"{'High' if is_maximised(driver.plane[1]) else 'Low'} and to the {_side(driver.plane[0])} is best."
     return {
-        "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all "
-        f"{driver.case_words[1]} (bars) and within each one (points), beside the ceiling that the repetitions' own "
-        f"noise sets.{alone}",
-        "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice "
-        "blocks). A line through a point is the 90 % interval in which its measured mean was expected.",
+        "fig3_r2_per_objective.png": f"Figure 3. Surrogate accuracy by objective: R² over all {driver.case_words[1]} "
+        f"(bars) and within each one (points), and the noise ceiling.{alone}",
+        "fig4_estimated_vs_measured.png": "Figure 4. Estimated and measured values of every confirmed point (choice "
+        "blocks). A line through a point is its 90 % prediction interval.",
         "fig5_mean_and_its_cv.png": f"Figure 5. {mean.capitalize()} and {spread}, by {driver.case_words[0]}. High and "
         "to the left is best.",
         "fig6_two_objectives.png": f"Figure 6. {across.capitalize()} and {up}: the measured design, the estimated "
-        "front (a line through a point is the 90 % interval in which its measured mean was expected), and what the "
-        "confirmation measured; the stepped line joins the confirmed points that are non-dominated. "
+        "front (a line through a point is its 90 % prediction interval), and the confirmed points; the stepped line "
+        "joins the non-dominated confirmed points. "
         f"{corner}{alone}",
-        "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition, "
-        "and the CVs of both.",
-        "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
-        "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
-        "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in measuring "
-        "order. A dashed line marks a change found by a test.",
-        "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
-        f"configurations in {joined(map(label_of, driver.means))} relative to the baseline (logarithms; the reference "
+        "fig7_baseline_and_pick_by_repetition.png": "Figure 7. Baseline and pick by repetition, and their CVs.",
+        "fig8_where_the_latency_goes.png": "Figure 8. Breakdown of a record's mean latency by the client's metrics: "
+        "time in the accumulator, and request latency (until the broker's response). Medians over the repetitions.",
+        "fig9_baseline_over_the_campaign.png": "Figure 9. Baseline stability: all its repetitions in chronological "
+        "order. A dashed line marks a significant change.",
+        "fig10_measured_hypervolume_by_round.png": "Figure 10. Hypervolume by round: the measured configurations "
+        f"in {joined(map(label_of, driver.means))} relative to the baseline (logarithms; the reference "
         "point is twice as bad as the baseline in each).",
     }
 
@@ -141,10 +142,10 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
 def _scores(evidence: Evidence) -> list[dict[str, Any]]:
     rows = _rows(r2_table(evidence))
     for row in rows:
-        coverage, learned = row["coverage_cross_validated"], "learned" if row["learnable"] else "not learnable"
+        coverage, learned = row["coverage_cross_validated"], "learnable" if row["learnable"] else "not learnable"
         row["label"] = label_of(row["objective"])
         row["verdict"] = "too few to judge" if pd.isna(row["r2_cross_validated"]) else learned
-        row["in_intervals"] = "-" if pd.isna(coverage) else f"{coverage:.0%}"
+        row["in_intervals"] = share(None if pd.isna(coverage) else coverage)
         row["size"] = "all" if pd.isna(row["case"]) else case_label(row["case"])
     return rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text, resolution_text
+from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text, resolution_text, share
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision, Verdict
@@ -14,7 +14,7 @@ from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.declarations import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
-UPSET = "a leader moved during the run, or the cluster was unhealthy after it"
+UPSET = "a leader change, or an unhealthy cluster afterward"
 
 _KEPT_BECAUSE: dict[Verdict, str] = {
     "keep_no_gain": "no gain shown",
@@ -22,7 +22,7 @@ _KEPT_BECAUSE: dict[Verdict, str] = {
     "keep_not_enough_evidence": "not enough evidence",
     "keep_lost_records": "the pick lost records",
     "keep_failed_more": "the pick failed more often",
-    "keep_limits_missed": "a limit is missed",
+    "keep_limits_missed": "limits not met",
 }
 
 
@@ -31,13 +31,11 @@ def headline_of(decision: Decision) -> str:
     if decision.verdict == "recommended":
         return "CHANGE RECOMMENDED"
     if decision.verdict == "ask_a_person":
-        doubt = "harm is" if decision.harm_not_excluded or decision.harm_over_baseline_not_excluded else "failures are"
-        return f"APPROVAL REQUIRED: better, but {doubt} not excluded"
+        may_harm = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded
+        return f"APPROVAL REQUIRED: better, but {'a regression is' if may_harm else 'more failures are'} possible"
     kept = "THE ACTIVE SETTINGS" if decision.in_force else "THE BASELINE"
     if decision.verdict == "keep_no_gain" and decision.no_difference:
         return f"KEEP {kept}: no relevant difference"
-    if decision.verdict == "keep_no_gain" and decision.in_force:
-        return f"KEEP {kept}: no gain over them shown"
     return f"KEEP {kept}: {_KEPT_BECAUSE[decision.verdict]}"
 
 
@@ -63,7 +61,7 @@ def reason_of(decision: Decision) -> str:
             return _limits_missed(decision)
         case "keep_not_enough_evidence":
             if decision.has_enough_blocks:
-                return f"Not enough evidence: {_labels(decision.unjudged)}: too few blocks for an interval."
+                return f"Not enough evidence: too few blocks for an interval of {_labels(decision.unjudged)}."
             blocks = counted(decision.blocks_used, "complete block")
             return f"Not enough evidence: {blocks} measured; the study requires {decision.minimum_blocks}."
         case "keep_harmed":
@@ -98,7 +96,7 @@ def harm_text(gain: Gain, than: str = "") -> str:
     label = label_of(gain.objective)
     if gain.worst_fraction is None:
         return f"the effect on {label} is unknown"
-    return f"{label} may be worse{than} by up to {gain.worst_fraction:.0%}"
+    return f"{label} could be up to {share(gain.worst_fraction)} worse{than}"
 
 
 def trade_offs(decision: Decision) -> list[str]:
@@ -110,8 +108,8 @@ def trade_offs(decision: Decision) -> list[str]:
         sentences.append(f"durability: {decision.pick_durability} instead of {decision.baseline_durability}")
     for gain in decision.gains:
         if gain.resolution == "worse":
-            change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
-            sentences.append(f"{label_of(gain.objective)} is worse{change}")
+            change = "" if gain.change_fraction is None else f"{share(abs(gain.change_fraction))} "
+            sentences.append(f"{label_of(gain.objective)} is {change}worse")
     return sentences
 
 
@@ -123,19 +121,24 @@ def missed_limits_text(missed: Iterable[MissedLimit]) -> str:
 def _limits_missed(decision: Decision) -> str:
     missed = missed_limits_text(decision.limits_missed)
     if decision.pick_configuration_id is not None:
-        return f"In fresh blocks the pick misses {missed}."
+        return f"In fresh blocks, the pick misses {missed}."
     nearest = str(decision.nearest_configuration_id)
     if decision.nearest_configuration is not None:
         nearest += f" ({configuration_words(decision.nearest_configuration, ', ')})"
-    return f"No eligible configuration meets every limit: the nearest, {nearest}, misses {missed}."
+    return f"No eligible configuration meets every limit. The closest, {nearest}, misses {missed}."
 
 
 def _no_gain(decision: Decision) -> str:
     if decision.pick_configuration_id is None:
         return f"No eligible configuration beat {reference_words(decision)}."
-    standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in decision.wanted_gains)
+    no_difference = f"no difference above {share(decision.wanted_effect_fraction)}"
+    results: dict[str, list[ObjectiveName]] = {}
+    for gain in decision.wanted_gains:
+        result = no_difference if gain.resolution == "no difference shown" else resolution_text(gain)
+        results.setdefault(result, []).append(gain.objective)
+    standing = "; ".join(f"{result}: {_labels(found)}" for result, found in results.items())
     over = f" over {reference_words(decision)}" if decision.in_force else ""
-    return f"Fresh blocks show no gain{over}: {standing}."
+    return f"No significant gain{over} in fresh blocks ({standing})."
 
 
 def _benefit(decision: Decision) -> str:
@@ -144,8 +147,9 @@ def _benefit(decision: Decision) -> str:
         for gain in decision.wanted_gains
         if gain.resolution != "better"
     ]
+    over = f" over {reference_words(decision)}" if decision.in_force else ""
     beside = f" ({'; '.join(other)})" if other else ""
-    return f"Fresh blocks show better {_labels(decision.better)}{_than_active(decision)}{beside}."
+    return f"In fresh blocks, {_labels(decision.better)} improved{over}{beside}."
 
 
 def _than_active(decision: Decision) -> str:
@@ -154,7 +158,7 @@ def _than_active(decision: Decision) -> str:
 
 def harm_sentences(decision: Decision) -> str:
     """State what may be worse by more than the study tolerates; empty if harm is excluded."""
-    said, margin = [], f"{decision.harm_margin_fraction:.0%}"
+    said, margin = [], share(decision.harm_margin_fraction)
     for doubtful, than in (
         (decision.harm_not_excluded, ""),
         (decision.harm_over_baseline_not_excluded, " than the baseline's"),
@@ -178,23 +182,14 @@ def _failures(decision: Decision) -> str:
     p = p if p.startswith("<") else f"= {p}"
     return (
         f"The pick failed in {own} of {counted(pick.attempts, 'repetition')}{_upsets(pick)}, {whose} in {others} of "
-        f"{reference.attempts}{_upsets(reference)} (exact test: p {p}); it may fail in up to "
-        f"{pick.largest_failure_fraction:.0%}"
+        f"{reference.attempts}{_upsets(reference)} (exact test: p {p}); its failure rate may be up to "
+        f"{share(pick.largest_failure_fraction)}"
     )
 
 
 def _upsets(counts: Counts) -> str:
     """State how many of the failures involved a leader change or a cluster in trouble; empty for none."""
-    return f" ({counted(counts.upsets, 'time')} {UPSET})" if counts.upsets else ""
-
-
-def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
-    label = label_of(gain.objective)
-    if gain.resolution == "no difference shown":
-        return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
-    if gain.resolution == "worse":  # a spread among the study's criteria
-        return f"{label} is worse"
-    return f"{label} is inconclusive"
+    return f" ({counts.upsets} with {UPSET})" if counts.upsets else ""
 
 
 def _labels(objectives: Iterable[ObjectiveName]) -> str:

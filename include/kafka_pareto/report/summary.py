@@ -51,11 +51,10 @@ def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str
 
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     asked = [case_label(decision.case) for decision in decisions if decision.verdict == "ask_a_person"]
-    and_asks = f" Approval is required at {joined(asked)}." if asked else ""
+    and_asks = f" Approval is required for {joined(asked)}." if asked else ""
     if not changed:
-        nothing = f"this campaign recommends no change at any {driver.case_words[0]}" + (
-            " without approval" if asked else ""
-        )
+        without = " without approval" if asked else ""
+        nothing = f"this campaign recommends no change for any {driver.case_words[0]}{without}"
         return f"Keep {_what_stays(decisions)}: {nothing}.{and_asks}"
     cases = joined(case_label(decision.case) for decision in changed)
     rest = [decision for decision in decisions if not decision.offered]
@@ -63,7 +62,7 @@ def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Dr
         return f"Change the {driver.settings_word} for every {driver.case_words[0]}: {cases}."
     count = f"{len(changed)} of {driver.cases_text(len(decisions))}"
     stays = joined(case_label(decision.case) for decision in rest) if rest else ""
-    keep = f", and keep {_what_stays(rest)} at {stays}" if rest else ""
+    keep = f", and keep {_what_stays(rest)} for {stays}" if rest else ""
     return f"Change the {driver.settings_word} for {count} ({cases}){keep}.{and_asks}"
 
 
@@ -75,15 +74,15 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
     if not changed:
         if undecided := [d for d in decisions if d.verdict == "keep_not_enough_evidence"]:
             return (
-                f"At {len(undecided)} of {driver.cases_text(len(decisions))} there is not enough evidence: the "
-                f"study requires {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}. "
-                "The picks shown there are not recommended."
+                f"Not enough evidence for {len(undecided)} of {driver.cases_text(len(decisions))}: the study requires "
+                f"{undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}. Those picks are not "
+                "recommended."
             )
         if limited := sum(decision.verdict == "keep_limits_missed" for decision in decisions):
-            return f"At {driver.cases_text(limited)} no eligible configuration keeps the study's limits."
+            return f"No eligible configuration meets the study's limits for {driver.cases_text(limited)}."
         if any(decision.offered for decision in decisions):
             return "The picks improve one objective but may harm another or fail more often; see the cards."
-        return f"No pick held up in fresh measurements against {_what_stays(decisions)}."
+        return f"No pick beat {_what_stays(decisions)} in fresh blocks."
     parts = []
     for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
         better = [
@@ -93,9 +92,9 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
-            at = f" (at {driver.cases_text(len(better))})" if len(better) < len(changed) else ""
+            at = f" (for {driver.cases_text(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
-    return f"Against {_what_stays(changed)}, in fresh blocks: {joined(parts)}."
+    return f"Compared with {_what_stays(changed)} in fresh blocks: {joined(parts)}."
 
 
 def _trade_off(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
@@ -103,26 +102,26 @@ def _trade_off(decisions: Sequence[Decision], changed: Sequence[Decision], drive
         lost = sum(decision.verdict == "keep_lost_records" for decision in decisions)
         failed = sum(decision.verdict == "keep_failed_more" for decision in decisions)
         found = [
-            *([f"at {driver.cases_text(lost)} the pick lost or duplicated records"] if lost else []),
-            *([f"at {driver.cases_text(failed)} the pick failed more often"] if failed else []),
+            *([f"for {driver.cases_text(lost)} the pick lost or duplicated records"] if lost else []),
+            *([f"for {driver.cases_text(failed)} the pick failed more often"] if failed else []),
         ]
         return f"{_capitalized(joined(found))}." if found else ""
     weaker = [d for d in changed if d.weaker_than_baseline or d.weaker_than_active]
     if weaker:
         than = "the active settings" if any(decision.weaker_than_active for decision in weaker) else "the baseline"
         return (
-            f"Warning: at {joined(case_label(decision.case) for decision in weaker)} the recommended settings have a "
+            f"Warning: for {joined(case_label(decision.case) for decision in weaker)} the recommended settings have a "
             f"weaker durability guarantee than {than}: records that are safe today can be lost. They become active "
             f"only after approval; {_cost(changed, driver)}."
         )
-    kept = "The durability guarantee is kept everywhere, and " if driver.states_durability else ""
+    kept = "The durability guarantee is not weakened, and " if driver.states_durability else ""
     return f"{_capitalized(kept + _cost(changed, driver))}."
 
 
 def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     """State what got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"variability is worse at {driver.cases_text(unsteady)}" if unsteady else "no regression was found"
+    cost = f"variability is worse for {driver.cases_text(unsteady)}" if unsteady else "no regressions were found"
     unknown = [
         [label_of(gain.objective) for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed
@@ -130,7 +129,7 @@ def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     if not any(unknown):
         return cost
     labels = joined(dict.fromkeys(label for found in unknown for label in found))
-    return f"{cost}, but {labels} is inconclusive at {driver.cases_text(sum(map(bool, unknown)))}"
+    return f"{cost}, but {labels} is inconclusive for {driver.cases_text(sum(map(bool, unknown)))}"
 
 
 def _capitalized(text: str) -> str:
@@ -144,5 +143,5 @@ def _range(decisions: Sequence[Decision]) -> str:
 
 def _span(changes: Sequence[float]) -> str:
     low, high = sorted((min(changes), max(changes)), key=abs)
-    direction = "rises" if high > 0 else "falls"
-    return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
+    first, last = (f"{change * 100:+,.0f} %" for change in (low, high))
+    return first if first == last else f"{first} to {last}"

@@ -119,7 +119,7 @@ def by_whom(by: str, reason: str) -> str:
 
 def _change_lines(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[str]:
     changed = ", ".join(f"{each.name} {each.before} -> {each.after}" for each in changes(before, after))
-    return [f"  Changed: {changed or 'no settings; the evidence is newer'}."]
+    return [f"  Changed: {changed or 'no settings; confirmed by a newer campaign'}."]
 
 
 def _weakening_lines(before: DurabilityName, after: DurabilityName) -> list[str]:

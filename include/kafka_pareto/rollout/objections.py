@@ -82,7 +82,7 @@ def why_outdated(
         return None
     late = f"the question is from {asked_at:%Y-%m-%d}, and an answer is valid for {counted(days, 'day')}"
     return Stays(
-        "needs_approval", f"{case}: {late} (confirmation.answer_within_days), so it is asked again.", asks=True
+        "needs_approval", f"{case}: {late} (confirmation.answer_within_days); approval is requested again.", asks=True
     )
 
 
@@ -103,10 +103,10 @@ def why_approval_needed(campaign: Campaign, decision: Decision, kept: Kept) -> S
         since = "this campaign did not measure it"
         return Stays("unchanged", f"{case_label(case)}: version {newest} stays active; {since}. {how}")
     if decision.active_breaks_rules:
-        return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person must decide. {how}")
+        return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} Approval is required. {how}")
     if decision.in_force_left_out:
         why = f"this campaign did not measure the active version {newest} ({'; '.join(decision.in_force_left_out)})"
-        return Stays("needs_approval", f"{case_label(case)}: a person must approve it: {why}. {how}")
+        return Stays("needs_approval", f"{case_label(case)}: approval is required: {why}. {how}")
     if may_harm := harm_sentences(decision):  # earlier releases did not require approval for this
         return Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
     # A weaker guarantee than the baseline's or the active settings' needs approval.
@@ -115,8 +115,7 @@ def why_approval_needed(campaign: Campaign, decision: Decision, kept: Kept) -> S
     if weakens := weakening(max(before, key=lambda name: Durability[name]), after):
         return Stays(
             "needs_approval",
-            f"{case_label(case)}: a person must approve it, because it weakens the durability guarantee: "
-            f"{weakens}. {how}",
+            f"{case_label(case)}: approval is required, because the durability guarantee gets weaker: {weakens}. {how}",
         )
     return None
 

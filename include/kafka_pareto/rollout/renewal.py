@@ -38,7 +38,7 @@ def look_now(campaign: Campaign) -> Fingerprint:
 
 
 class SystemNow:
-    """The measured system beside the current one, which is inspected once, on first use."""
+    """The measured system and the current one, which is inspected once, on first use."""
 
     def __init__(self, campaign: Campaign, look: Look) -> None:
         self._campaign = campaign

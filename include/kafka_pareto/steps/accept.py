@@ -146,7 +146,7 @@ def _moved(
     if matching and matching[-1] == kept[-1]:
         return Stays("unchanged", f"{case_label(case)}: already active as version {kept[-1].version}.")
     if wanted.ask:
-        text = f"{case_label(case)}: waiting for a person's approval under Required Actions in Airflow."
+        text = f"{case_label(case)}: waiting for approval under Required Actions in Airflow."
         return Stays("needs_approval", text, asks=True)
     is_picked = wanted.configuration is not None
     nobody_decided = wanted.answer == "not_asked" and not is_picked
@@ -241,7 +241,7 @@ def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -
         kind, what = "needs_approval", recommends if "" in asked else asked[0]
     elif moved:
         kind = "in_force"
-        what = f"new active settings at {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"
+        what = f"new active settings for {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"
     elif "unchanged" in kinds:
         kind, what = "unchanged", "the active settings stay"
     text = "\n".join([*map(moved_text, moved), *(each.text for each in stays)])

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
-    """Measure the candidates beside the active settings, choose one, measure it again, and decide."""
+    """Measure the candidates alongside the active settings, choose one, measure it again, and decide."""
     keys = campaign.keys
     confirming = _Confirming(campaign, case, runner)
     decision = confirming.decision()
@@ -81,7 +81,7 @@ class _Confirming:
         in_play = [*self._always, *self._others]
         self.choice_repetitions = self._measured("choice", in_play, self._confirmation.choice_blocks)
         choice = choose(self._study, self.candidates, self.choice_repetitions, self._in_force_id)
-        log.info("choice after %d blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
+        log.info("pick after %d blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
         if choice.configuration_id == (self._in_force_id or self._study.baseline_id()):
             return self._decided(choice, [])
         advice_id = best_advice(self._study, self.candidates, self.choice_repetitions, self._advised, self._in_force_id)
@@ -176,7 +176,7 @@ def _find_active_settings(campaign: Campaign, case: str) -> FoundActiveSettings:
         found = FoundActiveSettings(newest_version=None) if begun else find_active_settings(campaign, case)
         campaign.write_record(key, found)
     if found.settings:
-        log.info("active version %d is measured beside the baseline", found.settings.version)
+        log.info("active version %d is measured alongside the baseline", found.settings.version)
     elif found.left_out:
         log.info("active version %d is not comparable: %s", found.newest_version, "; ".join(found.left_out))
     return found

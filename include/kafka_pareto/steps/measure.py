@@ -1,4 +1,4 @@
-"""Step `measure`: the baseline against itself, then every configuration of a round's design, for one case."""
+"""Step `measure`: the A/A test of the baseline, then every configuration of a round's design, for one case."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: i
 
 
 def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[str]:
-    """Measure the baseline against itself first; return the written keys."""
+    """Run the baseline's A/A test first; return the written keys."""
     study, keys = campaign.study, campaign.keys
     if not study.protocol.noise_repetitions:
         return []

@@ -21,9 +21,7 @@ class Step:
 
 DESIGN = Step("design", "Freezes the study, draws the configurations to measure, and checks time and disk.")
 PROPOSE = Step("propose", "Proposes the next configurations for each case whose search continues.")
-MEASURE = Step(
-    "measure", "Measures every configuration on the cluster, repetition by repetition, for one case.", loads=True
-)
+MEASURE = Step("measure", "Measures every configuration on the cluster for one case.", loads=True)
 VALIDATE = Step("validate", "Checks the measurements, rejects bad rows, and stops the campaign if too many are bad.")
 TRAIN = Step("train", "Trains one surrogate model per objective on all trials so far, and logs it in MLflow.")
 OPTIMIZE = Step("optimize", "Searches the surrogates for the non-dominated configurations of one case.")
@@ -31,7 +29,7 @@ CONFIRM = Step("confirm", "Measures points of the front and the baseline again, 
 REPORT = Step(
     "report", "Writes the decision cards, the client settings, the figures and the page; logs them in MLflow."
 )
-ACCEPT = Step("accept", "Activates the recommendations unless a person must decide.")
+ACCEPT = Step("accept", "Activates the recommendations that need no approval.")
 
 LIST_LEVELS = Step("design", "Freezes the study, lists the levels of each part, and checks time and disk.")
 MEASURE_PART = Step("measure", "Measures every level of one part, block by block.", loads=True)

@@ -111,7 +111,7 @@ def _notice(cards: Cards, driver: Driver) -> Notice:
     outcome = f"new settings for {recommended} of {driver.cases_text(len(cards.cards))}" if recommended else "no gain"
     if asked:
         outcome = (
-            f"{outcome if recommended else 'no automatic change'}; a person must decide at {driver.cases_text(asked)}"
+            f"{outcome if recommended else 'no automatic change'}; approval required for {driver.cases_text(asked)}"
         )
     lines = [f"{case_label(d.case)}: {headline_of(d)}. {reason_of(d)}" for d in cards.cards]
     return Notice(

@@ -69,12 +69,14 @@ def run(
     moved = [] if done and done[-1] != newest.version else [newest]
     if moved:
         rolled_back = (
-            f"rolled back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {case_label(case)}"
+            f"rolled back to {'the baseline' if newest.is_baseline else 'earlier settings'} for {case_label(case)}"
         )
         notice = Notice(kind="in_force", subject=f"{study}: {rolled_back}", text=moved_text(kept))
     else:
         text = f"{standing_text(newest)} This request made version {done[-1]}, which was replaced later."
-        notice = Notice(kind="unchanged", subject=f"{study}: the active settings stay at {case_label(case)}", text=text)
+        notice = Notice(
+            kind="unchanged", subject=f"{study}: the active settings stay for {case_label(case)}", text=text
+        )
     logger.info("%s\n%s", notice.subject, notice.text)
     return Manifest(
         step="roll_back",

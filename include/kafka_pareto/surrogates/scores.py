@@ -1,4 +1,4 @@
-"""Score surrogates: R² on held-out configurations, and the noise ceiling that no model can pass. No I/O."""
+"""Score surrogates: R² on held-out configurations, and the noise ceiling, the highest R² possible. No I/O."""
 
 from __future__ import annotations
 
@@ -204,17 +204,17 @@ def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
 def describe_scores(scores: pd.DataFrame) -> str:
     """Return the scores as lines for a log, one per objective and case."""
     lines = [
-        "R² of the surrogates, of the logarithm or the value; 'ceiling' is the maximum under the repetitions' noise; "
-        "'in 90 %' the share of unseen trials in their 90 % intervals",
-        f"{'objective':<17} {'record size':>11} {'of':>5} " + " ".join(head.rjust(w) for head, w in _SHOWN.values()),
+        "R² of the surrogates, on a log or linear scale; ceiling: highest R² possible given the noise; "
+        "in 90 %: share of unseen trials inside their 90 % interval",
+        f"{'objective':<17} {'record size':>11} {'scale':>6} " + " ".join(head.rjust(w) for head, w in _SHOWN.values()),
     ]
     for row in scores.to_dict("records"):
         case = "all" if pd.isna(row["case"]) else case_label(row["case"])
-        scale = "log" if row["of_logarithm"] else "value"
+        scale = "log" if row["of_logarithm"] else "linear"
         texts = ["-" if pd.isna(row[name]) else f"{row[name]:.3f}" for name in _SHOWN]
         numbers = " ".join(text.rjust(width) for text, (_, width) in zip(texts, _SHOWN.values(), strict=True))
         remark = "  too few rows to judge" if pd.isna(row["r2_cross_validated"]) else "  not learnable"
-        lines.append(f"{row['objective']:<17} {case:>11} {scale:>5} {numbers}{'' if row['learnable'] else remark}")
+        lines.append(f"{row['objective']:<17} {case:>11} {scale:>6} {numbers}{'' if row['learnable'] else remark}")
     return "\n".join(lines)
 
 

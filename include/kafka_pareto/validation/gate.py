@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.analysis.wording import counted
+from kafka_pareto.analysis.wording import counted, share
 from kafka_pareto.campaign.candidates import Candidate, candidates_of
 from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
 from kafka_pareto.campaign.suites import suites_of
@@ -154,8 +154,8 @@ def _verdict(
     problems = _table_problems(findings)
     if fraction > tolerated:
         problems.append(
-            f"{lost_rows} of {rows} repetitions ({fraction:.1%}) were rejected or failed; the study "
-            f"tolerates {tolerated:.1%} (validation.tolerated_rejected_fraction):\n{_named(lost)}"
+            f"{lost_rows} of {rows} repetitions ({share(fraction, 1)}) were rejected or failed; the study "
+            f"tolerates {share(tolerated, 1)} (validation.tolerated_rejected_fraction):\n{_named(lost)}"
         )
     if not problems:
         problems += _baseline_problems([*earlier.accepted, *accepted], study)

@@ -24,7 +24,7 @@ def test_more_failures_than_the_study_tolerates_stop_the_campaign_with_a_table(t
     message = str(stop.value)
 
     assert [r.outcome for r in m.stored()] == ["failed"] * 3
-    assert "3 of 12 planned repetitions failed; the study tolerates 20.0%" in message
+    assert "3 of 12 planned repetitions failed; the study tolerates 20.0 %" in message
     assert len(message.splitlines()) == 1 + 1 + 3
     for failed in m.stored():
         (line,) = [line for line in message.splitlines() if failed.repetition_id in line]

@@ -316,9 +316,9 @@ def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows(
 
     assert outlier_reason(rule, 0.1, 0.3) == ""
     assert outlier_reason(rule, 0.234, 0.0) == (
-        "the hypervisor took 23.4% of the machine's CPU time; protocol.outliers.cpu_steal_fraction is 10.0%"
+        "the hypervisor took 23.4 % of the machine's CPU time; protocol.outliers.cpu_steal_fraction is 10.0 %"
     )
-    assert "other processes took 50.0%" in outlier_reason(rule, 0.0, 0.5)
+    assert "other processes took 50.0 %" in outlier_reason(rule, 0.0, 0.5)
     assert outlier_reason(OutlierRule(), 0.9, 0.9) == ""
 
 

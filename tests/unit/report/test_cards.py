@@ -160,7 +160,7 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
     )
     gains = [p95, throughput.model_copy(update={"resolution": "better"}), *others]
     unresolved = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
-    warning = "p95 latency is inconclusive: the change may be anywhere from -10.0 to +80.0 %"
+    warning = "the p95 latency change is inconclusive: -10.0 to +80.0 %"
     assert warning in flat(text_of(unresolved))
     assert warning in properties_text(unresolved, paper_study(), "c", "2026-11-21")
     assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_no_gain"})))
@@ -195,10 +195,10 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
         "chosen_by": "balanced_gain",
     }
     text = flat(text_of(decision.model_copy(update=failing)))
-    assert "the pick failed in 3 repetitions of 40; it may fail in up to 18%." in text
-    assert "the baseline failed in 1 repetition of 40; it may fail in up to 11%." in text
+    assert "the pick failed in 3 repetitions of 40; its failure rate may be up to 18 %." in text
+    assert "the baseline failed in 1 repetition of 40; its failure rate may be up to 11 %." in text
     assert "2 valid repetitions of the pick needed another attempt" in text
-    assert "chosen by the balanced gain (throughput and p95 latency), not by R1" in text
+    assert "selection criterion: the balanced gain (throughput and p95 latency), not R1" in text
 
 
 def test_the_exemption_of_the_baseline_is_said():
@@ -212,7 +212,7 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
     assert "KEEP THE BASELINE: not enough evidence" in text
     assert "baseline (keep)" in text
     assert "unknown: not enough evidence" in text
-    assert "no regression found" not in text
+    assert "none found" not in text
     assert parse_properties(properties_text(decision, paper_study(), "c", "2026-11-21"))["batch.size"] == "16384"
 
 
@@ -259,7 +259,7 @@ def test_without_a_pick_the_card_shows_only_the_baseline(study: Study):
     text = text_of(decision)
     assert "baseline (keep)" in text
     assert "Measured" not in text
-    assert "Would cost" not in text
+    assert "Trade-offs" not in text
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
 
 
@@ -325,7 +325,7 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
         records=6000, warmup_records=500, throughput_limit_records_s=570.0, capacity_records_s=1140.0, ramp=[step]
     )
     text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
-    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the baseline sustains" in text
+    assert "570 records/s: 50 % of the baseline's sustainable throughput (1,140; found by a ramp of 1 step)." in text
     assert "on the machine: 2 repetitions." in text
 
 
@@ -349,7 +349,7 @@ def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell()
     ]
     text = flat(text_of(decision.model_copy(update={"gains": gains})))
     assert (
-        "Unresolved inconclusive after 10 blocks. If the measured changes are the true ones, blocks needed: "
+        "Unresolved blocks needed if the measured changes are accurate (10 so far): "
         "throughput about 1,200, latency CV more than 100,000. No estimate of the blocks needed: throughput CV."
     ) in text
     assert "p95 latency about" not in text
@@ -362,20 +362,20 @@ def test_a_card_says_how_the_choice_was_made():
         return flat(text_of(decision.model_copy(update={"chosen_by": criterion, "choice_asked_by": criterion})))
 
     order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"], within_fraction=0.05)
-    assert "chosen by p95 latency first, then throughput among those within 5% of the best." in said(order)
-    assert "chosen by p95 latency alone." in said(Lexicographic(lexicographic=["p95_latency_ms"]))
+    assert "selection criterion: p95 latency first, then throughput among those within 5 % of the best." in said(order)
+    assert "selection criterion: p95 latency alone." in said(Lexicographic(lexicographic=["p95_latency_ms"]))
     weighted = Weighted(weights={"p95_latency_ms": 2, "throughput_mib_s": 1.5})
-    assert "chosen by the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
+    assert "selection criterion: the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
 
 
 def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said():
     decision = recorded_decision("all")
     *others, throughput_cv = decision.gains
-    assert "do not confirm a better throughput CV" in flat(text_of(decision))
+    assert "throughput CV, part of the selection criterion, did not improve significantly" in flat(text_of(decision))
     steadier = decision.model_copy(
         update={"gains": [*others, throughput_cv.model_copy(update={"resolution": "better"})]}
     )
-    assert "bear out" not in flat(text_of(steadier))
+    assert "part of the selection criterion" not in flat(text_of(steadier))
 
 
 def test_the_exemption_from_limits_and_forbidden_regions_is_said():
@@ -384,20 +384,20 @@ def test_the_exemption_from_limits_and_forbidden_regions_is_said():
         "baseline_in_forbidden": [ForbiddenRegion.parse("linger.ms < 50 and acks == all")],
     }
     text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
-    assert "baseline violates the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
+    assert "baseline violates the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2 % beyond)" in text
     assert "baseline lies in the study's forbidden region linger.ms < 50 and acks == all" in text
 
 
 def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
     decision = recorded_decision("all")
     missed = decision.model_copy(update={"verdict": "keep_limits_missed"})
-    assert "At 1 record size no eligible configuration keeps the study's limits." in " ".join(
+    assert "No eligible configuration meets the study's limits for 1 record size." in " ".join(
         summary_sentences([missed], PRODUCER)
     )
     better = {"resolution": "better", "change_fraction": -0.5}
     gains = [*decision.gains[:3], decision.gains[3].model_copy(update=better)]
     steadier = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
-    assert "throughput CV falls by 50%." in " ".join(summary_sentences([steadier], PRODUCER))
+    assert "throughput CV -50 %." in " ".join(summary_sentences([steadier], PRODUCER))
 
 
 def summary_of(*decisions: Decision) -> str:
@@ -418,39 +418,39 @@ def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
     changed = resolved_as(recorded_decision("all"))
     kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_no_gain"})
     both = summary_of(kept, changed)
-    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep the baseline at")
+    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep the baseline for")
     p95_worse = resolved_as(recorded_decision("all", "1024"), p95_latency_ms="no difference shown")
-    assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
-    assert "(at" not in summary_of(changed)
-    assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Against")
-    assert summary_of(kept).startswith("Keep the baseline: this campaign recommends no change at any")
+    assert re.search(r"p95 latency [+-]\d+ % \(for 1 record size\)", summary_of(changed, p95_worse))
+    assert "(for" not in summary_of(changed)
+    assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Compared")
+    assert summary_of(kept).startswith("Keep the baseline: this campaign recommends no change for any")
 
 
 def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve_it():
     weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
     said = summary_of(weaker)
-    assert "Warning: at 65,636 B the recommended settings have a weaker durability guarantee than the baseline" in said
+    assert "Warning: for 65,636 B the recommended settings have a weaker durability guarantee than the baseline" in said
     assert "They become active only after approval" in said
-    assert "is kept everywhere" not in said
-    assert "The durability guarantee is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
+    assert "is not weakened" not in said
+    assert "The durability guarantee is not weakened" in summary_of(resolved_as(recorded_decision("all")))
 
 
 def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
     decision = recorded_decision("all")
-    assert "and no regression was found." in summary_of(resolved_as(decision))
+    assert "and no regressions were found." in summary_of(resolved_as(decision))
     unsteady = resolved_as(decision, latency_cv="worse")
-    assert "variability is worse at 1 record size." in summary_of(unsteady)
+    assert "variability is worse for 1 record size." in summary_of(unsteady)
     unknown = resolved_as(decision, throughput_mib_s="not resolved")
     said = summary_of(unknown, resolved_as(decision))
-    assert "but throughput is inconclusive at 1 record size." in said
-    assert "throughput rises" not in summary_of(unknown)
+    assert "but throughput is inconclusive for 1 record size." in said
+    assert "throughput +" not in summary_of(unknown)
 
 
 @pytest.mark.parametrize(
     ("verdict", "found"),
     [
-        ("keep_lost_records", "At 1 record size the pick lost or duplicated records."),
-        ("keep_failed_more", "At 1 record size the pick failed more often."),
+        ("keep_lost_records", "For 1 record size the pick lost or duplicated records."),
+        ("keep_failed_more", "For 1 record size the pick failed more often."),
         ("keep_not_enough_evidence", "the study requires 10 fresh blocks and has 10."),
     ],
 )

@@ -134,8 +134,8 @@ def test_larger_requests_are_told_by_their_ratio():
     assert breakdown is not None
     assert explanation(breakdown) == [
         "Records wait 46.4 ms longer in the accumulator, and broker responses take 7.51 ms longer.",
-        "26x fewer requests: 28.5 records per request instead of 1.09; batches compress to 64% of their size "
-        "instead of 100%.",
+        "26x fewer requests: 28.5 records per request instead of 1.09; batches compress to 64 % of their "
+        "original size instead of 100 %.",
     ]
 
 

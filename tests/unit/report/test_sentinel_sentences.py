@@ -28,19 +28,19 @@ def report_of(*series: SeriesStability, repetitions: int = 30) -> SentinelReport
 def test_a_steady_sentinel_is_not_said_to_be_stable_only_that_no_move_shows() -> None:
     report = report_of(QUIET, THROUGHPUT)
     assert sentinel_sentences(report) == [
-        "The p95 latency of the baseline shows no significant change in 30 repetitions.",
-        "The throughput of the baseline shows no significant change in 30 repetitions.",
+        "Baseline p95 latency: no significant change in 30 repetitions.",
+        "Baseline throughput: no significant change in 30 repetitions.",
     ]
     assert move_sentences(report) == []
 
 
 def test_a_step_is_said_with_its_place_and_size_and_only_the_series_that_moved_is_a_move() -> None:
     stepped = QUIET.model_copy(update={"change_p_value_holm": 0.0012, "drift_p_value_holm": 0.01})
-    said = "The p95 latency of the baseline changed by +40% after 18 of 30 repetitions (p 0.001)."
+    said = "Baseline p95 latency rose by 40 % after 18 of 30 repetitions (p 0.001)."
     report = report_of(stepped, THROUGHPUT)
     assert sentinel_sentences(report) == [
         said,
-        "The throughput of the baseline shows no significant change in 30 repetitions.",
+        "Baseline throughput: no significant change in 30 repetitions.",
     ]
     assert move_sentences(report) == [said]
 
@@ -49,17 +49,15 @@ def test_a_step_is_said_with_its_place_and_size_and_only_the_series_that_moved_i
 def test_a_drift_is_said_with_its_direction(tau: float, moved: str) -> None:
     drifted = QUIET.model_copy(update={"drift_p_value_holm": 0.01, "drift_tau": tau})
     assert move_sentences(report_of(drifted)) == [
-        f"The p95 latency of the baseline {moved} over the 30 repetitions (Kendall's tau {tau:+.2f}, p 0.010)."
+        f"Baseline p95 latency {moved} over the 30 repetitions (Kendall's tau {tau:+.2f}, p 0.010)."
     ]
 
 
 def test_a_slow_first_repetition_is_said_but_is_no_move() -> None:
     report = report_of(QUIET.model_copy(update={"first_run_p_value_holm": 0.02}))
-    assert sentinel_sentences(report) == ["The first repetition differed from the others: p95 latency +150% (p 0.020)."]
+    assert sentinel_sentences(report) == ["The first repetition is an outlier: p95 latency +150 % (p 0.020)."]
     assert move_sentences(report) == []
 
 
 def test_too_few_repetitions_say_so() -> None:
-    assert sentinel_sentences(report_of(repetitions=11)) == [
-        "11 repetitions of the baseline are too few to judge its stability."
-    ]
+    assert sentinel_sentences(report_of(repetitions=11)) == ["11 baseline repetitions are too few to judge stability."]

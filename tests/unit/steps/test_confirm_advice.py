@@ -125,7 +125,7 @@ def test_advice_that_beats_nothing_is_measured_beside_the_pick_where_that_is_ask
     assert not any(gain.may_be_worse_by(harm_margin(study.confirmation)) for gain in advice.gains)
     (line,) = advice_of(decision)
     assert line.startswith("against the best advice, A guide (")
-    assert line.endswith("no mean is worse by more than 10%.")
+    assert line.endswith("no mean is worse by more than 10 %.")
 
 
 def test_advice_that_lost_records_is_never_measured_beside_the_pick(tmp_path: Path) -> None:
